@@ -36,7 +36,7 @@ static request make_request(int n, int count)
 
 static wisp_status end(wisp_ctx *ctx, const char *driver, int info)
 {
-    return info == 0 ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_ITERATIONS, "ARPACK's %s ends with %d", driver, info);
+    return info == 0 ? WISP_OK : wisp_ctx_failf(ctx, WISP_ERR_ITERATIONS, "ARPACK's %s ends with %d", driver, info);
 }
 
 static wisp_status real_pairs(wisp_ctx *ctx, const wisp_mat *A, request *r)
@@ -132,7 +132,7 @@ static wisp_status find(wisp_ctx *ctx, const char *name, int count)
     wisp_mat_get_info(A, &info);
     if (info.rows != info.cols || info.rows > INT32_MAX || (info.type != WISP_D && info.type != WISP_Z))
         WISP_TRY(
-            wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: ARPACK takes square matrices in double precision", name));
+            wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: ARPACK takes square matrices in double precision", name));
     request r = make_request((int)info.rows, count);
     WISP_TRY(info.type == WISP_Z ? complex_pairs(ctx, A, &r) : real_pairs(ctx, A, &r));
     printf("%d products\n", r.products);
@@ -148,7 +148,10 @@ int main(int argc, char **argv)
     WISP_TRY(wisp_ctx_create(&ctx, NULL));
     WISP_TRY(find(ctx, argc > 1 ? argv[1] : "hubbard:sites=8", argc > 2 ? atoi(argv[2]) : 6));
 out:
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_ctx_free(ctx);
     return status != WISP_OK;
 }

@@ -36,7 +36,10 @@ int main(int argc, char **argv)
     printf("moment 2: %.17g; %lld states were written\n", m.mu[2], (long long)info.written);
     wisp_checkpoint_remove(writer); /* the result is there */
 out:
-    if (status != WISP_OK) fprintf(stderr, "checkpoint: %s\n", wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "checkpoint: %s\n", wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_moments_free(&m);
     wisp_checkpoint_free(writer);
     wisp_state_free(kept);

@@ -42,7 +42,10 @@ int main(int argc, char **argv)
     WISP_TRY(find(ctx, argc > 1 ? argv[1] : "topi:nx=10,ny=10,nz=5", argc > 2 ? atoi(argv[2]) : 12,
                   argc > 3 ? atof(argv[3]) : 0));
 out:
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_ctx_free(ctx);
     return status != WISP_OK;
 }

@@ -56,7 +56,7 @@ static wisp_status find(operand *o, int64_t rows, int count)
     p.maxBlockSize = BLOCK;
     primme_set_method(PRIMME_DEFAULT_MIN_TIME, &p);
     const int ends = o->type == WISP_Z ? zprimme(value, vectors, residual, &p) : dprimme(value, vectors, residual, &p);
-    if (ends) WISP_TRY(wisp_ctx_fail(o->ctx, WISP_ERR_ITERATIONS, "PRIMME ends with %d", ends));
+    if (ends) WISP_TRY(wisp_ctx_failf(o->ctx, WISP_ERR_ITERATIONS, "PRIMME ends with %d", ends));
     for (int i = 0; i < count; i++) printf("eigenvalue %.12f\n", value[i]);
     printf("%lld products\n", (long long)p.stats.numMatvecs);
 out:
@@ -76,7 +76,7 @@ static wisp_status run(wisp_ctx *ctx, const char *name, int count)
     wisp_mat_get_info(o.A, &info);
     o.type = info.type;
     if (o.type != WISP_D && o.type != WISP_Z)
-        WISP_TRY(wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: this example is for double precision", name));
+        WISP_TRY(wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: this example is for double precision", name));
     WISP_TRY(wisp_blk_create(&o.x, ctx, wisp_mat_map(o.A), o.type, BLOCK));
     WISP_TRY(wisp_blk_create(&o.y, ctx, wisp_mat_map(o.A), o.type, BLOCK));
     status = find(&o, info.rows, count);
@@ -94,7 +94,10 @@ int main(int argc, char **argv)
     WISP_TRY(wisp_ctx_create(&ctx, NULL));
     WISP_TRY(run(ctx, argc > 1 ? argv[1] : "hubbard:sites=8", argc > 2 ? atoi(argv[2]) : 6));
 out:
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_ctx_free(ctx);
     return status != WISP_OK;
 }

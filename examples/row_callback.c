@@ -46,7 +46,10 @@ int main(int argc, char **argv)
     WISP_TRY(wisp_dos(ctx, &m, NULL, -1, POINTS, energy, dos, NULL));
     for (int i = 0; i < POINTS; i++) printf("%.9g %.9g\n", energy[i], dos[i]);
 out:
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_moments_free(&m);
     wisp_mat_free(H);
     wisp_ctx_free(ctx);

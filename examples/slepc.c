@@ -47,7 +47,9 @@ static PetscErrorCode multiply(Mat mat, Vec x, Vec y)
     const wisp_status status = multiply_arrays(s, from, to);
     PetscCall(VecRestoreArrayWrite(y, &to));
     PetscCall(VecRestoreArrayRead(x, &from));
-    PetscCheck(status == WISP_OK, PETSC_COMM_SELF, PETSC_ERR_LIB, "wisp: %s", wisp_ctx_message(s->ctx));
+    char text[WISP_MESSAGE];
+    PetscCheck(status == WISP_OK, PETSC_COMM_SELF, PETSC_ERR_LIB, "wisp: %s",
+               wisp_ctx_message(s->ctx, text, sizeof text));
     PetscFunctionReturn(0);
 }
 
@@ -90,7 +92,7 @@ static wisp_status open_matrix(shell *s, const char *name)
     WISP_TRY(wisp_mat_open(&s->A, s->ctx, name, &(wisp_mat_opts){.width = 1, .order = WISP_ROWS_NATURAL, .sigma = 1}));
     wisp_mat_get_info(s->A, &info);
     if (type == WISP_D && wisp_type_is_complex(info.type))
-        status = wisp_ctx_fail(s->ctx, WISP_ERR_UNSUPPORTED, "%s is complex, and this PETSc takes real numbers", name);
+        status = wisp_ctx_failf(s->ctx, WISP_ERR_UNSUPPORTED, "%s is complex, and this PETSc takes real numbers", name);
 out:
     return status;
 }
@@ -99,7 +101,10 @@ int main(int argc, char **argv)
 {
     shell s = {0};
     const wisp_status status = open_matrix(&s, argc > 1 ? argv[1] : "hubbard:sites=8");
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(s.ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(s.ctx, text, sizeof text));
+    }
     PetscErrorCode error = status != WISP_OK;
     if (status == WISP_OK && SlepcInitialize(NULL, NULL, NULL, NULL) == 0) {
         error = find(&s, argc > 2 ? atoi(argv[2]) : 6);

@@ -37,7 +37,10 @@ int main(int argc, char **argv)
     WISP_TRY(wisp_ctx_create(&ctx, NULL));
     WISP_TRY(solve(ctx, argc > 1 ? argv[1] : "laplace:nx=50,ny=50,nz=50", argc > 2 ? atoi(argv[2]) : 4));
 out:
-    if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_ctx_free(ctx);
     return status != WISP_OK;
 }

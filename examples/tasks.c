@@ -27,7 +27,10 @@ static wisp_status solve(wisp_task *task, void *arg)
     printf("%s: %lld iterations on %d thread%s\n", system->matrix, (long long)system->s.iterations,
            wisp_ctx_threads(ctx), wisp_ctx_threads(ctx) > 1 ? "s" : "");
 out:
-    if (status != WISP_OK) fprintf(stderr, "tasks: %s: %s\n", system->matrix, wisp_ctx_message(ctx));
+    if (status != WISP_OK) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "tasks: %s: %s\n", system->matrix, wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_blk_free(b);
     wisp_blk_free(x);
     wisp_mat_free(A);
@@ -62,7 +65,10 @@ int main(int argc, char **argv)
 out:
     for (int i = 0; i < 3; i++) wisp_task_free(task[i]);
     for (int i = 0; i < 2; i++) wisp_solution_free(&two[i].s);
-    if (status != WISP_OK && ctx) fprintf(stderr, "tasks: %s\n", wisp_ctx_message(ctx));
+    if (status != WISP_OK && ctx) {
+        char text[WISP_MESSAGE];
+        fprintf(stderr, "tasks: %s\n", wisp_ctx_message(ctx, text, sizeof text));
+    }
     wisp_ctx_free(ctx);
     return status == WISP_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -163,12 +163,12 @@ static inline void each_null(const argument_table *t)
     open_fixture(&f);
     for (int i = 0; i < t->rows; i++) {
         const wisp_status all_given = t->row[i].fn(&f, -1);
-        if (all_given != WISP_OK) fail_msg("%s: %s", t->row[i].name, wisp_ctx_message(f.ctx));
+        if (all_given != WISP_OK) fail_msg("%s: %s", t->row[i].name, message_of(f.ctx));
         for (int null = 0; null < t->row[i].pointers; null++) {
             const int allowed = t->row[i].allowed >> null & 1, silent = t->row[i].silent >> null & 1;
-            wisp_ctx_fail(f.ctx, WISP_OK, "nothing");
+            wisp_ctx_failf(f.ctx, WISP_OK, "nothing");
             const wisp_status status = t->row[i].fn(&f, null);
-            const char *words = wisp_ctx_message(f.ctx);
+            const char *words = message_of(f.ctx);
             if (status != (allowed ? WISP_OK : WISP_ERR_ARG))
                 fail_msg("%s without pointer %d: %s (%s)", t->row[i].name, null, wisp_status_string(status), words);
             if (!allowed && !silent && (!strstr(words, t->row[i].name) || !strstr(words, " is NULL")))

@@ -200,7 +200,7 @@ static inline void random_eig(wisp_ctx *ctx, uint64_t seed, int64_t most_rows, w
         }
         t->right++;
     } else {
-        print_message("%s: %s\n", what, wisp_ctx_message(ctx));
+        print_message("%s: %s\n", what, message_of(ctx));
         t->told++;
     }
     assert_pairs(&v, m, tolerance * h, eps, what);

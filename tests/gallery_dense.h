@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <wisp/wisp.h>
+#include "message.h"
 
 typedef double complex cplx;
 typedef struct {
@@ -80,7 +81,7 @@ static inline wisp_src open_spec(wisp_ctx *ctx, const char *spec)
 {
     wisp_src src;
     wisp_status status = wisp_src_open_gallery(&src, ctx, spec);
-    if (status != WISP_OK) fail_msg("%s: %s", spec, wisp_ctx_message(ctx));
+    if (status != WISP_OK) fail_msg("%s: %s", spec, message_of(ctx));
     assert_int_equal(src.rows, src.cols);
     assert_non_null(src.row);
     return src;

@@ -22,7 +22,7 @@ static inline wisp_status apply_stored(void *arg, wisp_blk *y, const wisp_blk *x
     assert_ptr_equal(wisp_blk_map(x), wisp_mat_map(s->A));
     assert_true(wisp_blk_width(y) == width && wisp_blk_type(y) == wisp_blk_type(x));
     if (++s->calls == s->fails_at) {
-        if (s->words) wisp_ctx_fail(ctx, s->status, "%s", s->words);
+        if (s->words) wisp_ctx_fail(ctx, s->status, s->words);
         free(dot);
         return s->status;
     }

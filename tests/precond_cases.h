@@ -91,7 +91,7 @@ typedef struct {
 static inline wisp_status product(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     const function *f = arg;
-    if (f->status != WISP_OK && f->words) wisp_ctx_fail(wisp_mat_ctx(f->A), f->status, "%s", f->words);
+    if (f->status != WISP_OK && f->words) wisp_ctx_fail(wisp_mat_ctx(f->A), f->status, f->words);
     return f->status != WISP_OK ? f->status : wisp_spmmv(y, f->A, x, NULL);
 }
 

@@ -52,13 +52,13 @@ static void bad_communicators(void **state)
     (void)state;
     assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_NULL, NULL), WISP_ERR_ARG);
     assert_null(ctx);
-    assert_non_null(strstr(wisp_ctx_message(NULL), "MPI_COMM_NULL"));
+    assert_non_null(strstr(message_of(NULL), "MPI_COMM_NULL"));
     assert_int_equal(wisp_ctx_create_mpi(NULL, MPI_COMM_WORLD, NULL), WISP_ERR_ARG);
     /* One process alone asks for what can't be had: nobody gets a context. */
     assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, &(wisp_ctx_opts){.threads = rank == ranks - 1 ? -1 : 1}),
                      WISP_ERR_ARG);
     assert_null(ctx);
-    assert_non_null(strstr(wisp_ctx_message(NULL), "opts.threads is -1"));
+    assert_non_null(strstr(message_of(NULL), "opts.threads is -1"));
 }
 
 /* Several groups of processes, each process alone, and all of them, side by side. */
@@ -127,7 +127,7 @@ static void no_memory(void **state)
         failures += status != WISP_OK;
         if (status != WISP_OK) last = at;
         if (ctx && status != WISP_OK) {
-            if (at % ranks && rank == 0) assert_non_null(strstr(wisp_ctx_message(ctx), "process "));
+            if (at % ranks && rank == 0) assert_non_null(strstr(message_of(ctx), "process "));
             REF_OK(ctx, moments_by(ctx, "graphene:nx=12,ny=10", 2, &m));
         }
         wisp_moments_free(&m);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     wisp_ctx *ctx;
     int level;
     if (wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, NULL) != WISP_ERR_ARG || ctx ||
-        !strstr(wisp_ctx_message(NULL), "MPI_Init_thread"))
+        !strstr(message_of(NULL), "MPI_Init_thread"))
         return 1;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     all_allocations = argc > 1 && !strcmp(argv[1], "all");

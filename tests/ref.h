@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <wisp/wisp.h>
+#include "message.h"
 
 typedef double complex cplx;
 
@@ -158,10 +159,10 @@ wisp_ctx *ref_ctx(const wisp_ctx_opts *opts);
 /* Exit status of a test that leaves out what it is for: ctest says then that it was skipped. */
 enum { REF_SKIPPED = 77 };
 /* Asserts success and shows the context's message otherwise. */
-#define REF_OK(ctx, call)                                                                                           \
-    do {                                                                                                            \
-        wisp_status status_ = (call);                                                                               \
-        if (status_ != WISP_OK) fail_msg("%s: %s (%s)", #call, wisp_status_string(status_), wisp_ctx_message(ctx)); \
+#define REF_OK(ctx, call)                                                                                     \
+    do {                                                                                                      \
+        wisp_status status_ = (call);                                                                         \
+        if (status_ != WISP_OK) fail_msg("%s: %s (%s)", #call, wisp_status_string(status_), message_of(ctx)); \
     } while (0)
 /* Whether an address sanitizer watches each byte of memory. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -178,11 +179,11 @@ enum { REF_SANITIZED = 0 };
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
 static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
 /* Asserts a failure with this status and a message that has the given words. */
-#define REF_FAILS(ctx, call, status, words)                                                                           \
-    do {                                                                                                              \
-        wisp_status status_ = (call);                                                                                 \
-        if (status_ != (status) || !strstr(wisp_ctx_message(ctx), words))                                             \
-            fail_msg("%s: %s (%s), expected %s with '%s'", #call, wisp_status_string(status_), wisp_ctx_message(ctx), \
-                     wisp_status_string(status), words);                                                              \
+#define REF_FAILS(ctx, call, status, words)                                                                     \
+    do {                                                                                                        \
+        wisp_status status_ = (call);                                                                           \
+        if (status_ != (status) || !strstr(message_of(ctx), words))                                             \
+            fail_msg("%s: %s (%s), expected %s with '%s'", #call, wisp_status_string(status_), message_of(ctx), \
+                     wisp_status_string(status), words);                                                        \
     } while (0)
 #endif

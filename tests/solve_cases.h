@@ -380,7 +380,7 @@ static inline outcome solve_by(wisp_ctx *ctx, const linear *l, const wisp_mat *m
     if (o->guess) ref_put(x, l->x0);
     out.status = wisp_solve(&out.s, x, mat, b, &options);
     out.x = ref_get(x);
-    if (out.status != WISP_OK && !*wisp_ctx_message(ctx)) fail_msg("%s: no message", what);
+    if (out.status != WISP_OK && !*message_of(ctx)) fail_msg("%s: no message", what);
     if (!is_refusal(out.status) && out.s.history) {
         ref_mat zero = ref_new(l->b.rows, width), kept = ref_get(b);
         const residuals start = residuals_of(l, o->guess ? l->x0 : zero), got = residuals_of(l, out.x);

@@ -86,10 +86,10 @@ static inline void random_case(wisp_ctx *ctx, uint64_t seed, tally *t)
              method_name[o.method], (int)o.variant, (int)o.precond, o.restart, o.tolerance);
     const outcome out = solve(ctx, &l, &o, what);
     const int should = should_converge(&l, &o);
-    if (should && out.status != WISP_OK) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
-    if (out.status == WISP_ERR_HERMITIAN && l.hermitian) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+    if (should && out.status != WISP_OK) fail_msg("%s: %s", what, message_of(ctx));
+    if (out.status == WISP_ERR_HERMITIAN && l.hermitian) fail_msg("%s: %s", what, message_of(ctx));
     if (o.precond == WISP_PRECOND_NONE && out.status != WISP_ERR_HERMITIAN && is_refusal(out.status))
-        fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+        fail_msg("%s: %s", what, message_of(ctx));
     t->of[o.method][out.status]++;
     t->should += should;
     t->did += should && out.status == WISP_OK;

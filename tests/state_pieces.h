@@ -48,8 +48,8 @@ static inline int piece_ended(piece *p, wisp_ctx *ctx, wisp_status status)
 {
     wisp_checkpoint_info info;
     wisp_checkpoint_get_info(p->checkpoint, &info);
-    if (info.ended && (status != WISP_ERR_CANCELLED || !info.saved || !strstr(wisp_ctx_message(ctx), "on request")))
-        fail_msg("ended on request: %s (%s), saved %d", wisp_status_string(status), wisp_ctx_message(ctx), info.saved);
+    if (info.ended && (status != WISP_ERR_CANCELLED || !info.saved || !strstr(message_of(ctx), "on request")))
+        fail_msg("ended on request: %s (%s), saved %d", wisp_status_string(status), message_of(ctx), info.saved);
     if (!info.ended) wisp_checkpoint_remove(p->checkpoint);
     wisp_checkpoint_free(p->checkpoint);
     wisp_state_free(p->resume);

@@ -107,7 +107,7 @@ MAKES(wisp_state_create, wisp_state, wisp_state_free, P(0, &made), P(1, f->ctx),
 ON_STATE(wisp_state_data, P(1, "x"), P(2, (void *)val), sizeof val)
 ON_STATE(wisp_state_sums, P(1, "x"), P(2, val), ROWS)
 ON_STATE(wisp_state_block, P(1, "x"), P(2, f->x))
-ON_STATE(wisp_state_same, P(1, "x"), P(2, "%d"), 1)
+ON_STATE(wisp_state_same, P(1, "x"), P(2, "words"))
 ON_STATE(wisp_state_add, P(1, no_items), f)
 CALL(wisp_state_is_kept) { return (void)f, wisp_state_is_kept(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 PROCEDURE(wisp_state_free, P(0, (wisp_state *)NULL))

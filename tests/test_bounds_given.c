@@ -162,10 +162,10 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 3, 8, 0));
-#define REFUSED(call)                                     \
-    do {                                                  \
-        REF_FAILS(ctx, call, status, words);              \
-        assert_null(strchr(wisp_ctx_message(ctx), '\n')); \
+#define REFUSED(call)                               \
+    do {                                            \
+        REF_FAILS(ctx, call, status, words);        \
+        assert_null(strchr(message_of(ctx), '\n')); \
     } while (0)
     REFUSED(wisp_bounds_find(&b, A, &bad));
     assert_true(b.center == 0 && b.halfwidth == 0 && b.failure_probability == 0);

@@ -483,7 +483,7 @@ static void memory_limit_and_failures(void **state)
         if (status == WISP_OK)
             reached = at;
         else
-            assert_true(status == WISP_ERR_NOMEM && strstr(wisp_ctx_message(ctx), "out of memory"));
+            assert_true(status == WISP_ERR_NOMEM && strstr(message_of(ctx), "out of memory"));
         wisp_blk_free(a);
         wisp_blk_free(b);
         wisp_blk_free(c);

@@ -282,7 +282,7 @@ static void memory(void **state)
         REF_OK(NULL, wisp_ctx_create(&own, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .memory_limit = kb * 1024}));
         if (wisp_mat_open(&A, own, "graphene:nx=16,ny=15", NULL) == WISP_OK) {
             const wisp_status status = wisp_eig(&v, A, &o);
-            if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("%s", wisp_ctx_message(own));
+            if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("%s", message_of(own));
             refused += status != WISP_OK;
             done += status == WISP_OK;
             wisp_eigen_free(&v);
@@ -326,7 +326,7 @@ static void refused(void **state)
         const wisp_status status = wisp_eig(&v, bad[i].A, &bad[i].o);
         if (status != bad[i].status) fail_msg("case %zu: %s", i, wisp_status_string(status));
         assert_int_equal(v.found, 0);
-        assert_true(*wisp_ctx_message(ctx));
+        assert_true(*message_of(ctx));
         wisp_eigen_free(&v);
     }
     wisp_blk *other;

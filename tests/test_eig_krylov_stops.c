@@ -279,7 +279,7 @@ typedef struct {
 static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     stored *s = arg;
-    if (++s->calls == s->fails_at) return wisp_ctx_fail(wisp_mat_ctx(s->A), WISP_ERR_ARG, "a word of the user's");
+    if (++s->calls == s->fails_at) return wisp_ctx_failf(wisp_mat_ctx(s->A), WISP_ERR_ARG, "a word of the user's");
     return wisp_spmmv(y, s->A, x, NULL);
 }
 

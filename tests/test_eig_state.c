@@ -71,7 +71,7 @@ static wisp_status leg(wisp_ctx *ctx, const question *q, const char *file, bool 
     else if (status == WISP_OK)
         wisp_checkpoint_remove(e.checkpoint);
     else
-        fail_msg("%s: %s", q->what, wisp_ctx_message(ctx));
+        fail_msg("%s: %s", q->what, message_of(ctx));
     wisp_checkpoint_free(e.checkpoint);
     wisp_state_free(state);
     return status;

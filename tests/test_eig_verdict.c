@@ -261,7 +261,7 @@ static void far_from_normal(void **state)
         assert_int_equal(e.complete, status == WISP_OK);
         told += status == WISP_ERR_INCOMPLETE;
         at_once += status == WISP_ERR_INCOMPLETE && e.check_seconds == 0; /* a search for more would prove nothing */
-        if (status == WISP_ERR_INCOMPLETE) assert_non_null(strstr(wisp_ctx_message(ctx), "far from normal"));
+        if (status == WISP_ERR_INCOMPLETE) assert_non_null(strstr(message_of(ctx), "far from normal"));
         for (int i = 0; i < e.found && e.complete; i++) {
             const double have = key_of(o.which, e.value[i].re, e.value[i].im);
             if (!(have < key[0] + 0.02))

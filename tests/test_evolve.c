@@ -368,7 +368,7 @@ static void small_parts_outside(void **state)
                         ref_free(should), ref_free(is);
                         met++;
                     } else {
-                        if (status != WISP_ERR_BOUNDS) fail_msg("%s", wisp_ctx_message(ctx));
+                        if (status != WISP_ERR_BOUNDS) fail_msg("%s", message_of(ctx));
                         told++;
                     }
                     ref_free(start);

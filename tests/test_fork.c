@@ -172,7 +172,7 @@ static int use_or_be_told(scene *s)
     int answer = WRONG;
     if (status == WISP_OK)
         answer = same(s) ? FINE : WRONG;
-    else if (status == WISP_ERR_UNSUPPORTED && strstr(wisp_ctx_message(s->ctx), "forked"))
+    else if (status == WISP_ERR_UNSUPPORTED && strstr(message_of(s->ctx), "forked"))
         answer = wisp_spmmv(s->y, s->A, s->x, NULL) == status && new_context_works() ? REFUSED : WRONG;
     close_scene(s);
     return answer;

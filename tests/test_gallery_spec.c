@@ -140,8 +140,8 @@ static void test_refused(void **state)
         wisp_src src;
         memset(&src, 0xff, sizeof src);
         wisp_status status = wisp_src_open_gallery(&src, *state, refused[i].spec);
-        if (status != refused[i].status || strcmp(wisp_ctx_message(*state), refused[i].message) != 0) {
-            fail_msg("%s: status %d, \"%s\"", refused[i].spec, (int)status, wisp_ctx_message(*state));
+        if (status != refused[i].status || strcmp(message_of(*state), refused[i].message) != 0) {
+            fail_msg("%s: status %d, \"%s\"", refused[i].spec, (int)status, message_of(*state));
         }
         assert_true(src.row == NULL && src.arg == NULL && src.free_arg == NULL && src.rows == 0);
     }
@@ -162,7 +162,7 @@ static void test_long(void **state)
         memcpy(spec, start, strlen(start));
         wisp_src src;
         assert_int_equal(wisp_src_open_gallery(&src, *state, spec), WISP_ERR_ARG);
-        assert_in_range(strlen(wisp_ctx_message(*state)), 20, 400);
+        assert_in_range(strlen(message_of(*state)), 20, 400);
     }
     /* Every byte once, in every place: nothing crashes, and messages have no control characters. */
     for (int c = 1; c < 256; c++) {
@@ -173,7 +173,7 @@ static void test_long(void **state)
             if (wisp_src_open_gallery(&src, *state, spec) == WISP_OK) {
                 close_src(&src);
             } else {
-                for (const char *m = wisp_ctx_message(*state); *m; m++) assert_true((unsigned char)*m >= ' ');
+                for (const char *m = message_of(*state); *m; m++) assert_true((unsigned char)*m >= ' ');
             }
         }
     }

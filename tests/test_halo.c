@@ -161,7 +161,7 @@ static void missed(void **state)
     for (int by = 0; by < wisp_ctx_processes(ctx); by++) {
         for (int i = 0; i < SWEEPS; i++) REF_OK(ctx, wisp_spmmv(y[0], A, x[0], NULL));
         wisp_ctx_enter(ctx);
-        const wisp_status status = wisp_ctx_rank(ctx) == by ? wisp_ctx_fail(ctx, WISP_ERR_IO, "a rank has failed")
+        const wisp_status status = wisp_ctx_rank(ctx) == by ? wisp_ctx_failf(ctx, WISP_ERR_IO, "a rank has failed")
                                                             : wisp_spmmv(y[1], A, x[1], NULL);
         REF_FAILS(ctx, wisp_ctx_leave(ctx, status), WISP_ERR_IO, "a rank has failed");
     }

@@ -88,7 +88,7 @@ static void expect_bad(const char *path, const char *message)
         wisp_ctx *ctx = naive_ctx(threads);
         wisp_src src;
         wisp_status status = wisp_src_open_file(&src, ctx, path);
-        const char *got = wisp_ctx_message(ctx);
+        const char *got = message_of(ctx);
         if (status == WISP_OK) fail_msg("%s was read, expected %s", path, message);
         if (strncmp(got, line, strlen(line)) != 0) fail_msg("'%s', expected '%s'", got, line);
         if (strchr(got, '\n')) fail_msg("'%s' has more than one line", got);
@@ -147,10 +147,9 @@ static void test_gzip(void **state)
         put_bytes("io_gzip.mtx.gz", data, cut);
         wisp_status status = wisp_src_open_file(&src, ctx, "io_gzip.mtx.gz");
         /* At the end of the first member the file is a whole one, with too few entries. */
-        if (status == WISP_OK ||
-            (!strstr(wisp_ctx_message(ctx), "the file is truncated") && !strstr(wisp_ctx_message(ctx), "entries") &&
-             !strstr(wisp_ctx_message(ctx), "missing")))
-            fail_msg("cut after %zu of %zu bytes: %s", cut, n, wisp_ctx_message(ctx));
+        if (status == WISP_OK || (!strstr(message_of(ctx), "the file is truncated") &&
+                                  !strstr(message_of(ctx), "entries") && !strstr(message_of(ctx), "missing")))
+            fail_msg("cut after %zu of %zu bytes: %s", cut, n, message_of(ctx));
         wisp_src_close(&src);
         wisp_ctx_free(ctx);
     }
@@ -161,7 +160,7 @@ static void test_gzip(void **state)
         data[i] ^= (unsigned char)(1u << (i % 8));
         put_bytes("io_gzip.mtx.gz", data, n);
         wisp_status status = wisp_src_open_file(&src, ctx, "io_gzip.mtx.gz");
-        if (status != WISP_OK) assert_non_null(strstr(wisp_ctx_message(ctx), "io_gzip.mtx.gz:"));
+        if (status != WISP_OK) assert_non_null(strstr(message_of(ctx), "io_gzip.mtx.gz:"));
         wisp_src_close(&src);
         wisp_ctx_free(ctx);
         data[i] = old;
@@ -451,8 +450,8 @@ static void test_memory(void **state)
             status = round_trip(ctx, names[i], &opts[i]);
             wisp_ctx_memory(ctx, &after, NULL);
             assert_int_equal(before, after);
-            if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("allocation %d: %s", at, wisp_ctx_message(ctx));
-            if (status != WISP_OK) assert_true(*wisp_ctx_message(ctx));
+            if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("allocation %d: %s", at, message_of(ctx));
+            if (status != WISP_OK) assert_true(*message_of(ctx));
             assert_true(files_here("io_memory") <= 1);
             wisp_ctx_free(ctx);
         } while (at++, status != WISP_OK);

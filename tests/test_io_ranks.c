@@ -106,8 +106,8 @@ static int read_on_rank(void *arg, int rank)
     wisp_src src;
     int64_t held;
     const wisp_status status = wisp_src_open(&src, ctx, f->path);
-    if (status != f->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), f->message)))
-        fail_msg("%s: '%s' on rank %d, and '%s' alone", f->path, wisp_ctx_message(ctx), rank, f->message);
+    if (status != f->status || (status != WISP_OK && !strstr(message_of(ctx), f->message)))
+        fail_msg("%s: '%s' on rank %d, and '%s' alone", f->path, message_of(ctx), rank, f->message);
     if (status == WISP_OK) {
         wisp_mat *A;
         wisp_src rows;
@@ -137,7 +137,7 @@ static void expect_same_by(const char *path, int threads, int only)
     wisp_mat *A = NULL;
     wisp_ctx *ctx = naive_ctx(threads);
     f.status = wisp_src_open(&f.src, ctx, path);
-    snprintf(f.message, sizeof f.message, "%s", wisp_ctx_message(ctx));
+    snprintf(f.message, sizeof f.message, "%s", message_of(ctx));
     if (f.status == WISP_OK) open_matrix(&A, &f.rows, ctx, &f.src);
     if (f.status == WISP_OK && f.src.rows == f.src.cols)
         REF_OK(ctx, wisp_src_hermitian_part(&f.hermitian, ctx, &f.src, &f.change));
@@ -352,9 +352,8 @@ static int open_hidden(void *arg, int rank)
     /* The folder of this thread alone. */
     if (rank == h->without) assert_true(unshare(CLONE_FS) == 0 && chdir("ranks_empty") == 0);
     const wisp_status status = wisp_src_open(&src, ctx, h->path);
-    if (status != h->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), h->message)))
-        fail_msg("%s, not seen by %d: on rank %d %d, '%s'", h->path, h->without, rank, (int)status,
-                 wisp_ctx_message(ctx));
+    if (status != h->status || (status != WISP_OK && !strstr(message_of(ctx), h->message)))
+        fail_msg("%s, not seen by %d: on rank %d %d, '%s'", h->path, h->without, rank, (int)status, message_of(ctx));
     if (status == WISP_OK) assert_int_equal(src.rows, h->rows);
     wisp_src_close(&src);
     if (rank == h->without) assert_int_equal(chdir(".."), 0);

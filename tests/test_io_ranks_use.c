@@ -75,8 +75,8 @@ static int write_on_rank(void *arg, int rank)
     wisp_src own = o->src;
     own.own_rows = 1;
     const wisp_status status = wisp_src_write(&own, ctx, o->path, &o->opts);
-    if (status != o->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), o->message)))
-        fail_msg("%s: '%s' on rank %d, and '%s' alone", o->path, wisp_ctx_message(ctx), rank, o->message);
+    if (status != o->status || (status != WISP_OK && !strstr(message_of(ctx), o->message)))
+        fail_msg("%s: '%s' on rank %d, and '%s' alone", o->path, message_of(ctx), rank, o->message);
     int64_t held;
     wisp_ctx_memory(ctx, &held, NULL);
     assert_int_equal(held, 0);
@@ -91,7 +91,7 @@ static void expect_written_by(wisp_src src, const char *path, wisp_write_opts op
     static unsigned char one[64 << 20], all[64 << 20];
     wisp_ctx *ctx = naive_ctx(2);
     o.status = wisp_src_write(&src, ctx, path, &opts);
-    snprintf(o.message, sizeof o.message, "%s", wisp_ctx_message(ctx));
+    snprintf(o.message, sizeof o.message, "%s", message_of(ctx));
     wisp_ctx_free(ctx);
     const size_t bytes = o.status == WISP_OK ? get_bytes(path, one, sizeof one) : 0;
     for (int way = first_way; way < ways_end; way++) {

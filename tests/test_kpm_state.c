@@ -57,7 +57,7 @@ static void in_pieces(wisp_moments *m, const char *spec, const wisp_mat_opts *mo
                         &e.to, ctx, &(wisp_checkpoint_opts){.path = path, .every = always ? 1e-9 : 0, .after = kept}));
         o.offer = end_at, o.offer_arg = &e, o.resume = kept;
         status = wisp_kpm(m, A, &o);
-        if (status != WISP_OK && status != WISP_ERR_CANCELLED) fail_msg("%s", wisp_ctx_message(ctx));
+        if (status != WISP_OK && status != WISP_ERR_CANCELLED) fail_msg("%s", message_of(ctx));
         if (status == WISP_ERR_CANCELLED) check_written(&e, always);
         if (status == WISP_OK) wisp_checkpoint_remove(e.to);
         wisp_checkpoint_free(e.to);
@@ -150,7 +150,7 @@ static int kpm_rank(void *arg, int rank)
     if (b->ends && rank == 0) wisp_checkpoint_request(e.to, 1); /* for all */
     const wisp_status status = wisp_kpm(&m, A, &o);
     if (status != (b->ends ? WISP_ERR_CANCELLED : WISP_OK))
-        fail_msg("%s: %s", wisp_status_string(status), wisp_ctx_message(ctx));
+        fail_msg("%s: %s", wisp_status_string(status), message_of(ctx));
     const double allowed = (o.type == WISP_C || b->k->mo.type == WISP_S ? 1e-5 : 1e-12) * b->want->mu[0];
     for (int64_t i = 0; !b->ends && i < m.n * m.vectors; i++) assert_true(fabs(m.mu[i] - b->want->mu[i]) <= allowed);
     wisp_moments_free(&m);
@@ -227,7 +227,7 @@ static void refuses(void **state)
         default: other.reduce_each_step = 1;
         }
         assert_int_equal(wisp_kpm(&m, of, &other), WISP_ERR_MISMATCH);
-        assert_non_null(strstr(wisp_ctx_message(ctx), "is of a run with"));
+        assert_non_null(strstr(message_of(ctx), "is of a run with"));
         assert_null(m.mu);
     }
     wisp_state_free(kept);
@@ -271,7 +271,7 @@ static void no_memory(void **state)
         }
         /* The copy or the file may have been what failed: then there is no state. */
         if (status != WISP_OK && status != WISP_ERR_NOMEM && status != WISP_ERR_IO)
-            fail_msg("allocation %d: %s", at, ctx ? wisp_ctx_message(ctx) : wisp_status_string(status));
+            fail_msg("allocation %d: %s", at, ctx ? message_of(ctx) : wisp_status_string(status));
         wisp_moments_free(&m);
         wisp_state_free(kept);
         wisp_mat_free(A);

@@ -242,7 +242,7 @@ static wisp_status without(wisp_ctx *ctx, const char *const *needs, wisp_status 
 
 static void assert_names_missing(wisp_ctx *ctx)
 {
-    const char *message = wisp_ctx_message(ctx);
+    const char *message = message_of(ctx);
     if (!strstr(message, counted_missing) || !strstr(message, "wisp_set_lapack")) fail_msg("%s", message);
 }
 

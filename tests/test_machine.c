@@ -250,8 +250,8 @@ static void simulated(void **state)
                {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"cores\": 1}]}", "has no \"bytes\""}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(on_machine(bad[i].text, 1));
-        if (!strstr(wisp_ctx_message(NULL), bad[i].words)) fail_msg("%s: %s", bad[i].text, wisp_ctx_message(NULL));
-        assert_non_null(strstr(wisp_ctx_message(NULL), "WISP_MACHINE=test_machine.json: "));
+        if (!strstr(message_of(NULL), bad[i].words)) fail_msg("%s: %s", bad[i].text, message_of(NULL));
+        assert_non_null(strstr(message_of(NULL), "WISP_MACHINE=test_machine.json: "));
     }
 }
 

@@ -120,10 +120,10 @@ static int same(const wisp_moments *a, const wisp_moments *b)
 static int load(fixture *f, const char *what, size_t at)
 {
     wisp_moments back;
-    wisp_ctx_fail(f->ctx, WISP_OK, "nothing");
+    wisp_ctx_failf(f->ctx, WISP_OK, "nothing");
     *f->logged = '\0';
     const wisp_status status = wisp_moments_load(f->ctx, &back, f->file);
-    const char *words = wisp_ctx_message(f->ctx);
+    const char *words = message_of(f->ctx);
     if (status == WISP_OK) {
         if (!same(&f->m, &back)) fail_msg("%s at %zu: other moments, and no failure (%s)", what, at, f->logged);
         wisp_moments_free(&back);

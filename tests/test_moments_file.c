@@ -265,7 +265,7 @@ static void damaged(void **state)
         damage(h, (int)i);
         H5Fclose(h);
         REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), expected[i].status, expected[i].words);
-        assert_memory_equal(wisp_ctx_message(f->ctx), f->file, strlen(f->file));
+        assert_memory_equal(message_of(f->ctx), f->file, strlen(f->file));
         assert_null(back.mu);
     }
     wisp_moments_free(&m);

@@ -16,7 +16,7 @@ static int offered(void *arg, wisp_state *state)
     assert_false(wisp_state_is_kept(state));
     e->offers++;
     if (--e->left != 0 || !e->here) return 0;
-    if (e->says) (void)wisp_ctx_fail(e->ctx, WISP_ERR_IO, "the disk of number %d is full", e->result);
+    if (e->says) (void)wisp_ctx_failf(e->ctx, WISP_ERR_IO, "the disk of number %d is full", e->result);
     return e->result;
 }
 
@@ -92,7 +92,7 @@ static void ends(wisp_ctx *ctx, const wisp_mat *A, solver_fn solver, ending e)
     char words[80];
     const int at = e.left;
     snprintf(words, sizeof words, e.says ? "the disk of number %d is full" : "ended by offer()", e.result);
-    (void)wisp_ctx_fail(ctx, WISP_OK, "of another call");
+    (void)wisp_ctx_failf(ctx, WISP_OK, "of another call");
     REF_FAILS(ctx, solver(A, &e), WISP_ERR_CANCELLED, words);
     if (e.here) assert_int_equal(e.offers, at);
 }

@@ -527,7 +527,7 @@ static void out_of_memory(void **state)
         if (status == WISP_OK)
             reached = n;
         else
-            assert_true(status == WISP_ERR_NOMEM && strstr(wisp_ctx_message(ctx), "out of memory"));
+            assert_true(status == WISP_ERR_NOMEM && strstr(message_of(ctx), "out of memory"));
         wisp_map_free(map);
         wisp_ctx_memory(ctx, &now, NULL);
         assert_true(now <= 65536); /* the context's scratch */

@@ -145,9 +145,9 @@ static void bad_blocks(void **state)
                                    .block_rows = table[i].method == WISP_METHOD_DEFAULT ? 0 : 3};
         wisp__precond *P = (wisp__precond *)&P;
         const wisp_status status = wisp__precond_make(&P, A, &o, table[i].type, 1);
-        if (status != table[i].status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), table[i].words)))
-            fail_msg("case %d: %s (%s), expected %s with '%s'", (int)i, wisp_status_string(status),
-                     wisp_ctx_message(ctx), wisp_status_string(table[i].status), table[i].words);
+        if (status != table[i].status || (status != WISP_OK && !strstr(message_of(ctx), table[i].words)))
+            fail_msg("case %d: %s (%s), expected %s with '%s'", (int)i, wisp_status_string(status), message_of(ctx),
+                     wisp_status_string(table[i].status), table[i].words);
         assert_int_equal(P != NULL, status == WISP_OK);
         wisp__precond_free(P);
         wisp_mat_free(A);

@@ -88,7 +88,7 @@ static int cancelled_rank(void *arg, int rank)
     wisp_moments m;
     o->status[rank] = wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 20, .vectors = 9, .width = 3});
     o->vectors[rank] = m.vectors;
-    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", message_of(ctx));
     wisp_moments_free(&m);
     wisp_ctx_resume(ctx); /* and goes on */
     REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 20, .vectors = 2}));
@@ -120,7 +120,7 @@ static int lost_rank(void *arg, int rank)
     wisp_mat *A = NULL;
     if (rank != o->who) {
         o->status[rank] = wisp_mat_open(&A, ctx, "laplace:nx=20,ny=20", NULL);
-        snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+        snprintf(o->message[rank], sizeof o->message[rank], "%s", message_of(ctx));
     }
     wisp_ctx_free(ctx);
     return 0;
@@ -133,7 +133,7 @@ static int absent_rank(void *arg, int rank)
     wisp_ctx *ctx = NULL;
     if (rank == o->who) return 0;
     o->status[rank] = wisp_ctx_create(&ctx, NULL);
-    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(NULL));
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", message_of(NULL));
     assert_null(ctx);
     return 0;
 }
@@ -148,7 +148,7 @@ static int odd_rank(void *arg, int rank)
     o->status[rank] = wisp_ctx_leave(ctx, rank == o->who ? wisp_ctx_sum(ctx, &x, 1) : WISP_OK);
     double two[2] = {1, 1};
     REF_FAILS(ctx, wisp_ctx_sum(ctx, two, rank == o->who ? 1 : 2), WISP_ERR_MISMATCH, "calls something else");
-    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", message_of(ctx));
     wisp_ctx_free(ctx);
     return 0;
 }

@@ -69,7 +69,7 @@ static void later_options(void **state)
     c[ctx_size - 1] = 1;
     assert_int_equal(wisp_ctx_create_sized(&none, (const wisp_ctx_opts *)(void *)c, ctx_size), WISP_ERR_UNSUPPORTED);
     assert_null(none);
-    assert_non_null(strstr(wisp_ctx_message(NULL), "fields of wisp_ctx_opts"));
+    assert_non_null(strstr(message_of(NULL), "fields of wisp_ctx_opts"));
     free(c);
     wisp_mat_free(A);
     wisp_src_close(&src);

@@ -233,7 +233,7 @@ static void widths(void **state)
                     const wisp_solve_opts o = {.method = (wisp_method)m, .variant = (wisp_variant)v};
                     snprintf(what, sizeof what, "width %d, %s, variant %d", width[i], method_name[m], v);
                     const outcome out = solve_by(ctx, &l, A, &o, what);
-                    if (out.status != WISP_OK) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+                    if (out.status != WISP_OK) fail_msg("%s: %s", what, message_of(ctx));
                     for (int j = 0; j < width[i]; j++)
                         if (out.iterations[j] > (j % 11 == 10 ? 0 : m == WISP_GMRES ? 60 : j % 9 + 4))
                             fail_msg("%s: column %d: %lld iterations", what, j, (long long)out.iterations[j]);
@@ -265,8 +265,7 @@ static void operators(void **state)
                 const int entries = p == WISP_JACOBI || p == WISP_BLOCK_JACOBI;
                 snprintf(what, sizeof what, "%s, %s, preconditioner %d", wisp_type_name(type), method_name[m], p);
                 const outcome out = solve_by(ctx, &l, A, &o, what);
-                if (out.status != (entries ? WISP_ERR_UNSUPPORTED : WISP_OK))
-                    fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+                if (out.status != (entries ? WISP_ERR_UNSUPPORTED : WISP_OK)) fail_msg("%s: %s", what, message_of(ctx));
                 ref_free(out.x);
                 wisp_mat_free(A);
                 wisp_mat_free(D);

@@ -26,9 +26,9 @@ static void ends(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, wisp_status 
             if (variant == WISP_HIDDEN && o.method != WISP_CG) continue;
             snprintf(what, sizeof what, "%s, variant %d, guess %d", method_name[o.method], variant, o.guess);
             const outcome out = solve(ctx, l, &o, what);
-            if (out.status != status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), words)))
+            if (out.status != status || (status != WISP_OK && !strstr(message_of(ctx), words)))
                 fail_msg("%s: %s (%s), expected %s with '%s'", what, wisp_status_string(out.status),
-                         out.status == WISP_OK ? "" : wisp_ctx_message(ctx), wisp_status_string(status), words);
+                         out.status == WISP_OK ? "" : message_of(ctx), wisp_status_string(status), words);
             ref_free(out.x);
         }
 }
@@ -201,7 +201,7 @@ static void not_finite(void **state)
             with_guess.guess = 1;
             const outcome out = solve(ctx, &l, &with_guess, "guess");
             assert_int_equal(out.status, WISP_ERR_NUMERIC);
-            assert_non_null(strstr(wisp_ctx_message(ctx), "column 2 of the guess holds a NaN"));
+            assert_non_null(strstr(message_of(ctx), "column 2 of the guess holds a NaN"));
             ref_free(out.x);
             REF_AT(l.x0, 30, 2) = x;
             wisp_mat_free(l.mat);
@@ -272,8 +272,8 @@ static void bad_options(void **state)
     linear l = random_system(ctx, 2, DEFINITE, WISP_D, 1);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const outcome out = solve(ctx, &l, &table[i].o, table[i].words);
-        if (out.status != WISP_ERR_ARG || !strstr(wisp_ctx_message(ctx), table[i].words))
-            fail_msg("%s: %s (%s)", table[i].words, wisp_status_string(out.status), wisp_ctx_message(ctx));
+        if (out.status != WISP_ERR_ARG || !strstr(message_of(ctx), table[i].words))
+            fail_msg("%s: %s (%s)", table[i].words, wisp_status_string(out.status), message_of(ctx));
         ref_free(out.x);
     }
     linear_free(&l);
@@ -296,8 +296,8 @@ static void stopped(void **state)
                 char what[80];
                 snprintf(what, sizeof what, "%s, stopped after %d iterations", method_name[m], (int)stop);
                 const outcome out = solve(ctx, &l, &o, what);
-                if (out.status != WISP_ERR_CANCELLED || !strstr(wisp_ctx_message(ctx), "ended by opts.observe after"))
-                    fail_msg("%s: %s (%s)", what, wisp_status_string(out.status), wisp_ctx_message(ctx));
+                if (out.status != WISP_ERR_CANCELLED || !strstr(message_of(ctx), "ended by opts.observe after"))
+                    fail_msg("%s: %s (%s)", what, wisp_status_string(out.status), message_of(ctx));
                 assert_int_equal(out.s.iterations, stop);
                 for (int j = 0; j < 3 && !guess && stop >= 10 && ref_ranks() == 1; j++)
                     if (REF_AT(l.b, 0, j) != 0 && (m == WISP_MINRES || m == WISP_GMRES) && !(out.residual[j] < 0.5))
@@ -336,7 +336,7 @@ static void cancelled(void **state)
         char what[80];
         snprintf(what, sizeof what, "%s, cancelled in %s %d", method_name[m], in_product ? "product" : "iteration", at);
         canceller c = {.ctx = ctx, .A = l.mat, .at = at, .other_thread = 1};
-        if (cancelled_at(&l, &c, o, in_product, what) != (at > 0)) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+        if (cancelled_at(&l, &c, o, in_product, what) != (at > 0)) fail_msg("%s: %s", what, message_of(ctx));
         if (at == 0) assert_true(c.calls > 19);
         wisp_ctx_resume(ctx);
     }
@@ -370,7 +370,7 @@ typedef struct {
 static wisp_status fail_later(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     failing *f = arg;
-    if (f->left-- <= 0) return wisp_ctx_fail(wisp_mat_ctx(f->A), WISP_ERR_ARG, "no more of that");
+    if (f->left-- <= 0) return wisp_ctx_failf(wisp_mat_ctx(f->A), WISP_ERR_ARG, "no more of that");
     return wisp_spmmv(y, f->A, x, NULL);
 }
 
@@ -393,9 +393,9 @@ static void callbacks(void **state)
                                            .apply = fail_later,
                                            .apply_arg = &f};
                 const outcome out = solve_by(ctx, &l, A, &o, method_name[m]);
-                if (out.status != WISP_ERR_CALLBACK || !strstr(wisp_ctx_message(ctx), "no more of that") ||
-                    !p != !strstr(wisp_ctx_message(ctx), "preconditioner"))
-                    fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(out.status), wisp_ctx_message(ctx));
+                if (out.status != WISP_ERR_CALLBACK || !strstr(message_of(ctx), "no more of that") ||
+                    !p != !strstr(message_of(ctx), "preconditioner"))
+                    fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(out.status), message_of(ctx));
                 ref_free(out.x);
                 wisp_mat_free(A);
             }

@@ -34,7 +34,7 @@ static void storages(void **state)
                 const wisp_solve_opts o = {.method = (wisp_method)m, .max_iterations = 25};
                 if (!l.hermitian && (m == WISP_CG || m == WISP_MINRES)) continue;
                 const outcome out = solve(ctx, &l, &o, storage_kind[k].name);
-                if (is_refusal(out.status)) fail_msg("%s: %s", storage_kind[k].name, wisp_ctx_message(ctx));
+                if (is_refusal(out.status)) fail_msg("%s: %s", storage_kind[k].name, message_of(ctx));
                 ref_free(out.x);
             }
             wisp_src_close(&src);
@@ -61,7 +61,7 @@ static void borrowed(void **state)
         for (int p = 0; p < WISP_PRECOND_APPLY; p++) {
             const wisp_solve_opts o = {.method = (wisp_method)m, .precond = (wisp_precond)p};
             const outcome out = solve_by(ctx, &l, A, &o, "borrowed");
-            if (out.status != WISP_OK) fail_msg("preconditioner %d: %s", p, wisp_ctx_message(ctx));
+            if (out.status != WISP_OK) fail_msg("preconditioner %d: %s", p, message_of(ctx));
             ref_free(out.x);
         }
     wisp_mat_free(A);
@@ -154,7 +154,7 @@ static void solve_file(wisp_ctx *ctx, const expected *e, wisp_type type, uint64_
         out.status == WISP_ERR_ITERATIONS || out.status == WISP_ERR_STAGNATION || out.status == WISP_ERR_BREAKDOWN;
     if (out.status != e->status && !(given_up && e->status == WISP_ERR_ITERATIONS))
         fail_msg("%s, %s, line %d: %s (%s)", e->name, wisp_type_name(type), (int)seed, wisp_status_string(out.status),
-                 wisp_ctx_message(ctx));
+                 message_of(ctx));
     ref_free(out.x);
     wisp_src_close(&src);
     linear_free(&l);

@@ -79,7 +79,7 @@ static void same(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, const result
     snprintf(what, sizeof what, "%s, preconditioner %d, %s, %s: A times 2^%d, b times 2^%d", method_name[o.method],
              (int)o.precond, kind_name[l->kind], wisp_type_name(l->t.blk), a, b);
     if (other.status != one->status)
-        fail_msg("%s: %s (%s), and else %s", what, wisp_status_string(other.status), wisp_ctx_message(ctx),
+        fail_msg("%s: %s (%s), and else %s", what, wisp_status_string(other.status), message_of(ctx),
                  wisp_status_string(one->status));
     if (other.iterations != one->iterations || !(other.residual == one->residual))
         fail_msg("%s: %d iterations, residual %g, and else %d, %g", what, (int)other.iterations, other.residual,
@@ -137,9 +137,9 @@ static void least_numbers(void **state)
             assert_int_equal(one.status, WISP_OK);
             same(ctx, &l, o, &one, -80, least);
             const result none = solve_scaled(ctx, &l, o, 20, least);
-            if (none.status != WISP_ERR_NUMERIC || !strstr(wisp_ctx_message(ctx), "too small for"))
+            if (none.status != WISP_ERR_NUMERIC || !strstr(message_of(ctx), "too small for"))
                 fail_msg("%s: %s: x of no digits: %s (%s)", method_name[m], wisp_type_name(types[t]),
-                         wisp_status_string(none.status), wisp_ctx_message(ctx));
+                         wisp_status_string(none.status), message_of(ctx));
             ref_free(one.x), ref_free(none.x);
             linear_free(&l);
         }
@@ -196,8 +196,8 @@ static void operator_too_large(void **state)
         }
         linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, b);
         const result r = solve_scaled(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m}, 0, 0);
-        if (r.status != WISP_ERR_NUMERIC || !strstr(wisp_ctx_message(ctx), "scale the operator"))
-            fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(r.status), wisp_ctx_message(ctx));
+        if (r.status != WISP_ERR_NUMERIC || !strstr(message_of(ctx), "scale the operator"))
+            fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(r.status), message_of(ctx));
         ref_free(r.x);
         linear_free(&l);
     }

@@ -332,8 +332,8 @@ static void refused(piece *p, problem q, const char *words)
     piece none = *p;
     none.resume = q.o.resume;
     result out = solve_here(ctx, &q, &none);
-    if (out.status != WISP_ERR_MISMATCH || !strstr(wisp_ctx_message(ctx), words))
-        fail_msg("%s: %s (%s)", words, wisp_status_string(out.status), wisp_ctx_message(ctx));
+    if (out.status != WISP_ERR_MISMATCH || !strstr(message_of(ctx), words))
+        fail_msg("%s: %s (%s)", words, wisp_status_string(out.status), message_of(ctx));
     assert_true(out.s.iterations == 0 && !out.s.converged && isnan(out.s.residual));
     for (int64_t i = 0; i < out.x.rows * out.x.cols; i++) assert_true(isnan(creal(out.x.a[i]))); /* as it was */
     forget(&out);

@@ -53,7 +53,7 @@ static int stopped_rank(void *arg, int rank)
     so.tolerance = c->type == WISP_C ? 1e-6 : 1e-12;
     so.observe = c->in_product ? NULL : cancel_in_observer, so.observe_arg = &stop;
     const wisp_status status = wisp_solve(&s, x, c->in_product ? op : A, b, &so);
-    if (status != WISP_ERR_CANCELLED) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+    if (status != WISP_ERR_CANCELLED) fail_msg("%s: %s", what, message_of(ctx));
     wisp_ctx_resume(ctx);
     expect_x(ctx, A, x, b, &s, what);
     wisp_solution_free(&s);

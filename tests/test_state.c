@@ -28,7 +28,7 @@ static wisp_status shelf_items(void *arg, wisp_state *s)
     wisp_status status;
     char name[24];
     int32_t little = h->reads ? 0 : 77;
-    WISP_TRY(wisp_state_same(s, "rows", "%lld", (long long)h->rows));
+    WISP_TRY(wisp_state_samef(s, "rows", "%lld", (long long)h->rows));
     WISP_TRY(wisp_state_data(s, "little", &little, sizeof little));
     if (h->reads) assert_int_equal(little, 77);
     WISP_TRY(wisp_state_data(s, "some", h->some, sizeof h->some));
@@ -246,7 +246,7 @@ static void damaged_files(void **state)
         if (status != WISP_ERR_FORMAT && status != WISP_ERR_UNSUPPORTED)
             fail_msg("byte %zu %s: %s", at, flips ? "flipped" : "and what follows gone", wisp_status_string(status));
         assert_null(kept);
-        assert_non_null(strstr(wisp_ctx_message(ctx), path));
+        assert_non_null(strstr(message_of(ctx), path));
         if (i % 50 > 1) continue;
         store(before, whole.data, whole.bytes);
         REF_OK(ctx, wisp_state_open(&kept, ctx, path));
@@ -275,7 +275,7 @@ static wisp_status misfit_items(void *arg, wisp_state *s)
     const misfit *m = arg;
     double v[4] = {1, 2, 3, 4};
     wisp_status status;
-    WISP_TRY(wisp_state_same(s, "seed", "%d", m->change == 1 ? 8 : 7));
+    WISP_TRY(wisp_state_samef(s, "seed", "%d", m->change == 1 ? 8 : 7));
     WISP_TRY(wisp_state_data(s, m->change == 2 ? "w" : "v", v, sizeof v - (m->change == 3 ? 8 : 0)));
     if (m->change == 4) {
         status = wisp_state_sums(s, "v", v, 4);
@@ -320,7 +320,7 @@ static void misfits(void **state)
     for (m.change = 1; m.change <= 6; m.change++) {
         m.x = m.change == 5 ? wide : m.change == 6 ? tall : good;
         assert_int_equal(misfit_items(&m, kept), WISP_ERR_MISMATCH);
-        if (!strstr(wisp_ctx_message(ctx), words[m.change - 1])) fail_msg("%s", wisp_ctx_message(ctx));
+        if (!strstr(message_of(ctx), words[m.change - 1])) fail_msg("%s", message_of(ctx));
     }
     assert_int_equal(wisp_state_add(kept, misfit_items, &m), WISP_ERR_ARG);
     wisp_checkpoint_remove(to);

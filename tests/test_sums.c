@@ -60,7 +60,7 @@ static void failures(void **state)
         wisp_status status = WISP_OK;
         wisp_ctx_enter(ctx);
         for (int part = 0; part < 3 && status == WISP_OK; part++) {
-            if (fails && part == at) status = wisp_ctx_fail(ctx, WISP_ERR_IO, "it fails");
+            if (fails && part == at) status = wisp_ctx_failf(ctx, WISP_ERR_IO, "it fails");
             if (status == WISP_OK && part == 0) status = wisp_ctx_sum_start(ctx, &x, 1);
             if (status == WISP_OK && part == 1) status = wisp_ctx_sum_wait(ctx);
         }

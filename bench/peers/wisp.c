@@ -5,7 +5,8 @@
 
 static void check(wisp_ctx *ctx, wisp_status status)
 {
-    if (status != WISP_OK) peer_fail(wisp_status_string(status), ctx ? wisp_ctx_message(ctx) : "no context");
+    char text[WISP_MESSAGE];
+    if (status != WISP_OK) peer_fail(wisp_status_string(status), wisp_ctx_message(ctx, text, sizeof text));
 }
 
 typedef struct {

@@ -5,8 +5,10 @@
 #ifndef WISP_PUBLIC_BASE_H
 #define WISP_PUBLIC_BASE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #if defined(__GNUC__)
 #define WISP_API __attribute__((visibility("default")))
@@ -18,8 +20,10 @@
 /* Functions with structs whose size the program tells the library: see sized.h. */
 #ifdef WISP_BUILDING
 #define WISP_SIZED
+#define WISP_TEXT
 #else
 #define WISP_SIZED static inline
+#define WISP_TEXT static inline /* functions that make a text as printf does: languages without C headers give one */
 #endif
 
 #ifdef __cplusplus
@@ -134,20 +138,18 @@ typedef struct {
     int reserved;           /* 0: room for a field that comes later */
 } wisp_ctx_opts;
 
-/* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL) says why.
+/* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.
    WISP_ERR_UNSUPPORTED: there is no such device, or this CPU or this build lacks the instruction set. */
 WISP_SIZED wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
 /* Objects that were made on it may still be freed afterwards, in any order; nothing else may be done with them. Its
    tasks are waited for. Called by one of them, or by a task for which one of them waits, it logs a warning and frees
    nothing. */
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
-/* One line on the last failure in this context, with what failed, where, and what to do; "" if there was none. The text
-   stays until the next failure. ctx = NULL: on the last failure of this thread in a call without a context, such as
-   wisp_ctx_create. */
-WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
-/* The same as a copy, cut where `size` bytes are too few, for contexts that other threads use meanwhile: their failures
-   write over the text above. Returns the length of the whole; text may be NULL. */
-WISP_API size_t wisp_ctx_copy_message(const wisp_ctx *ctx, char *text, size_t size);
+/* text[size] becomes one line on the last failure in this context, with what failed, where, and what to do; "" if there
+   was none. It is cut where `size` bytes, the zero at its end among them, are too few; WISP_MESSAGE are enough for any.
+   ctx = NULL: on the last failure of this thread in a call without a context, such as wisp_ctx_create. Returns text. */
+enum { WISP_MESSAGE = 1024 };
+WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx, char *text, size_t size);
 /* The number of its threads, the calling one included. */
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 /* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number
@@ -234,26 +236,50 @@ WISP_API void wisp_ctx_hold(wisp_ctx *ctx, int on);
 typedef int (*wisp_rank_fn)(void *arg, int rank);
 WISP_API wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result);
 
-/* For those who write solvers. fail keeps the message in ctx (which may be NULL) and returns `status`. log hands a
-   message to the log function. step reports progress, and returns WISP_ERR_CANCELLED if the user wants to stop. alloc
-   sets the pointer at pointer_to_pointer to memory for count elements of `size` bytes, 64-byte aligned and all zero,
-   which counts against the memory limit; large arrays are on huge pages. */
-WISP_API wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...) WISP_PRINTF(3, 4);
-WISP_API void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...) WISP_PRINTF(3, 4);
+/* For those who write solvers. fail keeps the text as the message of ctx (which may be NULL) and returns `status`. log
+   hands a text to the log function. failf and logf are the same with a text as printf makes it. step reports progress,
+   and returns WISP_ERR_CANCELLED if the user wants to stop. alloc sets the pointer at pointer_to_pointer to memory for
+   count elements of `size` bytes, 64-byte aligned and all zero, which counts against the memory limit; large arrays are
+   on huge pages. */
+WISP_API wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *text);
+WISP_API void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *text);
+WISP_TEXT wisp_status wisp_ctx_failf(wisp_ctx *ctx, wisp_status status, const char *format, ...) WISP_PRINTF(3, 4);
+WISP_TEXT void wisp_ctx_logf(wisp_ctx *ctx, wisp_log_level level, const char *format, ...) WISP_PRINTF(3, 4);
 WISP_API wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops);
 WISP_API wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
 /* Frees memory of wisp_alloc. ctx is not looked at, and may be NULL: memory knows its own context. */
 WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
 /* At the beginning of a function: refuses a pointer that is NULL. ctx (which may be NULL) keeps the message. */
-#define WISP_NEED(ctx, pointer)                                                                        \
-    do {                                                                                               \
-        if (!(pointer)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s is NULL", __func__, #pointer); \
+#define WISP_NEED(ctx, pointer)                                                                         \
+    do {                                                                                                \
+        if (!(pointer)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s is NULL", __func__, #pointer); \
     } while (0)
 /* In a function with a variable `status` and one clean-up label `out`. */
 #define WISP_TRY(call)                              \
     do {                                            \
         if ((status = (call)) != WISP_OK) goto out; \
     } while (0)
+
+#ifndef WISP_BUILDING
+static inline wisp_status wisp_ctx_failf(wisp_ctx *ctx, wisp_status status, const char *format, ...)
+{
+    char text[WISP_MESSAGE];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return wisp_ctx_fail(ctx, status, text);
+}
+static inline void wisp_ctx_logf(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
+{
+    char text[WISP_MESSAGE];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    wisp_ctx_log(ctx, level, text);
+}
+#endif
 
 #ifdef __cplusplus
 }

@@ -43,9 +43,11 @@ WISP_API wisp_status wisp_state_data(wisp_state *state, const char *name, void *
 WISP_API wisp_status wisp_state_sums(wisp_state *state, const char *name, double *x, size_t n);
 /* A block, with all of its rows. It is kept in the natural order, so that other ranks and orders may take it back. */
 WISP_API wisp_status wisp_state_block(wisp_state *state, const char *name, wisp_blk *x);
-/* What has to be the same in the call that goes on, in words, as printf has it: an option, for example.
-   WISP_ERR_MISMATCH: the kept state has others; the message names both. Rank 0's counts. */
-WISP_API wisp_status wisp_state_same(wisp_state *state, const char *name, const char *format, ...) WISP_PRINTF(3, 4);
+/* What has to be the same in the call that goes on, in words, of WISP_MESSAGE bytes at most: an option, for example.
+   WISP_ERR_MISMATCH: the kept state has others; the message names both. Rank 0's counts. samef: words as printf makes
+   them. */
+WISP_API wisp_status wisp_state_same(wisp_state *state, const char *name, const char *words);
+WISP_TEXT wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...) WISP_PRINTF(3, 4);
 /* A live state of these items; free it with wisp_state_free. */
 WISP_API wisp_status wisp_state_create(wisp_state **state, wisp_ctx *ctx, wisp_items_fn items, void *arg);
 /* More items for a live state, behind the others, until it is freed, of other names than theirs; nothing if it has
@@ -119,6 +121,18 @@ WISP_API void wisp_checkpoint_free(wisp_checkpoint *checkpoint);
    of their values, in any order, for any number of ranks. Zeros count; entries that are given twice count twice. All
    ranks together. */
 WISP_SIZED wisp_status wisp_src_hash(wisp_ctx *ctx, const wisp_src *src, uint64_t *hash);
+
+#ifndef WISP_BUILDING
+static inline wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...)
+{
+    char words[WISP_MESSAGE];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(words, sizeof words, format, ap);
+    va_end(ap);
+    return wisp_state_same(state, name, words);
+}
+#endif
 
 #ifdef __cplusplus
 }

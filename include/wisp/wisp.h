@@ -26,7 +26,7 @@
  *
  * Threads. Calls on different contexts never meet. Several threads may use one context: calls that compute (ops on
  * blocks, products, solvers, measuring) take turns, so that the second one waits; the message is that of whichever
- * failed last (wisp_ctx_copy_message). Objects may be read by several threads at once. Who writes to an object, changes
+ * failed last (wisp_ctx_message). Objects may be read by several threads at once. Who writes to an object, changes
  * or frees it must be alone with it: a block that is written, filled or lent, a matrix under wisp_mat_update, a
  * source that is closed. A call pins the calling thread at most until it returns, and then gives it its own mask back,
  * as it does while a progress or log function runs. But row functions and that of wisp_ctx_each run on pinned threads;

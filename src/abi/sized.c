@@ -24,9 +24,9 @@ static wisp_status take_options(void *known, size_t known_size, const void *give
     take(known, known_size, given, given_size);
     for (size_t i = known_size; i < given_size; i++)
         if (((const char *)given)[i])
-            return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                                 "the program uses fields of %s that this library, version %s, does not know", name,
-                                 wisp_version());
+            return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                                  "the program uses fields of %s that this library, version %s, does not know", name,
+                                  wisp_version());
     return WISP_OK;
 }
 

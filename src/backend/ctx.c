@@ -23,11 +23,11 @@ static wisp_status check_options(wisp_ctx *ctx)
 {
     const wisp_ctx_opts *o = &ctx->opts;
     if (o->index_limit < 0 || o->memory_limit < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "opts.index_limit is %lld and opts.memory_limit %lld bytes; they can't be negative",
-                             (long long)o->index_limit, (long long)o->memory_limit);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "opts.index_limit is %lld and opts.memory_limit %lld bytes; they can't be negative",
+                              (long long)o->index_limit, (long long)o->memory_limit);
     if ((unsigned)o->level > WISP_LOG_DEBUG)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.level: unknown value %d", (int)o->level);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.level: unknown value %d", (int)o->level);
     return WISP_OK;
 }
 
@@ -37,15 +37,15 @@ static wisp_status set_weights(wisp_ctx *ctx, const int64_t *weight, const char 
     const int64_t most = INT64_C(1) << 40;
     bool equal = true;
     ctx->weight = calloc((size_t)ctx->ranks + 1, sizeof *ctx->weight);
-    if (!ctx->weight) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
+    if (!ctx->weight) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
     for (int r = 0; r < ctx->ranks; r++) {
         if (weight[r] < 0 || weight[r] > most)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: give %d numbers from 0 to %lld", from, ctx->ranks,
-                                 (long long)most);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: give %d numbers from 0 to %lld", from, ctx->ranks,
+                                  (long long)most);
         equal &= weight[r] == weight[0];
         ctx->weight[r + 1] = ctx->weight[r] + weight[r];
     }
-    if (ctx->weight[ctx->ranks] == 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: some rank must have rows", from);
+    if (ctx->weight[ctx->ranks] == 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: some rank must have rows", from);
     if (equal) {
         free(ctx->weight);
         ctx->weight = NULL;
@@ -61,11 +61,11 @@ static wisp_status read_weights(wisp_ctx *ctx, const char *text)
     wisp_status status;
     snprintf(from, sizeof from, "WISP_WEIGHTS=%.80s", text);
     int64_t *weight = calloc((size_t)ctx->ranks, sizeof *weight);
-    if (!weight) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
+    if (!weight) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
     for (int r = 0; r < ctx->ranks; r++, s = end + 1) {
         weight[r] = strtoll(s, &end, 10);
         if (end != s && *end == (r + 1 < ctx->ranks ? ',' : 0)) continue;
-        status = wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: give %d numbers, with commas between them", from, ctx->ranks);
+        status = wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: give %d numbers, with commas between them", from, ctx->ranks);
         goto out;
     }
     status = set_weights(ctx, weight, from);
@@ -102,15 +102,15 @@ static wisp_status find_halo(wisp_ctx *ctx)
     const char *want = getenv("WISP_HALO");
     ctx->halo = ctx->opts.halo;
     if (!wisp_halo_name(ctx->halo))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.halo: unknown value %d", (int)ctx->halo);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.halo: unknown value %d", (int)ctx->halo);
     if (ctx->halo != WISP_HALO_AUTO || !want || !*want) return WISP_OK;
     for (wisp_halo h = WISP_HALO_AUTO; h <= WISP_HALO_NOCOMM; h++)
         if (!strcmp(wisp_halo_name(h), want)) {
             ctx->halo = h;
             return WISP_OK;
         }
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                         "WISP_HALO=%s: take auto, none, overlap, task, neighbours, columns or nocomm", want);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                          "WISP_HALO=%s: take auto, none, overlap, task, neighbours, columns or nocomm", want);
 }
 
 static wisp_status find_device(wisp_ctx *ctx)
@@ -121,8 +121,8 @@ static wisp_status find_device(wisp_ctx *ctx)
     for (size_t i = 0; i < sizeof all / sizeof all[0] && !ctx->backend; i++)
         if (!strcmp(all[i]->name, want)) ctx->backend = all[i];
     if (ctx->backend) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%s': take 'cpu'%s", want,
-                         ctx->opts.device ? "" : ", or unset WISP_DEVICE");
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%s': take 'cpu'%s", want,
+                          ctx->opts.device ? "" : ", or unset WISP_DEVICE");
 }
 
 static void end(wisp_ctx *ctx)
@@ -190,7 +190,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     WISP_NEED(NULL, ctx_out);
     *ctx_out = NULL;
     wisp_ctx *ctx = calloc(1, sizeof *ctx);
-    if (!ctx) return wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "out of memory for a context");
+    if (!ctx) return wisp_ctx_failf(NULL, WISP_ERR_NOMEM, "out of memory for a context");
     if (opts) ctx->opts = *opts;
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
@@ -212,8 +212,8 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (status == WISP_OK) *ctx_out = ctx;
     if (status == WISP_OK) return status;
 out:
-    wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
-    wisp_ctx_fail(NULL, status, "%s", ctx->message); /* behind what the log function calls */
+    wisp_ctx_log(ctx, WISP_LOG_WARN, ctx->message);
+    wisp_ctx_fail(NULL, status, ctx->message); /* behind what the log function calls */
     wisp_ctx_free(ctx);
     return status;
 }

@@ -100,13 +100,13 @@ static wisp_status far_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t cou
     size_t bytes;
     *(void **)pointer_to_address = NULL;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
     const wisp_status status = wisp__memory_book(ctx, WISP__MAX(bytes, 1));
     if (status != WISP_OK) return status;
     buffer *b = new_buffer(far_of(ctx), bytes);
     if (!b) {
         wisp__memory_unbook(ctx, WISP__MAX(bytes, 1));
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
     }
     wisp__memory_is_there(ctx);
     *(void **)pointer_to_address = b->at;
@@ -159,7 +159,7 @@ static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
     if (b) host = of_host(b, address);
     if (b && b->maps++ == 0) let_host(b, true);
     pthread_mutex_unlock(f->lock);
-    if (wrong) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the device 'far' was given an address of the host's to map");
+    if (wrong) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the device 'far' was given an address of the host's to map");
     *(void **)pointer_to_host = host;
     return WISP_OK;
 }
@@ -178,7 +178,7 @@ static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
     void **array = pointer_to_array;
     const size_t bytes = wisp__array_bytes(*array);
     buffer *b = new_buffer(far_of(ctx), bytes);
-    if (!b) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
+    if (!b) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
     memcpy(of_kernels(b, b->at), *array, bytes);
     wisp__array_replaced(*array);
     *array = b->at;
@@ -188,8 +188,8 @@ static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
 static wisp_status far_borrow(wisp_ctx *ctx, const void *host)
 {
     (void)host;
-    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                         "the device 'far' has memory of its own and can't use arrays in place; copy them");
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                          "the device 'far' has memory of its own and can't use arrays in place; copy them");
 }
 
 /* ---- launches --------------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static wisp_status enter(wisp_ctx *ctx, void *const *place, size_t n)
     }
     pthread_mutex_unlock(f->lock);
     if (ours) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a kernel of the device 'far' was given an address that is no buffer's");
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a kernel of the device 'far' was given an address that is no buffer's");
 }
 #define ENTER(ctx, ...) enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 
@@ -225,7 +225,7 @@ static wisp_status begin(wisp_ctx *ctx, size_t bytes)
     free(f->constants);
     f->constants = aligned_alloc(LINE, padded(bytes));
     f->room = f->constants ? bytes : 0;
-    if (!f->constants) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %zu bytes for a call", bytes);
+    if (!f->constants) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: %zu bytes for a call", bytes);
     return WISP_OK;
 }
 
@@ -474,7 +474,7 @@ out:
 static wisp_status far_open(wisp_ctx *ctx)
 {
     far *f = calloc(1, sizeof *f);
-    if (!f) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for the device 'far'");
+    if (!f) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the device 'far'");
     f->lock = &ctx->device_lock;
     ctx->device = f;
     return wisp__backend_cpu.open(ctx);

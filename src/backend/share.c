@@ -44,9 +44,10 @@ static void say_crowded(wisp_ctx *ctx, const place *all)
         if (crowd++ == 0 && r < ctx->rank) return;
     }
     if (crowd > cores && !ctx->opts.no_pin)
-        wisp_ctx_log(ctx, WISP_LOG_WARN,
-                     "%d processes share %d core%s of a machine: they will wait for each other; start at most %d there",
-                     crowd, cores, cores == 1 ? "" : "s", cores);
+        wisp_ctx_logf(
+            ctx, WISP_LOG_WARN,
+            "%d processes share %d core%s of a machine: they will wait for each other; start at most %d there", crowd,
+            cores, cores == 1 ? "" : "s", cores);
 }
 
 static wisp_status divide(wisp_ctx *ctx, const place *all)
@@ -62,10 +63,10 @@ static wisp_status divide(wisp_ctx *ctx, const place *all)
     }
     say_crowded(ctx, all);
     if (other > ctx->rank && !ctx->opts.no_pin)
-        wisp_ctx_log(ctx, WISP_LOG_WARN,
-                     "processes %d and %d may run on the same cores, but not on all of them: bind them to cores of "
-                     "their own, or leave them all unbound (mpirun --bind-to none)",
-                     ctx->rank, other);
+        wisp_ctx_logf(ctx, WISP_LOG_WARN,
+                      "processes %d and %d may run on the same cores, but not on all of them: bind them to cores of "
+                      "their own, or leave them all unbound (mpirun --bind-to none)",
+                      ctx->rank, other);
     if (other >= 0 || sharing == 1) return WISP_OK;
     return take_part(ctx, &mine->units, sharing, before);
 }

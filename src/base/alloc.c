@@ -75,9 +75,9 @@ static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit
     char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
     size_text(a, (double)more);
     size_text(b, (double)held);
-    if (!limit) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %s more were refused with %s held", a, b);
-    return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "memory limit: %s more, with %s held, would pass the limit of %s", a, b,
-                         size_text(c, (double)ctx->opts.memory_limit));
+    if (!limit) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: %s more were refused with %s held", a, b);
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "memory limit: %s more, with %s held, would pass the limit of %s", a, b,
+                          size_text(c, (double)ctx->opts.memory_limit));
 }
 
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
@@ -115,7 +115,7 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     *out = NULL;
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
     if (bytes == 0) bytes = 1;
     const unsigned number = atomic_fetch_add(&ctx->alloc_number, 1u) + 1;
     wisp_status status = wisp__memory_book(ctx, bytes);

@@ -75,7 +75,7 @@ struct wisp_ctx {
     pthread_mutex_t lock;        /* message, log, the list of what was logged once, rates, topology */
     pthread_mutex_t device_lock; /* what a backend keeps; no callback comes under it */
     pthread_mutex_t source_lock; /* a source's many() runs under it, unless several may run at once */
-    char message[1024];
+    char message[WISP_MESSAGE];
     atomic_uint told;        /* such messages, counted */
     struct wisp__said *said; /* what the log function is still to be told */
     bool logging;            /* a thread is at it: */

@@ -9,29 +9,32 @@
 /* Of calls of this thread that had no context. */
 static _Thread_local char without[sizeof(((wisp_ctx *)0)->message)];
 
-wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...)
+wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *text)
 {
-    va_list ap;
-    va_start(ap, format);
     if (ctx) pthread_mutex_lock(&ctx->lock);
-    vsnprintf(ctx ? ctx->message : without, sizeof without, format ? format : "(no words)", ap);
-    if (ctx) atomic_fetch_add(&ctx->told, 1);
+    snprintf(ctx ? ctx->message : without, sizeof without, "%s", text ? text : "(no words)");
     if (ctx) pthread_mutex_unlock(&ctx->lock);
-    va_end(ap);
     return status;
 }
 
-const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : without; }
+wisp_status wisp_ctx_failf(wisp_ctx *ctx, wisp_status status, const char *format, ...)
+{
+    char text[WISP_MESSAGE];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return wisp_ctx_fail(ctx, status, text);
+}
 
-size_t wisp_ctx_copy_message(const wisp_ctx *ctx, char *text, size_t size)
+const char *wisp_ctx_message(const wisp_ctx *ctx, char *text, size_t size)
 {
     pthread_mutex_t *lock = ctx ? (pthread_mutex_t *)&ctx->lock : NULL;
+    if (!text || !size) return "";
     if (lock) pthread_mutex_lock(lock);
-    const char *message = wisp_ctx_message(ctx);
-    const size_t length = strlen(message), n = size ? WISP__MIN(length, size - 1) : 0;
-    if (text && size) memcpy(text, message, n), text[n] = '\0';
+    snprintf(text, size, "%s", ctx ? ctx->message : without);
     if (lock) pthread_mutex_unlock(lock);
-    return length;
+    return text;
 }
 
 /* ---- the log function ---------------------------------------------------------------------------
@@ -42,7 +45,7 @@ size_t wisp_ctx_copy_message(const wisp_ctx *ctx, char *text, size_t size)
 struct wisp__said {
     struct wisp__said *next;
     wisp_log_level level;
-    char text[1024];
+    char text[WISP_MESSAGE];
 };
 
 /* The next message; NULL: there is none, and this thread is through. */
@@ -79,17 +82,25 @@ static bool leave_there(wisp_ctx *ctx, struct wisp__said *s)
     return mine;
 }
 
-void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
+void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *text)
 {
-    if (!ctx || !format || !ctx->opts.log || level > ctx->opts.level) return;
+    if (!ctx || !text || !ctx->opts.log || level > ctx->opts.level) return;
     struct wisp__said *s = malloc(sizeof *s);
     if (!s) return;
     *s = (struct wisp__said){.level = level};
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(s->text, sizeof s->text, format, ap);
-    va_end(ap);
+    snprintf(s->text, sizeof s->text, "%s", text);
     if (leave_there(ctx, s)) ctx->aside(ctx, hand_over, ctx);
+}
+
+void wisp_ctx_logf(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
+{
+    char text[WISP_MESSAGE];
+    va_list ap;
+    if (!ctx || !ctx->opts.log || level > ctx->opts.level) return;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    wisp_ctx_log(ctx, level, text);
 }
 
 void wisp__log_forked(wisp_ctx *ctx)
@@ -102,7 +113,7 @@ void wisp__log_forked(wisp_ctx *ctx)
 
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message)
 {
-    if (!(atomic_fetch_or(&ctx->logged_once, bit) & bit)) wisp_ctx_log(ctx, level, "%s", message);
+    if (!(atomic_fetch_or(&ctx->logged_once, bit) & bit)) wisp_ctx_log(ctx, level, message);
 }
 
 typedef struct {
@@ -128,7 +139,7 @@ wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double f
 
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole)
 {
-    return whole ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
+    return whole ? WISP_OK : wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
 }
 
 void wisp__team_cancel(wisp__team *team) { atomic_fetch_or_explicit(&team->cancel, 1, memory_order_relaxed); }

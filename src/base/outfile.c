@@ -15,7 +15,7 @@
 static wisp_status refuse(wisp_ctx *ctx, const char *name, int error)
 {
     char text[128];
-    return wisp_ctx_fail(ctx, WISP_ERR_IO, "cannot write %s: %s", name, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot write %s: %s", name, strerror_r(error, text, sizeof text));
 }
 
 static wisp_status fail(wisp__out *out, int error) { return refuse(out->ctx, out->name, error); }
@@ -72,8 +72,8 @@ static wisp_status resolve(wisp_ctx *ctx, const char *name, char real[PATH_MAX],
     if (error) return refuse(ctx, name, error);
     strcpy(folder, real);
     if (!*there && strcmp(name, real) && access(dirname(folder), F_OK))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "cannot write %s: it is a link to %s, whose folder is not there", name,
-                             real);
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot write %s: it is a link to %s, whose folder is not there", name,
+                              real);
     return WISP_OK;
 }
 
@@ -129,8 +129,8 @@ static wisp_status open_direct(wisp__out *out, bool pipe)
         out->fd = open(out->path, O_WRONLY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
         if (out->fd >= 0 || !pipe || (errno != ENXIO && errno != EINTR)) break;
         if (wisp__cancelled(out->ctx->team))
-            return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while nobody read the pipe %s", out->name);
-        if (!told) wisp_ctx_log(out->ctx, WISP_LOG_INFO, "%s: waiting for a process that reads this pipe", out->name);
+            return wisp_ctx_failf(out->ctx, WISP_ERR_CANCELLED, "cancelled while nobody read the pipe %s", out->name);
+        if (!told) wisp_ctx_logf(out->ctx, WISP_LOG_INFO, "%s: waiting for a process that reads this pipe", out->name);
         nanosleep(&a_while, NULL);
     }
     if (out->fd < 0) return fail(out, errno);
@@ -168,7 +168,7 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
         const ssize_t n = full ? -1 : write(out->fd, p, out->temp ? bytes : WISP__MIN(bytes, (size_t)PIPE_BUF));
         if (n < 0 && !full && errno != EINTR) return fail(out, errno);
         if (n < 0 && wisp__cancelled(out->ctx->team))
-            return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
+            return wisp_ctx_failf(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
         if (n < 0) continue;
         p += n;
         bytes -= (size_t)n;

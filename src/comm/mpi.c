@@ -104,7 +104,7 @@ static wisp_status mpi_sum_start(wisp_ctx *ctx, double *x, size_t n)
     static double nothing;
     world *w = ctx->world;
     if (ctx->failed != WISP_OK) return ctx->failed;
-    if (w->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
+    if (w->sum) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
     wisp__mpi_begin(ctx, &w->summing, WISP__MPI_SUM_START, WISP_OK, x, n * sizeof *x);
     w->sum = n ? x : &nothing;
     w->sum_n = n;
@@ -116,7 +116,7 @@ static wisp_status mpi_sum_wait(wisp_ctx *ctx)
     world *w = ctx->world;
     double *x = w->sum;
     if (ctx->failed != WISP_OK) return ctx->failed;
-    if (!x) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
+    if (!x) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
     const wisp_status status = wisp__mpi_end(ctx, &w->summing);
     if (status == WISP_OK) add_up(ctx, &w->summing, x, w->sum_n);
     w->sum = NULL;
@@ -180,11 +180,11 @@ static wisp_status usable(wisp_ctx *ctx)
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
     if (!begun || ended)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "MPI is not %s: call MPI_Init_thread before wisp_ctx_create_mpi",
-                             ended ? "there any more" : "started");
-    if (here.comm == MPI_COMM_NULL) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the communicator is MPI_COMM_NULL");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "MPI is not %s: call MPI_Init_thread before wisp_ctx_create_mpi",
+                              ended ? "there any more" : "started");
+    if (here.comm == MPI_COMM_NULL) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the communicator is MPI_COMM_NULL");
     MPI_Comm_test_inter(here.comm, &inter);
-    if (inter) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "an intercommunicator: merge it (MPI_Intercomm_merge)");
+    if (inter) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "an intercommunicator: merge it (MPI_Intercomm_merge)");
     return WISP_OK;
 }
 
@@ -213,16 +213,16 @@ static wisp_status mpi_open(wisp_ctx *ctx)
         free(w);
         ctx->world = NULL;
         MPI_Comm_free(&comm);
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
     }
     w->summing.all = w->meeting.all + ctx->ranks;
     find_node(ctx, w);
     MPI_Query_thread(&level);
     ctx->may_wait_beside = level >= MPI_THREAD_SERIALIZED;
     const char *name = level_name[WISP__MIN(WISP__MAX(level - MPI_THREAD_SINGLE, 0), 3)];
-    wisp_ctx_log(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: asked for serialized, given %s%s", ctx->rank,
-                 ctx->ranks, name,
-                 ctx->may_wait_beside ? "" : ", too little for halos as 'task', which are exchanged as 'overlap'");
+    wisp_ctx_logf(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: asked for serialized, given %s%s", ctx->rank,
+                  ctx->ranks, name,
+                  ctx->may_wait_beside ? "" : ", too little for halos as 'task', which are exchanged as 'overlap'");
     return status;
 }
 

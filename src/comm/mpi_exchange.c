@@ -90,7 +90,7 @@ wisp_status wisp__mpi_start(wisp_ctx *ctx, const wisp__message *to, int to_count
     if (ctx->failed != WISP_OK) return ctx->failed;
     plan *p = known_plan(w, to, to_count, from, from_count);
     if (!p) p = new_plan(w, to, to_count, from, from_count);
-    if (!p) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d messages", to_count + from_count);
+    if (!p) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d messages", to_count + from_count);
     for (int i = 0; i < from_count; i++) p->left[i] = parts_in(&from[i]);
     if (p->requests) MPI_Startall(p->requests, p->request);
     w->active = p;

@@ -102,7 +102,7 @@ void wisp__mpi_free_plans(world *w)
 static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format, int rank, const char *words)
 {
     ctx->failed = status;
-    return wisp_ctx_fail(ctx, status, format, rank, words);
+    return wisp_ctx_failf(ctx, status, format, rank, words);
 }
 
 /* A new epoch begins, with the message of the rank that failed. */
@@ -112,7 +112,7 @@ static wisp_status end_epoch(wisp_ctx *ctx, int rank, wisp_status status)
     char message[sizeof ctx->message];
     MPI_Request request;
     memset(message, 0, sizeof message); /* all of it is sent */
-    wisp_ctx_copy_message(ctx, message, sizeof message);
+    wisp_ctx_message(ctx, message, sizeof message);
     MPI_Ibcast(message, sizeof message, MPI_CHAR, rank, w->comm, &request);
     wisp__mpi_finish(w, &request, 1);
     w->epoch++;

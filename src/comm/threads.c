@@ -127,7 +127,7 @@ static void arrive(wisp_ctx *ctx, post p)
         p.lent |= p.bytes > 0;
     me->post[round % 2] = p;
     me->sent = wisp_now();
-    if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
+    if (p.status != WISP_OK) wisp_ctx_message(ctx, me->message, sizeof me->message);
     atomic_store(&me->posted, round);
     tell(w, round, false);
 }
@@ -169,7 +169,7 @@ static int await_all(world *w, int64_t round, bool copied)
 static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format, int rank, const char *words)
 {
     ctx->failed = status;
-    return wisp_ctx_fail(ctx, status, format, rank, words);
+    return wisp_ctx_failf(ctx, status, format, rank, words);
 }
 
 /* What the posts say together. */
@@ -282,7 +282,7 @@ static wisp_status threads_sum_start(wisp_ctx *ctx, double *x, size_t n)
     static double nothing;
     place *me = &((world *)ctx->world)->place[ctx->rank];
     if (ctx->failed != WISP_OK) return ctx->failed;
-    if (me->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
+    if (me->sum) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
     me->sum = n ? x : &nothing;
     me->sum_n = n;
     me->sum_since = wisp_now();
@@ -294,7 +294,7 @@ static wisp_status threads_sum_wait(wisp_ctx *ctx)
     place *me = &((world *)ctx->world)->place[ctx->rank];
     double *x = me->sum;
     if (ctx->failed != WISP_OK) return ctx->failed;
-    if (!x) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
+    if (!x) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
     me->sum = NULL;
     return sum_since(ctx, x, me->sum_n, me->sum_since);
 }
@@ -348,7 +348,7 @@ static wisp_status take_message(wisp_ctx *ctx)
     const wisp__message *m = &ctx->from[me->taken++];
     const void *data = message_of(ctx, m);
     if (!data)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
     travel(w, me, m);
     memcpy(m->data, data, m->bytes);
     return WISP_OK;
@@ -427,7 +427,7 @@ static wisp_status run_all(world *w, rank_thread *t, int *result)
     }
     for (int r = started; r < w->ranks; r++) has_ended(w, r);
     if (started < w->ranks)
-        status = wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "only %d of %d threads could be started", started, w->ranks);
+        status = wisp_ctx_failf(NULL, WISP_ERR_NOMEM, "only %d of %d threads could be started", started, w->ranks);
     for (int r = 0; r < started; r++) {
         pthread_join(t[r].thread, NULL);
         if (*result == 0) *result = t[r].result;
@@ -456,15 +456,15 @@ wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result)
     if (!result) result = &ignored;
     *result = 0;
     if (ranks < 1 || ranks > MOST)
-        return wisp_ctx_fail(NULL, WISP_ERR_ARG, "%d ranks: there can be 1 to %d", ranks, MOST);
-    if (here) return wisp_ctx_fail(NULL, WISP_ERR_UNSUPPORTED, "this thread stands for a rank already");
+        return wisp_ctx_failf(NULL, WISP_ERR_ARG, "%d ranks: there can be 1 to %d", ranks, MOST);
+    if (here) return wisp_ctx_failf(NULL, WISP_ERR_UNSUPPORTED, "this thread stands for a rank already");
     world w = {.ranks = ranks, .jitter = jitter ? (unsigned)atoi(jitter) : 0, .fn = fn, .arg = arg};
     if (link) set_link(&w, link);
     rank_thread *t = calloc((size_t)ranks, sizeof *t);
     w.place = aligned_alloc(_Alignof(place), (size_t)ranks * sizeof *w.place);
     if (w.place) memset(w.place, 0, (size_t)ranks * sizeof *w.place);
     const wisp_status status = t && w.place ? run_all(&w, t, result)
-                                            : wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "out of memory for %d ranks", ranks);
+                                            : wisp_ctx_failf(NULL, WISP_ERR_NOMEM, "out of memory for %d ranks", ranks);
     free(t);
     free(w.place);
     return status;

@@ -6,7 +6,7 @@
 static wisp_status blk_new(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
 {
     if (!wisp__type_ok(type) || width < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a block needs a type and a width of at least 1 (it is %d)", width);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a block needs a type and a width of at least 1 (it is %d)", width);
     wisp_blk *x = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &x, 1, sizeof *x));
@@ -52,11 +52,11 @@ wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     WISP_NEED(ctx, map);
     WISP_NEED(ctx, data);
     if (map->position || map->halo)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "user memory fits natural maps only; use wisp_blk_put and wisp_blk_get to copy");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "user memory fits natural maps only; use wisp_blk_put and wisp_blk_get to copy");
     if (stride < width)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "user memory with a stride of %lld for width %d", (long long)stride,
-                             width);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "user memory with a stride of %lld for width %d", (long long)stride,
+                              width);
     wisp_status status = ctx->backend->borrow(ctx, data);
     if (status == WISP_OK) status = blk_new(out, ctx, map, type, width);
     if (status != WISP_OK) return status;
@@ -103,8 +103,8 @@ wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
     *view = NULL;
     WISP_NEED(NULL, x);
     if (first < 0 || width < 1 || first > x->width - width)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "columns %d to %d of a block of width %d", first, first + width - 1,
-                             x->width);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "columns %d to %d of a block of width %d", first, first + width - 1,
+                              x->width);
     int *list;
     wisp_status status = view_of(view, x, x->column ? width : 0, &list);
     if (status != WISP_OK) return status;
@@ -125,13 +125,13 @@ wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *co
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, column);
     if (count < 1 || count > x->width)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "%d columns of a block of width %d", count, x->width);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "%d columns of a block of width %d", count, x->width);
     for (int j = 0; j < count; j++) {
         if (column[j] < 0 || column[j] >= x->width)
-            return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "column %d of a block of width %d", column[j], x->width);
+            return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "column %d of a block of width %d", column[j], x->width);
         for (int k = 0; k < j; k++)
             if (column[k] == column[j])
-                return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "column %d is picked twice", column[j]);
+                return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "column %d is picked twice", column[j]);
     }
     int *list;
     const wisp_status status = view_of(view, x, count, &list);
@@ -144,10 +144,10 @@ wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *co
 wisp_status wisp__refuse_scattered(const char *call, const wisp_blk *x)
 {
     if (!x->column) return WISP_OK;
-    return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
-                         "%s: the columns of a scattered view (wisp_blk_pick) are not side by side: copy them into a "
-                         "block of their own (wisp_blk_create, wisp_copy)",
-                         call);
+    return wisp_ctx_failf(x->ctx, WISP_ERR_UNSUPPORTED,
+                          "%s: the columns of a scattered view (wisp_blk_pick) are not side by side: copy them into a "
+                          "block of their own (wisp_blk_create, wisp_copy)",
+                          call);
 }
 
 wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count)
@@ -156,10 +156,10 @@ wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t c
     *view = NULL;
     WISP_NEED(NULL, x);
     if (x->map->position)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_MISMATCH, "a view of rows needs a natural map; this one is permuted");
+        return wisp_ctx_failf(x->ctx, WISP_ERR_MISMATCH, "a view of rows needs a natural map; this one is permuted");
     if (first < 0 || count < 0 || first > x->nrows - count)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "rows %lld to %lld of a block of %lld rows", (long long)first,
-                             (long long)(first + count - 1), (long long)x->nrows);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "rows %lld to %lld of a block of %lld rows", (long long)first,
+                              (long long)(first + count - 1), (long long)x->nrows);
     int *list;
     wisp_status status = view_of(view, x, x->column ? x->width : 0, &list);
     if (status != WISP_OK) return status;
@@ -323,7 +323,7 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
     host_done(x);
     const long long failed = atomic_load(&r.failed);
     if (failed < INT64_MAX)
-        status = wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
+        status = wisp_ctx_failf(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
 out:
     return wisp_ctx_leave(x->ctx, status);
 }
@@ -353,7 +353,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
 {
     WISP_NEED(NULL, x);
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
     wisp_blk host;
     random_run r = {&host, kind, seed, stream, first};
     const bool little = x->nrows * x->width <= WISP__SMALL;
@@ -370,8 +370,8 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
     WISP_NEED(x->ctx, row);
     for (int j = 0; j < x->width; j++)
         if (row[j] < 0 || row[j] >= x->map->rows)
-            return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
-                                 (long long)x->map->rows - 1);
+            return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
+                                  (long long)x->map->rows - 1);
     wisp_blk host;
     wisp_status status = wisp_blk_fill(x, (wisp_scalar){0, 0});
     if (status == WISP_OK) status = host_view(x, &host);
@@ -392,8 +392,8 @@ static wisp_status check_user_array(const wisp_blk *x, wisp_layout layout, int64
 {
     const int64_t least = layout == WISP_ROW_MAJOR ? x->width : x->nrows;
     if (ld < least)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "an array with leading dimension %lld; at least %lld is needed",
-                             (long long)ld, (long long)least);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "an array with leading dimension %lld; at least %lld is needed",
+                              (long long)ld, (long long)least);
     return WISP_OK;
 }
 

@@ -71,13 +71,13 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
     wisp_status status = WISP_OK;
     if (store->rows >= x->map->local + h->rows) return status;
     if (store->borrowed)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
-                             "user memory has no room for the rows of other processes: copy it into a block of wisp's "
-                             "own (wisp_blk_create, wisp_blk_put)");
+        return wisp_ctx_failf(x->ctx, WISP_ERR_UNSUPPORTED,
+                              "user memory has no room for the rows of other processes: copy it into a block of wisp's "
+                              "own (wisp_blk_create, wisp_blk_put)");
     if (atomic_load(&store->lent) > 0)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
-                             "a block that is lent can't move to where the rows of other processes have room: return "
-                             "it (wisp_blk_return), or make it after the matrix");
+        return wisp_ctx_failf(x->ctx, WISP_ERR_UNSUPPORTED,
+                              "a block that is lent can't move to where the rows of other processes have room: return "
+                              "it (wisp_blk_return), or make it after the matrix");
     WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
     if (x->map->local) {
         WISP_TRY(backend->map(x->ctx, store->at, &from));

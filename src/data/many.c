@@ -38,15 +38,15 @@ static wisp_status call(wisp__row_reader *r, wisp_ctx *ctx, int64_t room, int64_
     *n = src->many(src->arg, m->first, m->rows, room, m->rowptr, room ? m->col : NULL, room ? m->val : NULL);
     if (!src->many_at_once) pthread_mutex_unlock(&ctx->source_lock);
     if (*n < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the callback for many rows failed at rows %lld to %lld", first,
-                             last);
+        return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "the callback for many rows failed at rows %lld to %lld", first,
+                              last);
     bool rises = m->rowptr[0] == 0 && m->rowptr[m->rows] == *n;
     for (int64_t i = 0; i < m->rows; i++) rises = rises && m->rowptr[i + 1] >= m->rowptr[i];
     if (rises) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK,
-                         "the callback for many rows gave rows %lld to %lld row pointers that do not rise from 0 to "
-                         "the number of entries that it returned (%lld)",
-                         first, last, (long long)*n);
+    return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK,
+                          "the callback for many rows gave rows %lld to %lld row pointers that do not rise from 0 to "
+                          "the number of entries that it returned (%lld)",
+                          first, last, (long long)*n);
 }
 
 /* Few rows of the last ones were read, or a wider range would have had this one, too. */
@@ -82,10 +82,10 @@ static wisp_status fill(wisp__row_reader *r, wisp_ctx *ctx)
     n = m->rowptr[m->rows];
     status = call(r, ctx, m->room, &again);
     if (status != WISP_OK || n == again) return status;
-    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK,
-                         "the callback for many rows gave %lld entries from row %lld on, and %lld before, when there "
-                         "was no room for more; each call must give the same rows",
-                         (long long)again, (long long)wisp__row_number(r->src, m->first), (long long)n);
+    return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK,
+                          "the callback for many rows gave %lld entries from row %lld on, and %lld before, when there "
+                          "was no room for more; each call must give the same rows",
+                          (long long)again, (long long)wisp__row_number(r->src, m->first), (long long)n);
 }
 
 /* A range with `row` in it. */

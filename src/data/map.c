@@ -18,10 +18,10 @@ void wisp__map_share(wisp_map *map, int64_t rows)
 wisp_status wisp__map_alone(wisp_map **out, wisp_ctx *ctx, int64_t rows)
 {
     *out = NULL;
-    if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
+    if (rows < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
     if (rows > ctx->index_limit)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows are more than one process can index (%lld)",
-                             (long long)rows, (long long)ctx->index_limit);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%lld rows are more than one process can index (%lld)",
+                              (long long)rows, (long long)ctx->index_limit);
     wisp_map *map;
     wisp_status status = wisp_alloc(ctx, &map, 1, sizeof *map);
     if (status != WISP_OK) return status;
@@ -38,7 +38,7 @@ wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     WISP_NEED(ctx, out);
     *out = NULL;
     WISP_NEED(NULL, ctx);
-    if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
+    if (rows < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
     const int64_t first = wisp__share_begin(ctx, rows, ctx->rank), end = wisp__share_begin(ctx, rows, ctx->rank + 1);
     const wisp_status status = wisp__map_alone(out, ctx, end - first);
     if (status == WISP_OK) wisp__map_share(*out, rows);

@@ -45,7 +45,7 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
 {
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, hist);
-    if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
+    if (bins < 1) return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
     wisp__host_mat host;
     double *count = NULL;
     wisp_status status;

@@ -9,18 +9,20 @@ wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols)
 {
     const int64_t most = WISP__MAX(rows, cols);
     if (most <= ctx->index_limit) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
-                         (long long)most, (long long)ctx->index_limit);
+    return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
+                          (long long)most, (long long)ctx->index_limit);
 }
 
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
     if ((!src->row && !src->many) || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
-    if (src->row && src->many) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source has row() or many(), not both");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "a matrix source needs rows, cols, max_row, a type and a row callback");
+    if (src->row && src->many)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a matrix source has row() or many(), not both");
     if (src->max_row > INT32_MAX)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
-                             (long long)src->max_row);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
+                              (long long)src->max_row);
     return WISP_OK;
 }
 
@@ -64,8 +66,8 @@ int64_t wisp__row_reader_bytes(const wisp_src *src)
 static wisp_status refuse_longer(wisp_ctx *ctx, const wisp_src *src, int64_t row, int64_t n)
 {
     if (n <= src->max_row) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld has %lld entries, more than the declared maximum of %lld",
-                         number(src, row), (long long)n, (long long)src->max_row);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "row %lld has %lld entries, more than the declared maximum of %lld",
+                          number(src, row), (long long)n, (long long)src->max_row);
 }
 
 wisp_status wisp__count_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int32_t *n)
@@ -76,7 +78,7 @@ wisp_status wisp__count_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int
     if (src->many) {
         status = wisp__many_row(r, ctx, row, false, &count);
     } else if ((count = src->row(src->arg, row, NULL, NULL)) < 0) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
+        status = wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
     }
     if (status == WISP_OK) status = refuse_longer(ctx, src, row, count);
     if (status == WISP_OK) *n = (int32_t)count;
@@ -98,16 +100,17 @@ static wisp_status give_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row)
     r->val = r->own_val;
     r->raw = src->row(src->arg, row, r->own_col, r->own_val);
     if (r->raw >= 0 && r->raw <= src->max_row) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
+    return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
 }
 
 wisp_status wisp__same_count(wisp_ctx *ctx, const wisp_src *src, int64_t row, int raw, int32_t counted)
 {
     if (raw == counted) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK,
-                         "row %lld: the row callback gave %d entries, and %d when it counted them; each call must give "
-                         "the same row",
-                         number(src, row), raw, counted);
+    return wisp_ctx_failf(
+        ctx, WISP_ERR_CALLBACK,
+        "row %lld: the row callback gave %d entries, and %d when it counted them; each call must give "
+        "the same row",
+        number(src, row), raw, counted);
 }
 
 static int by_column(const void *a, const void *b)
@@ -140,8 +143,8 @@ wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, 
     *n = r->raw;
     for (int k = 0; k < *n; k++)
         if (r->col[k] < 0 || r->col[k] >= src->cols)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
-                                 number(src, row), (long long)r->col[k], (long long)src->cols - 1);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
+                                  number(src, row), (long long)r->col[k], (long long)src->cols - 1);
     return WISP_OK;
 }
 
@@ -176,7 +179,7 @@ wisp_status wisp__refuse_too_large(const wisp__row_reader *r, wisp_ctx *ctx, int
     if (wisp__type_is_double(type) || !wisp__type_is_double(r->src->type)) return WISP_OK;
     for (int k = 0; k < n; k++)
         if (overflows(r->sum[k].re) || overflows(r->sum[k].im))
-            return wisp_ctx_fail(
+            return wisp_ctx_failf(
                 ctx, WISP_ERR_NUMERIC,
                 "row %lld of the matrix holds %.3g, too large for single precision: divide the matrix, "
                 "or take double precision",
@@ -218,9 +221,9 @@ static wisp_status rows_failed(rows_run *r)
     if (status == WISP_OK) status = r->fn(r->arg, &reader, begin, WISP__MIN(r->n, begin + r->piece));
     wisp__row_reader_close(&reader, ctx);
     if (status != WISP_OK) return status;
-    if (r->status == WISP_ERR_NOMEM) return wisp_ctx_fail(ctx, r->status, "out of memory while %s rows", r->task);
-    return wisp_ctx_fail(ctx, r->status, "%s failed between rows %lld and %lld, though not a second time", r->task,
-                         (long long)begin, (long long)(begin + r->piece));
+    if (r->status == WISP_ERR_NOMEM) return wisp_ctx_failf(ctx, r->status, "out of memory while %s rows", r->task);
+    return wisp_ctx_failf(ctx, r->status, "%s failed between rows %lld and %lld, though not a second time", r->task,
+                          (long long)begin, (long long)(begin + r->piece));
 }
 
 static void rows_thread(void *arg, int thread, int threads)

@@ -257,7 +257,7 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
     wisp_status status;
     *g = (wisp_gather){1, 0};
     if (!wisp__type_ok(type) || width < 1)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
     WISP_TRY(wisp__need_entries(A, "what is gathered"));
     if (!A->local.how->row || A->local_rows == 0) return WISP_OK; /* what is scattered is not modelled */
     WISP_TRY(wisp__shape_of(A, &sample, &m));

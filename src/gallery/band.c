@@ -39,9 +39,9 @@ static wisp_status band_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value
 {
     int64_t n = value[KEY_n].i, bandwidth = value[KEY_bandwidth].i;
     if (bandwidth % 2 == 0) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "band: bandwidth=%lld is even; it counts the diagonal and both sides, take %lld",
-                             (long long)bandwidth, (long long)bandwidth + 1);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "band: bandwidth=%lld is even; it counts the diagonal and both sides, take %lld",
+                              (long long)bandwidth, (long long)bandwidth + 1);
     }
     band p = {n, bandwidth / 2, (uint64_t)value[KEY_seed].i};
     wisp_src shape = {.rows = n, .max_row = WISP__MIN(bandwidth, n), .type = WISP_D, .row = band_row};

@@ -114,10 +114,10 @@ static wisp_status elasticity_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal
     wisp_src shape = {.max_row = AXES * WINDOW, .type = WISP_D, .row = elasticity_row};
     wisp_status status;
     if (!(young > 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "elasticity: E=%g is out of range; it must be above 0", young);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "elasticity: E=%g is out of range; it must be above 0", young);
     if (!(nu > -1 && nu < 0.5))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "elasticity: nu=%g is out of range; it must be above -1 and below 1/2",
-                             nu);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "elasticity: nu=%g is out of range; it must be above -1 and below 1/2",
+                              nu);
     WISP_TRY(wisp__gal_mesh_make(&e.mesh, ctx, "elasticity", cells, &value[KEY_jitter], WISP__GAL_SPREAD, &shape.rows));
     WISP_TRY(wisp__gal_product(ctx, "elasticity", (int64_t[]){shape.rows, AXES}, 2, &shape.rows));
     WISP_TRY(wisp__gal_source(src, ctx, "elasticity", &shape, &e, sizeof e));

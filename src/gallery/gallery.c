@@ -26,8 +26,8 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *spec, int length)
         if ((unsigned char)*c < ' ') *c = '?';
     }
     const char *near = wisp__gal_nearest(word, names, ENTRIES, sizeof *names);
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown gallery matrix '%s'%s%s%s (there are: %s)", word,
-                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "unknown gallery matrix '%s'%s%s%s (there are: %s)", word,
+                          near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
 }
 
 wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec)
@@ -52,8 +52,8 @@ wisp_status wisp__gal_product(wisp_ctx *ctx, const char *name, const int64_t *si
     *product = 1;
     for (int i = 0; i < count; i++) {
         if (__builtin_mul_overflow(*product, size[i], product)) {
-            return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                                 "%s: the number of rows does not fit in 64 bits; take a smaller size", name);
+            return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW,
+                                  "%s: the number of rows does not fit in 64 bits; take a smaller size", name);
         }
     }
     return WISP_OK;
@@ -64,12 +64,12 @@ wisp_status wisp__gal_source(wisp_src *src, wisp_ctx *ctx, const char *name, con
 {
     int64_t entries_bound;
     if (__builtin_mul_overflow(shape->rows, shape->max_row, &entries_bound)) {
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                             "%s: the number of nonzeros does not fit in 64 bits; take a smaller size", name);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW,
+                              "%s: the number of nonzeros does not fit in 64 bits; take a smaller size", name);
     }
     /* Not wisp_alloc: wisp_src_close knows no context. */
     void *copy = malloc(size);
-    if (!copy) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "%s: no memory for %zu bytes of parameters", name, size);
+    if (!copy) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "%s: no memory for %zu bytes of parameters", name, size);
     memcpy(copy, params, size);
     *src = *shape;
     src->cols = src->rows;

@@ -96,15 +96,15 @@ static wisp_status open_kept(wisp_src *src, wisp_ctx *ctx, wisp_src *shape, grap
     const size_t bytes = sizeof *p + wisp__gal_kept_bytes(shape->rows);
     graphene *all = malloc(bytes);
     if (!all)
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "graphene: no memory for the list of its sites (%zu bytes)", bytes);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "graphene: no memory for the list of its sites (%zu bytes)", bytes);
     p->some = true;
     *all = *p;
     wisp__gal_kept_draw(ctx, kept_of(all), shape->rows, vacancies, p->seed);
     shape->rows = kept_of(all)->rows;
     const wisp_status status = shape->rows > 0
                                    ? wisp__gal_source(src, ctx, "graphene", shape, all, bytes)
-                                   : wisp_ctx_fail(ctx, WISP_ERR_ARG, "graphene: vacancies=%g leave no site of %lld",
-                                                   vacancies, (long long)kept_of(all)->sites);
+                                   : wisp_ctx_failf(ctx, WISP_ERR_ARG, "graphene: vacancies=%g leave no site of %lld",
+                                                    vacancies, (long long)kept_of(all)->sites);
     free(all);
     return status;
 }
@@ -121,10 +121,11 @@ static wisp_status graphene_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_v
     p.along_y = value[KEY_periodic].i == 1;
     if (value[KEY_periodic].i == 3 && !commensurate(p.flux, nx)) {
         if (!commensurate(p.flux, ny)) {
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                                 "graphene: flux=%g does not fit periodic=xy: flux times nx=%lld or ny=%lld must be an "
-                                 "integer; change nx, or open a boundary",
-                                 value[KEY_flux].real, (long long)nx, (long long)ny);
+            return wisp_ctx_failf(
+                ctx, WISP_ERR_ARG,
+                "graphene: flux=%g does not fit periodic=xy: flux times nx=%lld or ny=%lld must be an "
+                "integer; change nx, or open a boundary",
+                value[KEY_flux].real, (long long)nx, (long long)ny);
         }
         p.along_y = true;
     }

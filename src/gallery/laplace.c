@@ -35,8 +35,8 @@ static wisp_status laplace_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_va
     laplace p = {.diagonal = points - 1};
     wisp_src shape = {.max_row = points, .type = WISP_D, .row = points == 27 ? cube_row : star_row};
     if (points == 5 && (value[KEY_nz].given || value[KEY_periodic].i & 4)) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "laplace: points=5 has two dimensions; leave out nz and z in periodic, or take points=7");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "laplace: points=5 has two dimensions; leave out nz and z in periodic, or take points=7");
     }
     wisp_status status = wisp__gal_box_make(&p.box, ctx, "laplace", value[KEY_nx].i, value[KEY_ny].i,
                                             points == 5 ? 1 : value[KEY_nz].i, value[KEY_periodic].i, &shape.rows);

@@ -37,7 +37,8 @@ static wisp_status bad_range(wisp_ctx *ctx, const char *name, const wisp__gal_ke
     char lo[48] = "", hi[48] = "";
     if (key->lo != INT64_MIN) snprintf(lo, sizeof lo, " at least %lld", (long long)key->lo);
     if (key->hi != INT64_MAX) snprintf(hi, sizeof hi, "%s at most %lld", *lo ? " and" : "", (long long)key->hi);
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%s is out of range; it must be%s%s", name, key->name, text, lo, hi);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%s is out of range; it must be%s%s", name, key->name, text, lo,
+                          hi);
 }
 
 static wisp_status parse_integer(wisp_ctx *ctx, const char *name, const wisp__gal_key *key, const char *text,
@@ -47,10 +48,10 @@ static wisp_status parse_integer(wisp_ctx *ctx, const char *name, const wisp__ga
     errno = 0;
     long long number = strtoll(text, &end, 10);
     if (end == text || *end || *text == ' ') {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%s is not an integer", name, key->name, text);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%s is not an integer", name, key->name, text);
     }
     if (errno == ERANGE) {
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s: %s=%s does not fit in 64 bits", name, key->name, text);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s: %s=%s does not fit in 64 bits", name, key->name, text);
     }
     if (number < key->lo || number > key->hi) return bad_range(ctx, name, key, text);
     value->i = number;
@@ -78,7 +79,7 @@ static wisp_status parse_real(wisp_ctx *ctx, const char *name, const wisp__gal_k
                               wisp__gal_value *value)
 {
     if (!read_real(text, &value->real)) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%s is not a number", name, key->name, text);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%s is not a number", name, key->name, text);
     }
     if ((key->lo != INT64_MIN && value->real < (double)key->lo) ||
         (key->hi != INT64_MAX && value->real > (double)key->hi)) {
@@ -100,7 +101,7 @@ static wisp_status parse_word(wisp_ctx *ctx, const char *name, const wisp__gal_k
         }
         word += n + (word[n] == ' ');
     }
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%s is none of: %s", name, key->name, text, key->choices);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%s is none of: %s", name, key->name, text, key->choices);
 }
 
 static wisp_status parse_letters(wisp_ctx *ctx, const char *name, const wisp__gal_key *key, const char *text,
@@ -116,8 +117,8 @@ static wisp_status parse_letters(wisp_ctx *ctx, const char *name, const wisp__ga
         value->i |= bit;
     }
     if (good) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%s must be letters of '%s', each once, or none", name, key->name,
-                         text, key->choices);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%s must be letters of '%s', each once, or none", name, key->name,
+                          text, key->choices);
 }
 
 static wisp_status parse_value(wisp_ctx *ctx, const char *name, const wisp__gal_key *key, const char *text,
@@ -139,8 +140,8 @@ static wisp_status unknown_key(wisp_ctx *ctx, const wisp__gal_entry *entry, cons
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", entry->keys[i].name);
     }
     const char *near = wisp__gal_nearest(word, &entry->keys->name, entry->key_count, sizeof *entry->keys);
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown key '%s'%s%s%s (there are: %s)", entry->text.name, word,
-                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: unknown key '%s'%s%s%s (there are: %s)", entry->text.name, word,
+                          near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
 }
 
 /* One "key=value". */
@@ -152,11 +153,11 @@ static wisp_status parse_item(wisp_ctx *ctx, const wisp__gal_entry *entry, const
     const char *equal = memchr(text, '=', length);
     size_t key_length = equal ? (size_t)(equal - text) : length;
     copy_token(key, text, key_length);
-    if (!equal) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: '%s' has no '='; write key=value", name, key);
+    if (!equal) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: '%s' has no '='; write key=value", name, key);
     copy_token(word, equal + 1, length - key_length - 1);
     for (int i = 0; i < entry->key_count; i++) {
         if (strcmp(entry->keys[i].name, key) != 0) continue;
-        if (value[i].given) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s is given twice", name, key);
+        if (value[i].given) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s is given twice", name, key);
         value[i].given = true;
         return parse_value(ctx, name, &entry->keys[i], word, &value[i]);
     }
@@ -171,7 +172,7 @@ wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const c
         WISP_TRY(parse_item(ctx, entry, text, length, value));
         text += length;
         if (*text == ',' && !*++text) {
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: nothing follows the last comma", entry->text.name);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: nothing follows the last comma", entry->text.name);
         }
     }
     for (int i = 0; i < entry->key_count; i++) {

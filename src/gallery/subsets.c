@@ -13,16 +13,16 @@ wisp_status wisp__gal_subsets_read(wisp_ctx *ctx, const char *entry, const char 
 {
     const int64_t n = count->given ? count->i : sites->i / 2;
     if (!count->given && sites->i % 2) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: odd number of sites: give %s=... (such as %s=%lld)", entry, name,
-                             name, (long long)n);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: odd number of sites: give %s=... (such as %s=%lld)", entry, name,
+                              name, (long long)n);
     }
     if (n > sites->i) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s=%lld is more than sites=%lld", entry, name, (long long)n,
-                             (long long)sites->i);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s=%lld is more than sites=%lld", entry, name, (long long)n,
+                              (long long)sites->i);
     }
     if (sites->i > WISP__GAL_MOST_SITES) {
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s: sites=%lld is too large for 64 bits; at most %d", entry,
-                             (long long)sites->i, WISP__GAL_MOST_SITES);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s: sites=%lld is too large for 64 bits; at most %d", entry,
+                              (long long)sites->i, WISP__GAL_MOST_SITES);
     }
     *out = (int)n;
     return WISP_OK;

@@ -108,13 +108,13 @@ static wisp_status choose_potential(topi *p, wisp_ctx *ctx, const wisp__gal_valu
     for (int k = KEY_dot_potential; k <= KEY_dot_depth; k++) dot_keys |= value[k].given;
     p->dots = chosen ? kind == POTENTIAL_DOTS : dot_keys;
     if (dot_keys && !p->dots) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "topi: the dot_ keys need potential=dots");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "topi: the dot_ keys need potential=dots");
     }
     if (chosen && kind == POTENTIAL_NONE && p->disorder > 0) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "topi: disorder needs potential=random or potential=dots");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "topi: disorder needs potential=random or potential=dots");
     }
     if (chosen && kind == POTENTIAL_RANDOM && !value[KEY_disorder].given) {
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "topi: potential=random needs its strength, disorder=...");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "topi: potential=random needs its strength, disorder=...");
     }
     return WISP_OK;
 }

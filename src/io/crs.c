@@ -247,8 +247,8 @@ static wisp_status build(builder *b, const char *path)
     WISP_TRY(wisp_ctx_step(ctx, "sorting", 0.3, 0));
     sum_counts(b);
     if (crs->max_row > INT_MAX) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s: a row has %lld entries, more than the limit of %d", path,
-                               (long long)crs->max_row, INT_MAX);
+        status = wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s: a row has %lld entries, more than the limit of %d", path,
+                                (long long)crs->max_row, INT_MAX);
         goto out;
     }
     WISP_TRY(wisp__alloc_raw(ctx, &crs->col, (size_t)crs->nnz, sizeof *crs->col));

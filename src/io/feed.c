@@ -34,7 +34,7 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
             if (ready && errno != EINTR && errno != EAGAIN)
                 return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
             if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
-            if (!told) wisp_ctx_log(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
+            if (!told) wisp_ctx_logf(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
             told = true;
         }
         *got = (size_t)n;
@@ -64,13 +64,13 @@ wisp_status wisp__feed_open(wisp__feed *feed, wisp_ctx *ctx, const wisp__input *
     feed->gzip = !in->range && feed->raw_size >= 2 && feed->raw[0] == 0x1f && feed->raw[1] == 0x8b;
     if (feed->gzip) {
         if (inflateInit2(&feed->z, 15 + 16) != Z_OK)
-            return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "%s: out of memory for zlib", in->path);
+            return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "%s: out of memory for zlib", in->path);
         feed->inflating = true;
         feed->in_member = true;
     }
     return WISP_OK;
 out:
-    if (feed->what[0]) wisp_ctx_fail(ctx, status, "%s: cannot read: %s", in->path, feed->what);
+    if (feed->what[0]) wisp_ctx_failf(ctx, status, "%s: cannot read: %s", in->path, feed->what);
     return status;
 }
 

@@ -25,15 +25,15 @@ typedef struct {
 
 static wisp_status complain(const ghost *g, int64_t byte, const char *what, int64_t value)
 {
-    return wisp_ctx_fail(g->ctx, WISP_ERR_FORMAT, "%s: byte %lld: %s (it is %lld)", g->in->path, (long long)byte, what,
-                         (long long)value);
+    return wisp_ctx_failf(g->ctx, WISP_ERR_FORMAT, "%s: byte %lld: %s (it is %lld)", g->in->path, (long long)byte, what,
+                          (long long)value);
 }
 
 static wisp_status cannot_read(const ghost *g, int error)
 {
     char text[128];
     const char *why = error < 0 ? "the file became shorter meanwhile" : strerror_r(error, text, sizeof text);
-    return wisp_ctx_fail(g->ctx, WISP_ERR_IO, "%s: cannot read: %s", g->in->path, why);
+    return wisp_ctx_failf(g->ctx, WISP_ERR_IO, "%s: cannot read: %s", g->in->path, why);
 }
 
 static int read_at(const wisp__input *in, void *to, size_t bytes, int64_t at)
@@ -133,13 +133,13 @@ static wisp_status read_sizes(ghost *g, const unsigned char *head)
     __int128 cols_at = GHOST_HEADER + 8 * ((__int128)a->rows + 1), vals_at = cols_at + 8 * (__int128)g->nnz;
     __int128 size = vals_at + (__int128)g->nnz * (int64_t)wisp_type_size(a->type);
     if (size > g->in->size)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             g->ctx, WISP_ERR_FORMAT,
             "%s: byte %lld: the file ends here, too early for its %lld rows and %lld nonzeros (truncated?)",
             g->in->path, (long long)g->in->size, (long long)a->rows, (long long)g->nnz);
     if (size < g->in->size)
-        return wisp_ctx_fail(g->ctx, WISP_ERR_FORMAT, "%s: byte %lld: %lld bytes follow the last value", g->in->path,
-                             (long long)size, (long long)(g->in->size - size));
+        return wisp_ctx_failf(g->ctx, WISP_ERR_FORMAT, "%s: byte %lld: %lld bytes follow the last value", g->in->path,
+                              (long long)size, (long long)(g->in->size - size));
     g->col_at = (int64_t)cols_at;
     g->val_at = (int64_t)vals_at;
     return WISP_OK;
@@ -246,9 +246,9 @@ static wisp_status read_entries(ghost *g)
         error = read_at(g->in, &col, 8, g->col_at + 8 * bad);
         if (error) return cannot_read(g, error);
         if (g->swap) swap_all(&col, 1, 8);
-        return wisp_ctx_fail(g->ctx, WISP_ERR_FORMAT,
-                             "%s: byte %lld: column %lld is out of range (%lld columns from %lld)", g->in->path,
-                             (long long)(g->col_at + 8 * bad), (long long)col, (long long)a->cols, (long long)g->base);
+        return wisp_ctx_failf(g->ctx, WISP_ERR_FORMAT,
+                              "%s: byte %lld: column %lld is out of range (%lld columns from %lld)", g->in->path,
+                              (long long)(g->col_at + 8 * bad), (long long)col, (long long)a->cols, (long long)g->base);
     }
     status = wisp_ctx_step(g->ctx, "reading", 1, 0);
 out:
@@ -373,11 +373,11 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
     ghost g = {.ctx = ctx, .in = in};
     unsigned char head[GHOST_HEADER];
     if (in->size < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: a .crs file cannot be read from a pipe (copy it to a file)",
-                             in->path);
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: a .crs file cannot be read from a pipe (copy it to a file)",
+                              in->path);
     if (in->size < GHOST_HEADER)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: byte %lld: the file ends within its header of %d bytes",
-                             in->path, (long long)in->size, GHOST_HEADER);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: byte %lld: the file ends within its header of %d bytes",
+                              in->path, (long long)in->size, GHOST_HEADER);
     wisp_status status = wisp_alloc(ctx, &g.crs, 1, sizeof *g.crs);
     if (status != WISP_OK) return status;
     int error = read_at(in, head, GHOST_HEADER, 0);

@@ -65,7 +65,7 @@ static wisp_status merge_rows(void *arg, wisp__row_reader *reader, int64_t begin
         WISP_TRY(wisp__read_row(reader, r->ctx, row, &n));
         const int64_t length = merge_row(r, reader, n, i, &change, &largest);
         if (length < 0)
-            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
+            return wisp_ctx_failf(r->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         if (!r->h->val) r->h->rowptr[i + 1] = length;
     }
     pthread_mutex_lock(&r->lock);
@@ -90,8 +90,8 @@ static wisp_status merge_all(part_run *r, const wisp_src *src, const wisp_map *c
     }
     h->nnz = h->rowptr[h->local];
     if (h->max_row > INT_MAX)
-        return wisp_ctx_fail(r->ctx, WISP_ERR_OVERFLOW, "a row of the Hermitian part has %lld entries; the most is %d",
-                             (long long)h->max_row, INT_MAX);
+        return wisp_ctx_failf(r->ctx, WISP_ERR_OVERFLOW, "a row of the Hermitian part has %lld entries; the most is %d",
+                              (long long)h->max_row, INT_MAX);
     WISP_TRY(wisp__alloc_raw(r->ctx, &h->col, (size_t)h->nnz, sizeof *h->col));
     WISP_TRY(wisp__alloc_raw(r->ctx, &h->val, (size_t)h->nnz, wisp_type_size(h->type)));
     WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->local, PER_PIECE, merge_rows, r));
@@ -151,7 +151,7 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     WISP_NEED(ctx, src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, other);
-    if (src == other) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
+    if (src == other) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
     *src = (wisp_src){0};
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__src_check(ctx, other));
@@ -159,9 +159,9 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     if (other->rows == other->cols)
         status = make_part(&r, src, other);
     else
-        status =
-            wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN, "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
-                          (long long)other->rows, (long long)other->cols);
+        status = wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
+                                "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
+                                (long long)other->rows, (long long)other->cols);
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) {
@@ -170,9 +170,9 @@ out:
     }
     const double relative = r.largest > 0 ? r.change / r.largest : 0;
     const bool more = relative > wisp__rounding(other->type);
-    wisp_ctx_log(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,
-                 "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
-                 more ? ", more than rounding explains" : "");
+    wisp_ctx_logf(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,
+                  "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
+                  more ? ", more than rounding explains" : "");
     if (change) *change = relative;
     return status;
 }

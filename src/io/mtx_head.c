@@ -41,10 +41,10 @@ static wisp_status bad_word(wisp_ctx *ctx, const wisp__mtx *m, const char *what,
 {
     char text[WISP__QUOTE];
     if (w.n == 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:1: the %s is missing after the banner (%s)", m->path, what,
-                             choice);
-    return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:1: unknown %s '%s' (%s)", m->path, what, wisp__quote(text, w),
-                         choice);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s:1: the %s is missing after the banner (%s)", m->path, what,
+                              choice);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s:1: unknown %s '%s' (%s)", m->path, what, wisp__quote(text, w),
+                          choice);
 }
 
 static wisp_status check_words(wisp_ctx *ctx, const wisp__mtx *m)
@@ -56,7 +56,7 @@ static wisp_status check_words(wisp_ctx *ctx, const wisp__mtx *m)
         what = "a pattern is general or symmetric, it has no values to change the sign of";
     else if (m->numbers == 1 && m->symmetry == WISP_SYM_HERMITIAN)
         what = "hermitian needs the field complex (a real matrix is symmetric)";
-    return what ? wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:1: %s", m->path, what) : WISP_OK;
+    return what ? wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s:1: %s", m->path, what) : WISP_OK;
 }
 
 const char *const wisp__mtx_symmetry[] = {"general", "symmetric", "hermitian", "skew-symmetric", NULL};
@@ -68,9 +68,9 @@ wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line)
     const char *p = line;
     wisp__word w = wisp__next_word(&p);
     if (!is_word(w, "%%matrixmarket"))
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                             "%s:1: not a Matrix Market file: the first line must begin with %%%%MatrixMarket",
-                             m->path);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                              "%s:1: not a Matrix Market file: the first line must begin with %%%%MatrixMarket",
+                              m->path);
     if (w = wisp__next_word(&p), !is_word(w, "matrix")) return bad_word(ctx, m, "object", w, "only matrix is known");
     int format = find_word(w = wisp__next_word(&p), formats);
     if (format < 0) return bad_word(ctx, m, "format", w, "coordinate or array");
@@ -90,8 +90,9 @@ static wisp_status count_array(wisp_ctx *ctx, wisp__mtx *m)
 {
     int64_t all;
     if (__builtin_mul_overflow(m->rows, m->cols, &all))
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s:%lld: %lld times %lld entries are more than 64 bits can count",
-                             m->path, (long long)m->size_line, (long long)m->rows, (long long)m->cols);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW,
+                              "%s:%lld: %lld times %lld entries are more than 64 bits can count", m->path,
+                              (long long)m->size_line, (long long)m->rows, (long long)m->cols);
     if (m->symmetry == WISP_SYM_GENERAL)
         m->entries = all;
     else if (m->symmetry == WISP_SYM_SKEW)
@@ -113,28 +114,28 @@ wisp_status wisp__mtx_sizes(wisp_ctx *ctx, wisp__mtx *m, const char *line, int64
     for (int i = 0; i < count; i++) {
         wisp__word w = wisp__next_word(&p);
         if (w.n == 0)
-            return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                                 "%s:%lld: the number of %s is missing (the line of sizes is '%s')", m->path,
-                                 (long long)number, names[i], must);
+            return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                                  "%s:%lld: the number of %s is missing (the line of sizes is '%s')", m->path,
+                                  (long long)number, names[i], must);
         for (size_t k = w.n > 1 && w.p[0] == '+'; k < w.n; k++) {
             if (w.p[k] < '0' || w.p[k] > '9')
-                return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:%lld: the number of %s cannot be '%s'", m->path,
-                                     (long long)number, names[i], wisp__quote(text, w));
+                return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s:%lld: the number of %s cannot be '%s'", m->path,
+                                      (long long)number, names[i], wisp__quote(text, w));
             if (__builtin_mul_overflow(size[i], 10, &size[i]) ||
                 __builtin_add_overflow(size[i], w.p[k] - '0', &size[i]))
-                return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s:%lld: the number of %s, '%s', is beyond 64 bits",
-                                     m->path, (long long)number, names[i], wisp__quote(text, w));
+                return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s:%lld: the number of %s, '%s', is beyond 64 bits",
+                                      m->path, (long long)number, names[i], wisp__quote(text, w));
         }
     }
     wisp__word w = wisp__next_word(&p);
     if (w.n > 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:%lld: '%s' after the sizes (the line is '%s')", m->path,
-                             (long long)number, wisp__quote(text, w), must);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s:%lld: '%s' after the sizes (the line is '%s')", m->path,
+                              (long long)number, wisp__quote(text, w), must);
     m->rows = size[0], m->cols = size[1], m->entries = size[2];
     if (m->symmetry != WISP_SYM_GENERAL && m->rows != m->cols)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                             "%s:%lld: %lld times %lld cannot be symmetric (only square matrices are)", m->path,
-                             (long long)number, (long long)m->rows, (long long)m->cols);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                              "%s:%lld: %lld times %lld cannot be symmetric (only square matrices are)", m->path,
+                              (long long)number, (long long)m->rows, (long long)m->cols);
     snprintf(where, sizeof where, ":%lld", (long long)number);
     if (m->array) {
         wisp_status status = count_array(ctx, m);

@@ -186,7 +186,7 @@ static wisp_status complain(const where *at, const char *format, ...)
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
-    return wisp_ctx_fail(at->ctx, WISP_ERR_FORMAT, "%s:%lld: %s", at->m->path, (long long)at->number, text);
+    return wisp_ctx_failf(at->ctx, WISP_ERR_FORMAT, "%s:%lld: %s", at->m->path, (long long)at->number, text);
 }
 
 static const char *entry_form(const wisp__mtx *m)

@@ -20,7 +20,7 @@ static wisp_status first_line(wisp_ctx *ctx, const wisp__input *in, int64_t begi
         if (n < 0 && errno != EINTR) {
             char why[100];
             status =
-                wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot read: %s", in->path, strerror_r(errno, why, sizeof why));
+                wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: %s", in->path, strerror_r(errno, why, sizeof why));
         } else {
             status = wisp_ctx_step(ctx, "reading", 0, 0);
         }
@@ -56,7 +56,7 @@ wisp_status wisp__mtx_range(wisp_ctx *ctx, const wisp__input *in, int64_t head, 
     range->range = true;
     range->size = end - mine;
     if (lseek(in->fd, mine, SEEK_SET) < 0)
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot read: the file can't be positioned", in->path);
+        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: the file can't be positioned", in->path);
 out:
     wisp_free(ctx, all);
     return status;

@@ -67,15 +67,16 @@ static wisp_status turn(reader *r)
     r->then = old;
     r->pos = 0;
     if (r->now->whole > 0 || r->now->status != WISP_OK || r->feed.ended) return WISP_OK;
-    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: a line of more than %d bytes (is it a Matrix Market file?)",
-                         r->m.path, (long long)r->lines + 1, BATCH);
+    return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT,
+                          "%s:%lld: a line of more than %d bytes (is it a Matrix Market file?)", r->m.path,
+                          (long long)r->lines + 1, BATCH);
 }
 
 /* In a range the number of the line is not known. */
 static wisp_status feed_failed(reader *r, wisp_status status, int64_t line)
 {
-    if (r->feed.in->range) return wisp_ctx_fail(r->ctx, status, "%s: cannot read: %s", r->m.path, r->feed.what);
-    return wisp_ctx_fail(r->ctx, status, "%s:%lld: %s", r->m.path, (long long)line, r->feed.what);
+    if (r->feed.in->range) return wisp_ctx_failf(r->ctx, status, "%s: cannot read: %s", r->m.path, r->feed.what);
+    return wisp_ctx_failf(r->ctx, status, "%s:%lld: %s", r->m.path, (long long)line, r->feed.what);
 }
 
 /* The next line of the head; NULL at the end of the text. */
@@ -100,13 +101,13 @@ static wisp_status read_head(reader *r)
     wisp_status status;
     const char *line;
     WISP_TRY(head_line(r, &line));
-    if (!line) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:1: the file is empty", r->m.path);
+    if (!line) return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s:1: the file is empty", r->m.path);
     WISP_TRY(wisp__mtx_banner(r->ctx, &r->m, line));
     for (;;) {
         WISP_TRY(head_line(r, &line));
         if (!line)
-            return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends before the line of sizes", r->m.path,
-                                 (long long)r->lines);
+            return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends before the line of sizes", r->m.path,
+                                  (long long)r->lines);
         const char *p = line;
         wisp__word w = wisp__next_word(&p);
         if (w.n > 0 && *w.p != '%') break;
@@ -173,8 +174,8 @@ static wisp_status check(reader *r, const wisp__piece *piece, int64_t entries)
         line = piece->lines;
         if (entries > spare) wisp__mtx_line_of(piece, spare, &line);
         status =
-            wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: there is more than the %lld entries of line %lld",
-                          r->m.path, (long long)(r->lines + line), (long long)r->m.entries, (long long)r->m.size_line);
+            wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s:%lld: there is more than the %lld entries of line %lld",
+                           r->m.path, (long long)(r->lines + line), (long long)r->m.entries, (long long)r->m.size_line);
     } else if (piece->bad) {
         line = piece->lines;
         status = wisp__mtx_explain(r->ctx, &r->m, piece->bad, r->lines + line, false);
@@ -229,8 +230,8 @@ out:
 static wisp_status check_count(reader *r)
 {
     if (r->seen == r->m.entries) return WISP_OK; /* more of them have failed before */
-    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends after %lld of %lld entries", r->m.path,
-                         (long long)r->lines, (long long)r->seen, (long long)r->m.entries);
+    return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends after %lld of %lld entries", r->m.path,
+                          (long long)r->lines, (long long)r->seen, (long long)r->m.entries);
 }
 
 static wisp_status read_entries(reader *r)
@@ -360,7 +361,7 @@ static wisp_status find_fault(reader *r, wisp_ctx *ctx, const wisp__input *in)
         if ((status = start(r, ctx, in)) != WISP_OK) return status;
         r->only_checks = true;
         if ((status = read_entries(r)) != WISP_OK) return status;
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: the file changed while it was read", in->path);
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: the file changed while it was read", in->path);
     }
     return ctx->comm->sum(ctx, &none, 1); /* fails */
 }

@@ -87,7 +87,7 @@ static wisp_status mismatch(const verify *v, int64_t i, int64_t j, const wisp_sc
     const wisp_scalar *s[2] = {a, b};
     for (int k = 0; k < 2; k++)
         if (s[k]) snprintf(text[k], sizeof text[k], v->m->complex ? "(%.10g,%.10g)" : "%.10g", s[k]->re, s[k]->im);
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         v->m->ctx, WISP_ERR_MISMATCH,
         "%s: the matrix is not %s: entry (%lld,%lld) is %s and (%lld,%lld) is %s, counted from 0 (take "
         "opts.symmetry = WISP_SYM_GENERAL)",
@@ -163,9 +163,9 @@ static wisp_status count_array(const mtx_out *m, int64_t **before)
 {
     int64_t all;
     if (__builtin_mul_overflow(m->rows, m->cols, &all) || all > INT64_MAX / 64)
-        return wisp_ctx_fail(m->ctx, WISP_ERR_OVERFLOW,
-                             "%s: an array of %lld times %lld is too large (write it without opts.array)", m->path,
-                             (long long)m->rows, (long long)m->cols);
+        return wisp_ctx_failf(m->ctx, WISP_ERR_OVERFLOW,
+                              "%s: an array of %lld times %lld is too large (write it without opts.array)", m->path,
+                              (long long)m->rows, (long long)m->cols);
     wisp_status status = wisp__alloc_raw(m->ctx, before, (size_t)m->cols + 1, sizeof **before);
     if (status != WISP_OK) return status;
     (*before)[0] = 0;
@@ -176,16 +176,16 @@ static wisp_status count_array(const mtx_out *m, int64_t **before)
 static wisp_status check_opts(const mtx_out *m)
 {
     if (m->pattern && m->array)
-        return wisp_ctx_fail(m->ctx, WISP_ERR_ARG, "%s: opts.array and opts.pattern exclude each other", m->path);
+        return wisp_ctx_failf(m->ctx, WISP_ERR_ARG, "%s: opts.array and opts.pattern exclude each other", m->path);
     if (m->pattern && m->symmetry > WISP_SYM_SYMMETRIC)
-        return wisp_ctx_fail(m->ctx, WISP_ERR_ARG,
-                             "%s: opts.pattern has no values, so opts.symmetry is general or symmetric", m->path);
+        return wisp_ctx_failf(m->ctx, WISP_ERR_ARG,
+                              "%s: opts.pattern has no values, so opts.symmetry is general or symmetric", m->path);
     if (m->symmetry != WISP_SYM_GENERAL && m->rows != m->cols)
-        return wisp_ctx_fail(m->ctx, WISP_ERR_MISMATCH,
-                             "%s: %lld times %lld cannot be symmetric (take opts.symmetry = WISP_SYM_GENERAL)", m->path,
-                             (long long)m->rows, (long long)m->cols);
+        return wisp_ctx_failf(m->ctx, WISP_ERR_MISMATCH,
+                              "%s: %lld times %lld cannot be symmetric (take opts.symmetry = WISP_SYM_GENERAL)",
+                              m->path, (long long)m->rows, (long long)m->cols);
     if (m->array && m->range.own)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             m->ctx, WISP_ERR_UNSUPPORTED,
             "%s: an array is written by columns, and each process has rows (write it without opts.array)", m->path);
     return WISP_OK;

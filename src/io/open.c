@@ -15,8 +15,8 @@ wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where,
 {
     int64_t size = WISP__MAX(rows, cols);
     if (size <= ctx->index_limit) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld of one process", path,
-                         where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
+    return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld of one process", path,
+                          where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
 }
 
 bool wisp__ends_in(const char *path, const char *ending)
@@ -41,7 +41,7 @@ static wisp_status look(wisp_ctx *ctx, const wisp__input *in, sight *s)
     s->dealt = in->size < 0 || (gzip && !s->crs); /* < 0: a pipe */
     if (s->crs || wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0) return WISP_OK;
     if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
 }
 
 static bool is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG; }
@@ -67,9 +67,9 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name)
     snprintf(word, sizeof word, "%.*s", (int)WISP__MIN(length, sizeof word - 1), name);
     const char *near = path ? NULL : wisp__gal_nearest(word, names, n, sizeof *names);
     if (!near)
-        return wisp_ctx_fail(ctx, path ? WISP_ERR_IO : WISP_ERR_ARG,
-                             "%s: neither a file nor a gallery name (wisp_gallery_list has those)", name);
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
+        return wisp_ctx_failf(ctx, path ? WISP_ERR_IO : WISP_ERR_ARG,
+                              "%s: neither a file nor a gallery name (wisp_gallery_list has those)", name);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
 }
 
 /* `named`: the user may have meant the gallery. A pipe into which nobody writes yet is opened all the same: its first
@@ -81,9 +81,9 @@ static wisp_status open_input(wisp_ctx *ctx, wisp__input *in, bool named)
     in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in->fd < 0 && named && is_missing(errno)) return unknown_name(ctx, in->path);
     if (in->fd < 0 || fstat(in->fd, &st) || fcntl(in->fd, F_SETFL, S_ISREG(st.st_mode) ? 0 : O_NONBLOCK))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
     if (S_ISDIR(st.st_mode))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
     if (S_ISREG(st.st_mode)) in->size = st.st_size;
     return WISP_OK;
 }
@@ -102,8 +102,8 @@ static wisp_status open_together(wisp_ctx *ctx, wisp__input *in, bool named, sig
     *s = all[0];
     if (ctx->rank > 0 && !s->dealt) WISP_TRY(open_input(ctx, in, false));
     if (ctx->rank > 0 && !s->dealt && in->size != s->size)
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: process 0 sees another file of this name, of %lld bytes",
-                               in->path, (long long)s->size);
+        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: process 0 sees another file of this name, of %lld bytes",
+                                in->path, (long long)s->size);
     in->dealt = s->dealt;
 out:
     wisp_free(ctx, all);

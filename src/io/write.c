@@ -53,7 +53,7 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
         const int64_t row = g->first + i;
         if ((status = wisp__read_row(reader, g->ctx, row, &n)) != WISP_OK) break;
         if (run->count + n > count)
-            return wisp_ctx_fail(g->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
+            return wisp_ctx_failf(g->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         for (int k = 0; k < n; k++) {
             run->row[run->count] = reader->merged[k];
             run->col[run->count] = (int32_t)row;
@@ -126,9 +126,9 @@ static wisp_status compress_member(wisp_ctx *ctx, const void *data, size_t bytes
 {
     z_stream z = {0};
     if (bytes > UINT32_MAX / 2)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "a row of %zu bytes is too long to compress", bytes);
+        return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "a row of %zu bytes is too long to compress", bytes);
     if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for zlib");
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for zlib");
     size_t bound = deflateBound(&z, (uLong)bytes);
     wisp_status status = grow(ctx, packed, room, bound);
     if (status == WISP_OK) {
@@ -168,7 +168,7 @@ static wisp_status make_block(const wisp__row_writer *w, wisp__row_reader *reade
         if ((status = wisp__read_row(reader, w->ctx, i, &n)) != WISP_OK) break;
         to = w->text(w->arg, i, n, reader->merged, reader->sum, to);
         if (!to)
-            status = wisp_ctx_fail(w->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)i);
+            status = wisp_ctx_failf(w->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)i);
     }
     if (status != WISP_OK) return status;
     b->data = b->text;
@@ -216,9 +216,9 @@ static wisp_status block_failed(rows_job *j, block *b)
 {
     wisp_status status = make_block(j->w, &j->reader[0], b);
     if (status != WISP_OK) return status;
-    return wisp_ctx_fail(j->w->ctx, b->status,
-                         "%s: rows %lld to %lld could not be written, though in a second try they could", j->out->path,
-                         (long long)b->begin, (long long)b->end - 1);
+    return wisp_ctx_failf(j->w->ctx, b->status,
+                          "%s: rows %lld to %lld could not be written, though in a second try they could", j->out->path,
+                          (long long)b->begin, (long long)b->end - 1);
 }
 
 static wisp_status run(rows_job *j)
@@ -280,10 +280,10 @@ static wisp_status kind_of(wisp_ctx *ctx, const char *path, const wisp_write_opt
     bool nameless = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
     *kind = wisp__ends_in(path, ".mtx.gz") ? FILE_GZIP : wisp__ends_in(path, ".crs") ? FILE_CRS : FILE_MTX;
     if (*kind == FILE_CRS && (opts->symmetry != WISP_SYM_GENERAL || opts->array || opts->pattern))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "%s: opts.symmetry, opts.array and opts.pattern are for .mtx files alone", path);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "%s: opts.symmetry, opts.array and opts.pattern are for .mtx files alone", path);
     if (*kind != FILE_MTX || wisp__ends_in(path, ".mtx") || nameless) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", path);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", path);
 }
 
 /* Rank 0 writes the file, and sees what stands there. */
@@ -312,7 +312,7 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, path);
     if (!src->many) WISP_NEED(ctx, src->row);
-    if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
+    if (!wisp__type_ok(src->type)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
     const bool together = wisp__rows_to_write(src, ctx).own;
     wisp_ctx_enter(ctx);
     return wisp_ctx_leave(

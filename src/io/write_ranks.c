@@ -63,7 +63,7 @@ static wisp_status take_piece(void *arg, wisp__row_reader *reader, int64_t begin
         int n;
         if ((status = wisp__read_columns(reader, t->ctx, row, &n)) != WISP_OK) return status;
         if (run->count + n > count)
-            return wisp_ctx_fail(t->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
+            return wisp_ctx_failf(t->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         for (int k = 0; k < n; k++) {
             run->row[run->count + k] = (int32_t)row;
             run->col[run->count + k] = (int32_t)reader->col[k];

@@ -14,9 +14,9 @@ static wisp_status set_type(wisp_mat *A, const wisp_src *src, const wisp_mat_opt
 {
     A->type = o->type == WISP_DEFAULT ? src->type : o->type;
     if (!wisp__type_ok(A->type))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.type: unknown value %d", (int)o->type);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.type: unknown value %d", (int)o->type);
     if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
+        return wisp_ctx_failf(A->ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
     return WISP_OK;
 }
 
@@ -26,8 +26,8 @@ static wisp_status set_height(wisp_mat *A, const wisp_mat_opts *o)
     const bool along_rows = o->width > 1 || wisp_type_is_complex(A->type) || is_half(o);
     const int c = o->C ? o->C : along_rows ? 1 : wisp__facts_of(A->ctx).C;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.C is %d; the chunk height is a power of two up to %d", c,
-                             K_MAX_C);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.C is %d; the chunk height is a power of two up to %d", c,
+                              K_MAX_C);
     A->log_c = __builtin_ctz((unsigned)c);
     return WISP_OK;
 }
@@ -38,14 +38,15 @@ static wisp_status check_half(const wisp_mat *A, const wisp_src *src)
     wisp_ctx *ctx = A->ctx;
     const int c = 1 << A->log_c;
     if (!(ctx->backend->kinds & WISP__HALF))
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "the device '%s' takes no half of a matrix; store it whole",
-                             ctx->backend->name);
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "the device '%s' takes no half of a matrix; store it whole",
+                              ctx->backend->name);
     if (ctx->ranks > 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                             "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
-                             "would need the whole; take another opts.format");
+        return wisp_ctx_failf(
+            ctx, WISP_ERR_UNSUPPORTED,
+            "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
+            "would need the whole; take another opts.format");
     if (c != 1 || !A->square)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
             "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
             "and opts.C is 1; take another opts.format",
@@ -60,8 +61,8 @@ static wisp_status set_window(wisp_mat *A, const wisp_src *src, const wisp_mat_o
     const int64_t c = (int64_t)1 << A->log_c, all = (src->rows + c - 1) / c * c;
     A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.sigma is %lld; it is 1 or a multiple of C, %d",
-                             (long long)A->sigma, (int)c);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.sigma is %lld; it is 1 or a multiple of C, %d",
+                              (long long)A->sigma, (int)c);
     /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
     A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, all));
     return WISP_OK;
@@ -70,8 +71,8 @@ static wisp_status set_window(wisp_mat *A, const wisp_src *src, const wisp_mat_o
 static wisp_status set_order(wisp_mat *A, const wisp_mat_opts *o)
 {
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.order is %d, opts.format %d: one is unknown", (int)o->order,
-                             (int)o->format);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.order is %d, opts.format %d: one is unknown", (int)o->order,
+                              (int)o->format);
     A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
     A->format = is_half(o) ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
     return WISP_OK;
@@ -87,7 +88,7 @@ wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_ma
     WISP_TRY(set_height(A, o));
     if (is_half(o)) WISP_TRY(check_half(A, src));
     WISP_TRY(set_window(A, src, o));
-    if (o->width < 0) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.width is %d, it can't be negative", o->width);
+    if (o->width < 0) return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.width is %d, it can't be negative", o->width);
     status = set_order(A, o);
 out:
     return status;
@@ -102,8 +103,8 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
     wisp_status status = WISP_OK;
     if (o->map) {
         if (o->map->rows != whole->rows)
-            return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
-                                 (long long)whole->rows, (long long)o->map->rows);
+            return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
+                                  (long long)whole->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
     } else if (A->square) {
         WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, A->order, A->type, WISP__MAX(o->width, 1)));
@@ -172,8 +173,8 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
         if (n > width || !s->how->put(A, r->c, reader, i, n, width))
-            return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
-                                 (long long)wisp__map_user(A->map, i));
+            return wisp_ctx_failf(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
+                                  (long long)wisp__map_user(A->map, i));
         merged[i - begin] = n;
         nnz += n;
     }
@@ -365,9 +366,9 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     A->nnz = A->local.nnz;
     if (A->format == WISP_FORMAT_SELL) A->format = A->local.how->format;
     if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->local_rows > 0)
-        status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                               "this matrix can't be compressed: its rows and values do not repeat; take "
-                               "opts.format = WISP_FORMAT_SELL");
+        status = wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                                "this matrix can't be compressed: its rows and values do not repeat; take "
+                                "opts.format = WISP_FORMAT_SELL");
     if (status == WISP_OK) status = wisp__make_grid(A);
 out:
     wisp__compression_free(&c, ctx);
@@ -396,9 +397,10 @@ wisp_status wisp__refuse_too_small(const wisp_mat *A, const wisp_src *src)
     }
     WISP_TRY(ctx->comm->sum(ctx, found, 2));
     if (found[0] == 0 && found[1] > 0)
-        status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
-                               "the matrix's numbers are too small for single precision: multiply them, or take double "
-                               "precision");
+        status =
+            wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
+                           "the matrix's numbers are too small for single precision: multiply them, or take double "
+                           "precision");
 out:
     wisp__row_reader_close(&r, ctx);
     return status;

@@ -45,10 +45,10 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
     wisp_status status;
     WISP_TRY(wisp__arrays_check(ctx, crs, __func__, true, &max_row));
     if (ctx->ranks > 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                             "CRS in place: each of %d processes has some of the rows alone; copy instead "
-                             "(wisp_src_open_crs, wisp_mat_create)",
-                             ctx->ranks);
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                              "CRS in place: each of %d processes has some of the rows alone; copy instead "
+                              "(wisp_src_open_crs, wisp_mat_create)",
+                              ctx->ranks);
     WISP_TRY(wisp__index_check(ctx, crs->rows, crs->cols));
     WISP_TRY(ctx->backend->borrow(ctx, crs->val));
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));

@@ -7,10 +7,10 @@
 static wisp_status check_choice(wisp_ctx *ctx, int64_t rows, int64_t cols, wisp_type type, int64_t vectors)
 {
     if (rows != cols)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for a recurrence: the matrix is %lld x %lld, not square",
-                             (long long)rows, (long long)cols);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a width for a recurrence: the matrix is %lld x %lld, not square",
+                              (long long)rows, (long long)cols);
     if (wisp__type_ok(type) && vectors > 0) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for %lld vectors of type %d", (long long)vectors, (int)type);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a width for %lld vectors of type %d", (long long)vectors, (int)type);
 }
 
 enum { WORD = 16 };

@@ -16,7 +16,7 @@ wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operat
     WISP_NEED(ctx, map);
     WISP_NEED(ctx, apply);
     if (!wisp__type_ok(op->type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "an operator needs the type of its entries (it is %d)", (int)op->type);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "an operator needs the type of its entries (it is %d)", (int)op->type);
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     *A = (wisp_mat){.ctx = ctx,

@@ -43,9 +43,9 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     WISP_NEED(A->ctx, ratio);
     wisp_ctx *ctx = A->ctx;
     if (C < 1 || C > K_MAX_C || (C & (C - 1)) || sigma < 1 || (sigma > 1 && sigma % C))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
-                             (long long)sigma);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
+                              (long long)sigma);
     sigma = WISP__MIN(sigma, WISP__MAX(1, (A->local_rows + C - 1) / C * C));
     wisp__host_mat host;
     int32_t *len = NULL;

@@ -20,9 +20,9 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
         bool same = n == row.n;
         for (int k = 0; same && k < n; k++) same = wisp__row_col(&row, k) == reader->merged[k];
         if (!same)
-            return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
-                                 "row %lld has another pattern than the matrix; make a new matrix",
-                                 (long long)wisp__map_user(A->map, i));
+            return wisp_ctx_failf(A->ctx, WISP_ERR_MISMATCH,
+                                  "row %lld has another pattern than the matrix; make a new matrix",
+                                  (long long)wisp__map_user(A->map, i));
         if (in_place(s)) s->how->update(A, i, reader->sum);
     }
     return WISP_OK;
@@ -62,8 +62,8 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, A->ctx, src));
     if (!same_halo(A->halo, part.halo)) {
-        status = wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
-                               "the source has another pattern than the matrix; make a new matrix");
+        status = wisp_ctx_failf(A->ctx, WISP_ERR_MISMATCH,
+                                "the source has another pattern than the matrix; make a new matrix");
         goto out;
     }
     WISP_TRY(wisp__refuse_too_small(A, &part.src));
@@ -91,7 +91,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
     WISP_TRY(wisp__src_check(A->ctx, src));
     if (src->rows != A->map->rows || src->cols != A->col_map->rows || A->local.borrowed ||
         (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             A->ctx, WISP_ERR_MISMATCH,
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->map->rows, (long long)A->col_map->rows);

@@ -93,8 +93,8 @@ static wisp_status groups_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__
     if (left) WISP_TRY(wisp__sweep_find(ctx, f, m, type, (int)left, steps, &rest));
     c->seconds = (double)(vectors / c->width) * group.seconds + rest.seconds;
     c->limit = vectors >= c->width ? group.limit : rest.limit;
-    wisp_ctx_log(ctx, WISP_LOG_DEBUG, "width %d: %.4g s for each step of all columns by the model, limit %s", c->width,
-                 c->seconds, c->limit);
+    wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "width %d: %.4g s for each step of all columns by the model, limit %s", c->width,
+                  c->seconds, c->limit);
 out:
     return status;
 }

@@ -12,14 +12,14 @@ static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
     const wisp_operator *o = &wisp__operator_of(A)->o;
     char before[sizeof ctx->message], after[sizeof ctx->message];
     if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
-    wisp_ctx_copy_message(ctx, before, sizeof before);
+    wisp_ctx_message(ctx, before, sizeof before);
     const wisp_status status = o->apply(o->arg, y, x);
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     if (ctx->failed != WISP_OK) return ctx->failed; /* on another rank, whose message is there */
-    wisp_ctx_copy_message(ctx, after, sizeof after);
+    wisp_ctx_message(ctx, after, sizeof after);
     const bool told = strcmp(before, after);
-    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),
-                         told ? ": " : "", told ? after : "");
+    return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),
+                          told ? ": " : "", told ? after : "");
 }
 
 /* A block for A x where y is needed beside it. It stays with the operator, for the sweeps that follow; a sweep within

@@ -116,7 +116,7 @@ wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, co
 {
     const int n = per_column ? y->width : 1;
     if (!wisp_type_is_complex(y->type) && !(wisp__all_real(a, n) && wisp__all_real(b, n)))
-        return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "a complex factor for a real block");
+        return wisp_ctx_failf(y->ctx, WISP_ERR_ARG, "a complex factor for a real block");
     if (b && wisp__all_equal(b, n, 0, 0)) b = NULL;
     const bool scattered = x->column || y->column, copies = !b && wisp__all_equal(a, n, 1, 0);
     if (scattered && copies) return copy_columns(y, x);
@@ -132,7 +132,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
     wisp_status status = wisp__same_shape(op, y, x);
     if (status != WISP_OK) return status;
     if (x != y && wisp__overlap(x, y) && !wisp__same_memory(x, y))
-        return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
+        return wisp_ctx_failf(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     status = wisp__turn_begin(y->ctx->team);
     if (status == WISP_OK) status = wisp__axpby(y, a, x, b, per_column);
     wisp__count(&y->ctx->passes, status == WISP_OK);
@@ -148,7 +148,7 @@ static wisp_status convert(wisp_blk *y, const wisp_blk *x)
     like.type = y->type;
     wisp_status status = wisp__same_shape("copy", y, &like);
     if (status != WISP_OK) return status;
-    if (wisp__overlap(x, y)) return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "copy: the blocks overlap");
+    if (wisp__overlap(x, y)) return wisp_ctx_failf(y->ctx, WISP_ERR_ARG, "copy: the blocks overlap");
     status = wisp__turn_begin(y->ctx->team);
     if (status == WISP_OK) status = copy_columns(y, x);
     wisp__count(&y->ctx->passes, status == WISP_OK);

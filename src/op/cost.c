@@ -49,8 +49,8 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     WISP_NEED(NULL, A);
     if (type == WISP_DEFAULT) type = A->type;
     if (!wisp__types_fit(A->type, type) || width < 1)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
-                             wisp_type_name(A->type), wisp_type_name(type), width);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
+                              wisp_type_name(A->type), wisp_type_name(type), width);
     const double nnz = (double)A->local.nnz, columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
     const double moves = wisp__operator_of(A) ? moves_apart(terms) : moves_of(terms);

@@ -57,7 +57,7 @@ typedef enum { UNUSED, READ, WRITTEN } use;
 static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, use how)
 {
     wisp_ctx *ctx = l->like->ctx;
-    if (!b) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
+    if (!b) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
     wisp_status status = wisp__same_shape("fuse", l->like, b);
     if (status == WISP_OK) status = wisp__refuse_scattered("fuse", b);
     if (status != WISP_OK) return status;
@@ -65,7 +65,7 @@ static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, us
     for (int i = 0; !p->block && i < list->count; i++) {
         const piece *q = list->piece + i;
         if (q != p && q->block && meet(p, q))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: two blocks overlap, and are not the same memory");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: two blocks overlap, and are not the same memory");
     }
     p->block = true;
     list->compact = list->compact && b->stride == b->width;
@@ -80,11 +80,11 @@ static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, 
     if (!rows) return WISP_OK;
     if (rows->width != 1 || rows->map != b->map || rows->type != b->type || rows->nrows != b->nrows ||
         rows->first_row != b->first_row)
-        return wisp_ctx_fail(b->ctx, WISP_ERR_MISMATCH,
-                             "fuse: `rows` of %lld x %d %s; it must be one column with the map, rows and type of the "
-                             "blocks (%lld, %s)",
-                             (long long)rows->nrows, rows->width, wisp_type_name(rows->type), (long long)b->nrows,
-                             wisp_type_name(b->type));
+        return wisp_ctx_failf(b->ctx, WISP_ERR_MISMATCH,
+                              "fuse: `rows` of %lld x %d %s; it must be one column with the map, rows and type of the "
+                              "blocks (%lld, %s)",
+                              (long long)rows->nrows, rows->width, wisp_type_name(rows->type), (long long)b->nrows,
+                              wisp_type_name(b->type));
     piece *p = piece_of(list, rows);
     p->rows = true;
     if (how == READ) p->read = true;
@@ -100,7 +100,7 @@ static wisp_status check_rows(const lists *l, const pieces *list)
     for (int i = 0; i < list->count; i++)
         for (int j = 0; list->piece[i].rows && j < list->count; j++)
             if (list->piece[j].written && meet(list->piece + i, list->piece + j))
-                return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: `rows` overlaps a block that is written");
+                return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: `rows` overlaps a block that is written");
     return WISP_OK;
 }
 
@@ -118,12 +118,12 @@ static wisp_status take_lists(lists *l, const wisp_update *update, int updates, 
     *l = (lists){update, inner, updates, inners, first_block(update, updates, inner, inners), 0};
     wisp_ctx *ctx = wisp_blk_ctx(l->like);
     if (updates < 0 || inners < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: %d updates and %d dots", updates, inners);
-    if ((updates > 0 || inners > 0) && !l->like) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: %d updates and %d dots", updates, inners);
+    if ((updates > 0 || inners > 0) && !l->like) return wisp_ctx_failf(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
     for (int i = 0; i < updates; i++) {
         if (update[i].terms < 1 || !update[i].term)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
-                                 update[i].term ? "; at least 1 is needed" : ", and a list that is NULL");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
+                                  update[i].term ? "; at least 1 is needed" : ", and a list that is NULL");
         l->terms += (size_t)update[i].terms;
     }
     return WISP_OK;
@@ -138,7 +138,7 @@ static wisp_status check_update(const lists *l, pieces *list, const wisp_update 
         const wisp_term *term = u->term + t;
         const use how = left_out(term, width) ? UNUSED : READ;
         if (real && !wisp__all_real(term->factor, width))
-            return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: a complex factor for a real block");
+            return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: a complex factor for a real block");
         WISP_TRY(use_block(l, list, term->x, how));
         WISP_TRY(use_rows(l, list, term->rows, how));
     }
@@ -321,9 +321,9 @@ static wisp_status run(const lists *l, unsigned flags)
     memory m;
     wisp_status status;
     if (flags & ~(unsigned)WISP_NOREDUCE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: unknown flags 0x%x", flags & ~(unsigned)WISP_NOREDUCE);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: unknown flags 0x%x", flags & ~(unsigned)WISP_NOREDUCE);
     for (int i = 0; i < l->inners; i++)
-        if (!l->inner[i].dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
+        if (!l->inner[i].dot) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
     WISP_TRY(reserve(l, &m));
     WISP_TRY(check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
@@ -360,10 +360,10 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
     *plan = (wisp_plan){0};
     WISP_NEED(NULL, ctx);
     if (rows < 0 || width < 1 || terms < 0 || dots < 0 || !wisp__type_ok(type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "plan: fuse of blocks of %lld rows, width %d and type %d, %d terms and %d "
-                             "dots",
-                             (long long)rows, width, (int)type, terms, dots);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "plan: fuse of blocks of %lld rows, width %d and type %d, %d terms and %d "
+                              "dots",
+                              (long long)rows, width, (int)type, terms, dots);
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
     const int64_t parts = wisp__parts(type), period = wisp__cut_of(&like, true).period, row = width * parts;
     const int64_t sums = dots * row * parts, numbers = rows * row;

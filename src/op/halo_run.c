@@ -294,8 +294,8 @@ static wisp_status decide(wisp__halo *h)
             t->best = candidate[i];
     ctx->halo_found = t->best;
     for (int i = 0; i < CANDIDATES; i++)
-        wisp_ctx_log(ctx, WISP_LOG_DEBUG, "halo exchanged as '%s': %.1f us a sweep%s", wisp_halo_name(candidate[i]),
-                     1e6 * t->least[candidate[i]], candidate[i] == t->best ? ", taken" : "");
+        wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "halo exchanged as '%s': %.1f us a sweep%s", wisp_halo_name(candidate[i]),
+                      1e6 * t->least[candidate[i]], candidate[i] == t->best ? ", taken" : "");
 out:
     wisp_free(ctx, all);
     return status;

@@ -42,24 +42,24 @@ static wisp_status check_options(const mpk *m)
     const wisp_mpk_opts *o = m->o;
     wisp_ctx *ctx = m->A->ctx;
     const unsigned known = WISP_DOTS | WISP_NOREDUCE;
-    if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.steps is %d, it can't be negative", o->steps);
-    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.depth is %d, it can't be negative", o->depth);
+    if (o->steps < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.steps is %d, it can't be negative", o->steps);
+    if (o->depth < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.depth is %d, it can't be negative", o->depth);
     if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->terms & ~known)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.terms has unknown ones, 0x%x", o->terms & ~known);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.terms has unknown ones, 0x%x", o->terms & ~known);
     if (m->stored < 2)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
     if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
-    if (o->add && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
-    if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
+    if (o->add && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
+    if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
     if ((o->terms & WISP_DOTS) && !o->dot)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
     if (m->A->map != m->A->col_map)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
-                             (long long)m->A->map->rows, (long long)m->A->col_map->rows);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
+                              (long long)m->A->map->rows, (long long)m->A->col_map->rows);
     return WISP_OK;
 }
 
@@ -78,17 +78,17 @@ static wisp_status check_blocks(const mpk *m)
     const int first = starts_anew(m) ? 1 : 0;
     for (int i = first; i < all; i++) {
         if (!(i < used ? m->v[i] : m->o->z[i - used]))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: there is no block %s[%d]", i < used ? "v" : "z",
-                                 i < used ? i : i - used);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: there is no block %s[%d]", i < used ? "v" : "z",
+                                  i < used ? i : i - used);
     }
     for (int i = first; i < all; i++) {
         const wisp_blk *b = i < used ? m->v[i] : m->o->z[i - used];
         WISP_TRY(wisp__sweep_check("mpk", m->A, b, block(m, 0), m->o->u));
         if (m->o->u && wisp__overlap(b, m->o->u))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: u must not overlap the blocks of v and z");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: u must not overlap the blocks of v and z");
         for (int j = first; j < i; j++)
             if (wisp__overlap(b, j < used ? m->v[j] : m->o->z[j - used]))
-                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the blocks of v and z must not overlap");
+                return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: the blocks of v and z must not overlap");
     }
 out:
     return status;
@@ -290,11 +290,11 @@ out:
 static wisp_status check_plan(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o)
 {
     if (width < 1 || !wisp__types_fit(A->type, type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "plan: no product of a %s matrix with %s blocks of width %d",
-                             wisp_type_name(A->type), wisp_type_name(type), width);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "plan: no product of a %s matrix with %s blocks of width %d",
+                              wisp_type_name(A->type), wisp_type_name(type), width);
     if (o->steps < 0 || o->depth < 0 || o->sums < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "plan: %d steps, a depth of %d, %d sums; none may be negative",
-                             o->steps, o->depth, o->sums);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "plan: %d steps, a depth of %d, %d sums; none may be negative",
+                              o->steps, o->depth, o->sums);
     return WISP_OK;
 }
 

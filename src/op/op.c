@@ -57,10 +57,10 @@ wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *
     if (y->map == x->map && y->type == x->type && y->width == x->width && y->nrows == x->nrows &&
         y->first_row == x->first_row)
         return WISP_OK;
-    return wisp_ctx_fail(y->ctx, WISP_ERR_MISMATCH,
-                         "%s: blocks of %lld x %d %s and %lld x %d %s%s must have one map, shape and type", op,
-                         (long long)y->nrows, y->width, wisp_type_name(y->type), (long long)x->nrows, x->width,
-                         wisp_type_name(x->type), y->map == x->map ? "" : " on different maps");
+    return wisp_ctx_failf(y->ctx, WISP_ERR_MISMATCH,
+                          "%s: blocks of %lld x %d %s and %lld x %d %s%s must have one map, shape and type", op,
+                          (long long)y->nrows, y->width, wisp_type_name(y->type), (long long)x->nrows, x->width,
+                          wisp_type_name(x->type), y->map == x->map ? "" : " on different maps");
 }
 
 enum { LEAST_PERIOD = 64, MOST_ROWS = 16 };

@@ -9,22 +9,22 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
 {
     wisp_ctx *ctx = A->ctx;
     if (x->map != A->col_map || y->map != A->map || (z && z->map != A->map))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "%s: x must be on the matrix's column map, y, z and u on its row map", op);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "%s: x must be on the matrix's column map, y, z and u on its row map", op);
     if (x->nrows != A->col_map->local || y->nrows != A->map->local || (z && z->nrows != A->map->local))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: a view of some rows can't be multiplied", op);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s: a view of some rows can't be multiplied", op);
     if (x->width != y->width || x->type != y->type || (z && (z->width != x->width || z->type != x->type)))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
-                             wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
-                             z ? "; z and u are like y" : "");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
+                              wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
+                              z ? "; z and u are like y" : "");
     const wisp_blk *each[] = {x, y, z};
     for (int i = 0; i < (z ? 3 : 2); i++) {
         const wisp_status status = wisp__refuse_scattered(op, each[i]);
         if (status != WISP_OK) return status;
     }
     if (!wisp__types_fit(A->type, x->type))
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
-                             wisp_type_name(A->type), wisp_type_name(x->type));
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
+                              wisp_type_name(A->type), wisp_type_name(x->type));
     return WISP_OK;
 }
 
@@ -35,22 +35,22 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
     const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL,
                    *u = aug->terms & (WISP_ADD | WISP_DOT_UY) ? aug->u : NULL;
     wisp_status status;
-    if (aug->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
+    if (aug->terms & ~known) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
     WISP_TRY(wisp__sweep_check("spmmv", A, y, x, z));
     if (wisp__overlap(x, y) || (z && (wisp__overlap(z, x) || wisp__overlap(z, y))))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: x, y and z must not overlap");
-    if ((aug->terms & WISP_CHAIN) && !z) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the chain term needs z");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: x, y and z must not overlap");
+    if ((aug->terms & WISP_CHAIN) && !z) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: the chain term needs z");
     if (u) WISP_TRY(wisp__sweep_check("spmmv", A, y, x, u));
     if (u && (wisp__overlap(u, y) || (z && wisp__overlap(u, z))))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: u must not overlap y or z");
-    if ((aug->terms & WISP_DOT_UY) && !u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the dot with u needs u");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: u must not overlap y or z");
+    if ((aug->terms & WISP_DOT_UY) && !u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: the dot with u needs u");
     if ((aug->terms & WISP_ADD) && (!u || !aug->add))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the add term needs u and its factors");
-    if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: the add term needs u and its factors");
+    if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
     if ((aug->terms & WISP_DOTS) && !aug->dot)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
     if ((aug->terms & (WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY)) && A->map != A->col_map)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "spmmv: shift and dots with x need a square matrix");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "spmmv: shift and dots with x need a square matrix");
 out:
     return status;
 }
@@ -156,7 +156,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
     set_blocks(s);
     set_chains(&s->p, sums);
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
 out:

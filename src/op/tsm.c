@@ -8,15 +8,15 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, i
 {
     wisp_ctx *ctx = V->ctx;
     if (V->map != W->map || V->type != W->type || V->nrows != W->nrows || V->first_row != W->first_row)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "%s: blocks of %lld %s and %lld %s rows%s must have one map, type and rows", op,
-                             (long long)V->nrows, wisp_type_name(V->type), (long long)W->nrows, wisp_type_name(W->type),
-                             V->map == W->map ? "" : " on different maps");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "%s: blocks of %lld %s and %lld %s rows%s must have one map, type and rows", op,
+                              (long long)V->nrows, wisp_type_name(V->type), (long long)W->nrows,
+                              wisp_type_name(W->type), V->map == W->map ? "" : " on different maps");
     if (ldx < W->width)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: X with a leading dimension of %lld; at least %d is needed", op,
-                             (long long)ldx, W->width);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: X with a leading dimension of %lld; at least %d is needed", op,
+                              (long long)ldx, W->width);
     if (!wisp_type_is_complex(V->type) && (alpha.im != 0 || beta.im != 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: a complex factor for real blocks", op);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: a complex factor for real blocks", op);
     const wisp_status status = wisp__refuse_scattered(op, V);
     return status == WISP_OK ? wisp__refuse_scattered(op, W) : status;
 }
@@ -118,7 +118,7 @@ static wisp_status gram(const gram_result *r, const wisp_blk *V, const wisp_blk 
 {
     wisp_status status;
     if (flags & ~(unsigned)WISP_KAHAN)
-        return wisp_ctx_fail(V->ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
+        return wisp_ctx_failf(V->ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
     WISP_TRY(check("tsm_gram", V, W, r->ldx, r->alpha, r->beta));
     /* Not by addresses: all ranks must say the same, and those without rows have none. */
     const bool same = V->store == W->store && V->offset == W->offset && V->width == W->width;
@@ -200,11 +200,11 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
         for (int i = 0; i < V->width; i++)
             for (int j = 0; j < W->width; j++)
                 if (X[i * ldx + j].im != 0)
-                    return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                                         "tsm_update: X(%d, %d) has an imaginary part, the blocks are real", i, j);
+                    return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                                          "tsm_update: X(%d, %d) has an imaginary part, the blocks are real", i, j);
     if (!in_place && wisp__overlap(V, W))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "tsm_update: the blocks overlap; in place, W must be V or a view of its first columns");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "tsm_update: the blocks overlap; in place, W must be V or a view of its first columns");
     const bool is_double = wisp__type_is_double(V->type), reads_w = beta.re != 0 || beta.im != 0;
     const int parts = wisp__parts(V->type);
     /* Rows of X one line apart from a multiple of the cache's period. */

@@ -170,7 +170,7 @@ wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const
             for (int64_t i = from; i < rows; i++)
                 if (level[i] < 0) level[i] = (int32_t)*levels;
             ++*levels;
-            wisp_ctx_log(ctx, WISP_LOG_PERF, "the graph has very many levels: most rows stay in the order they have");
+            wisp_ctx_logf(ctx, WISP_LOG_PERF, "the graph has very many levels: most rows stay in the order they have");
             break;
         }
         WISP_TRY(find_component(&s, next.number, levels));

@@ -105,13 +105,13 @@ static wisp_status judge_all(search *s, int first)
     for (int i = first; i < s->n; i++) {
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;
-        wisp_ctx_log(
+        wisp_ctx_logf(
             s->ctx, WISP_LOG_DEBUG,
             "order %s from %s, %lld slices: %.3g s a sweep, %.2f times x from memory, %.0f bytes a row from L3",
             order_name[c->order], c->from ? "levels" : "rows", (long long)WISP__MAX(c->tiles, 1), c->traffic.seconds,
             c->traffic.excess, c->traffic.from_l3);
     }
-    return wisp__cancelled(s->ctx->team) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering")
+    return wisp__cancelled(s->ctx->team) ? wisp_ctx_failf(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering")
                                          : WISP_OK;
 }
 
@@ -204,12 +204,12 @@ static void tell(const search *s, const candidate *c)
 {
     const wisp__traffic *t = &c->traffic, *n = &s->list[0].traffic;
     if (s->want != WISP_ROWS_DEFAULT)
-        wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: %s, as asked for", order_name[c->order]);
+        wisp_ctx_logf(s->ctx, WISP_LOG_INFO, "row order: %s, as asked for", order_name[c->order]);
     else
-        wisp_ctx_log(s->ctx, WISP_LOG_INFO,
-                     "row order: %s (%d tried); a sweep takes %.3g s by the model, x comes %.2f times from memory; in "
-                     "natural order %.3g s, %.2f times",
-                     order_name[c->order], s->n, t->seconds, t->excess, n->seconds, n->excess);
+        wisp_ctx_logf(s->ctx, WISP_LOG_INFO,
+                      "row order: %s (%d tried); a sweep takes %.3g s by the model, x comes %.2f times from memory; in "
+                      "natural order %.3g s, %.2f times",
+                      order_name[c->order], s->n, t->seconds, t->excess, n->seconds, n->excess);
 }
 
 /* Small enough to stay in the first-level cache. */
@@ -292,8 +292,8 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
     search_open(&s, ctx, rows, nnz, order, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
     if (natural && s.reach >= 0)
-        wisp_ctx_log(ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
-                     (long long)s.reach);
+        wisp_ctx_logf(ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
+                      (long long)s.reach);
     if (!natural) {
         WISP_TRY(wisp__graph_read(ctx, src, row_len, false, &s.graph));
         WISP_TRY(search_orders(&s));
@@ -305,7 +305,7 @@ out:
     search_close(&s);
     /* An order is a gain, not a need. */
     if (status == WISP_ERR_NOMEM && order == WISP_ROWS_DEFAULT) {
-        wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory to look for an order of the rows; they stay as they are");
+        wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory to look for an order of the rows; they stay as they are");
         natural = true;
         status = WISP_OK;
     }

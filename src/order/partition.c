@@ -267,12 +267,12 @@ wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *oth
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, other);
     if (how < WISP_PARTITION_ROWS || how > WISP_PARTITION_SCOTCH)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown partition %d", (int)how);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "unknown partition %d", (int)how);
     if (other->rows != other->cols)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "a partition of a matrix of %lld rows and %lld columns: only square "
-                             "ones have one",
-                             (long long)other->rows, (long long)other->cols);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "a partition of a matrix of %lld rows and %lld columns: only square "
+                              "ones have one",
+                              (long long)other->rows, (long long)other->cols);
     wisp_ctx_enter(ctx);
     if (ctx->ranks > 1 && how != WISP_PARTITION_ROWS) {
         WISP_TRY(wisp_alloc(ctx, &d, 1, sizeof *d));

@@ -76,11 +76,11 @@ static wisp_status check_edges(wisp_ctx *ctx, const edges *e, int64_t first)
         sum.there += all[r].there, sum.back += all[r].back;
     }
     if (sum.there != sum.back)
-        status = wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                               "SCOTCH takes matrices with a symmetric pattern; this one has "
-                               "entries without their mirrors");
+        status = wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                                "SCOTCH takes matrices with a symmetric pattern; this one has "
+                                "entries without their mirrors");
     else if (sizeof(num) < sizeof(int64_t) && sum.edges > INT32_MAX)
-        status = wisp_ctx_fail(
+        status = wisp_ctx_failf(
             ctx, WISP_ERR_OVERFLOW,
             "a matrix of %lld entries, and this SCOTCH has numbers of 32 bits; take WISP_PARTITION_LEVELS",
             (long long)sum.edges);
@@ -175,7 +175,7 @@ out:
 
 static wisp_status failed(wisp_ctx *ctx)
 {
-    return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "PT-SCOTCH failed: out of memory, as a rule");
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "PT-SCOTCH failed: out of memory, as a rule");
 }
 
 static wisp_status cut_by_one(wisp_ctx *ctx, const target *t, const edges *e, int64_t rows, num *part)
@@ -242,7 +242,7 @@ wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const 
                                  int32_t *part)
 {
     (void)graph, (void)halo, (void)all_rows, (void)part;
-    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                         "this build has no PT-SCOTCH (Debian: libptscotch-dev); take WISP_PARTITION_LEVELS");
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                          "this build has no PT-SCOTCH (Debian: libptscotch-dev); take WISP_PARTITION_LEVELS");
 }
 #endif

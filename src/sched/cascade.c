@@ -157,15 +157,15 @@ static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
     wisp_ctx_cache(ctx, &measured);
     const char *budget = asked > 0 ? "asked for" : measured ? "measured" : "assumed";
     if (c->schedule.tasks > 0)
-        wisp_ctx_log(ctx, WISP_LOG_DEBUG,
-                     "cascade of %d steps: %.0f MB from and to memory for each, %.0f MB by sweeps; cache budget %.1f "
-                     "MB (%s); %.2f ms, %.2f ms by sweeps, at %.1f GB/s",
-                     c->steps, 1e-6 * (c->step.read + c->step.written), 1e-6 * (c->plain.read + c->plain.written),
-                     1e-6 * c->budget, budget, 1e3 * c->step.seconds, 1e3 * c->plain.seconds, 1e-9 * c->rates.memory);
+        wisp_ctx_logf(ctx, WISP_LOG_DEBUG,
+                      "cascade of %d steps: %.0f MB from and to memory for each, %.0f MB by sweeps; cache budget %.1f "
+                      "MB (%s); %.2f ms, %.2f ms by sweeps, at %.1f GB/s",
+                      c->steps, 1e-6 * (c->step.read + c->step.written), 1e-6 * (c->plain.read + c->plain.written),
+                      1e-6 * c->budget, budget, 1e3 * c->step.seconds, 1e3 * c->plain.seconds, 1e-9 * c->rates.memory);
     const wisp_log_level level = c->why == A->cascades->told ? WISP_LOG_DEBUG : WISP_LOG_INFO;
     if (c->why)
-        wisp_ctx_log(ctx, level, "%d interleaved steps %s: %s", c->steps,
-                     c->schedule.tasks > 0 ? "gain nothing" : "are not to be had", c->why);
+        wisp_ctx_logf(ctx, level, "%d interleaved steps %s: %s", c->steps,
+                      c->schedule.tasks > 0 ? "gain nothing" : "are not to be had", c->why);
     A->cascades->told = c->why;
 }
 
@@ -233,7 +233,7 @@ wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int
     }
     pthread_mutex_unlock(&s->lock);
     if (status == WISP_ERR_NOMEM) { /* it is a gain, not a need */
-        wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory to interleave steps; one sweep follows the other");
+        wisp_ctx_logf(A->ctx, WISP_LOG_PERF, "no memory to interleave steps; one sweep follows the other");
         status = WISP_OK;
     }
     return status;

@@ -221,8 +221,8 @@ static wisp_status best_schedule(const plan *p, schedule *s, wisp__step_cost *co
     for (int i = 0; i < ways && (i == 0 || moved(cost) > good_enough * least_bytes(p)); i++) {
         wisp__step_cost c;
         WISP_TRY(try_way(p, s, &way[i], &parts, &c));
-        wisp_ctx_log(p->ctx, WISP_LOG_DEBUG, "cascade of %d steps by %s, %lld parts: %.1f MB a step", p->steps,
-                     way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * moved(&c));
+        wisp_ctx_logf(p->ctx, WISP_LOG_DEBUG, "cascade of %d steps by %s, %lld parts: %.1f MB a step", p->steps,
+                      way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * moved(&c));
         last = i;
         if (i > 0 && moved(&c) >= worth_it * moved(cost)) continue;
         *cost = c;
@@ -230,10 +230,10 @@ static wisp_status best_schedule(const plan *p, schedule *s, wisp__step_cost *co
         best_parts = parts;
     }
     if (best != last) WISP_TRY(try_way(p, s, &way[best], &parts, cost));
-    wisp_ctx_log(p->ctx, WISP_LOG_DEBUG,
-                 "cascade of %d steps: %lld groups of %lld rows, by %s in %lld parts (%d ways tried); cache %.1f MB",
-                 p->steps, (long long)p->groups, (long long)p->group_rows, way[best].by_levels ? "levels" : "rows",
-                 (long long)best_parts, last + 1, 1e-6 * p->budget);
+    wisp_ctx_logf(p->ctx, WISP_LOG_DEBUG,
+                  "cascade of %d steps: %lld groups of %lld rows, by %s in %lld parts (%d ways tried); cache %.1f MB",
+                  p->steps, (long long)p->groups, (long long)p->group_rows, way[best].by_levels ? "levels" : "rows",
+                  (long long)best_parts, last + 1, 1e-6 * p->budget);
 out:
     return status;
 }

@@ -24,22 +24,22 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
     const wisp_status status = operator? WISP_OK : wisp_mat_get_props(A, props);
     if (status != WISP_OK) return status;
     if (!props->square)
-        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "the matrix is rectangular (%lld x %lld), and this needs a Hermitian one",
-                             (long long)info.rows, (long long)info.cols);
-    if (info.rows < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the matrix has no rows, and so no spectrum");
+        return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
+                              "the matrix is rectangular (%lld x %lld), and this needs a Hermitian one",
+                              (long long)info.rows, (long long)info.cols);
+    if (info.rows < 1) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the matrix has no rows, and so no spectrum");
     if (props->nonfinite_row >= 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
-                             (long long)props->nonfinite_row);
+        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
+                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
         const char *advice = props->nearly_hermitian
                                  ? "if that is rounding, take the Hermitian part (wisp_src_hermitian_part)"
                                  : "this needs a Hermitian matrix";
         if (props->bad_row == props->bad_col)
-            return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                                 "the matrix is not Hermitian: entry (%lld, %lld) on the diagonal is not real: %s",
-                                 (long long)props->bad_row, (long long)props->bad_col, advice);
-        return wisp_ctx_fail(
+            return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
+                                  "the matrix is not Hermitian: entry (%lld, %lld) on the diagonal is not real: %s",
+                                  (long long)props->bad_row, (long long)props->bad_col, advice);
+        return wisp_ctx_failf(
             ctx, WISP_ERR_HERMITIAN,
             "the matrix is not Hermitian: entries (%lld, %lld) and (%lld, %lld), counted from 0, are not "
             "conjugate; the largest difference is %.3g: %s",
@@ -178,8 +178,8 @@ static wisp_status ritz_values(lanczos *L, int steps, double *lowest, double *hi
         const int n = L->length[i] < steps ? L->length[i] : steps;
         for (int j = 0; j < n; j++)
             if (!isfinite(L->alpha[i][j]) || !isfinite(L->beta[i][j]))
-                return wisp_ctx_fail(L->ctx, WISP_ERR_NUMERIC,
-                                     "a number of the Lanczos runs for the bounds is not finite");
+                return wisp_ctx_failf(L->ctx, WISP_ERR_NUMERIC,
+                                      "a number of the Lanczos runs for the bounds is not finite");
         *lowest = fmin(*lowest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 0));
         *highest = fmax(*highest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 1));
     }
@@ -228,7 +228,7 @@ void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int 
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
 {
     if (wisp__scale_fits(type, halfwidth)) return WISP_OK;
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         ctx, WISP_ERR_NUMERIC,
         "the spectrum is only %.3g wide, too narrow for %s arithmetic: multiply the matrix by about 1e%+.0f%s",
         2 * halfwidth, wisp_type_name(type), -floor(log10(halfwidth)),
@@ -346,10 +346,10 @@ static wisp_status look_at_operator(const wisp_mat *A, wisp_type type, uint64_t 
     const double halfwidth = 2 * sqrt(fmax(square - mean * mean, 0)), norm = sqrt(square) + halfwidth;
     *found = (outline){-INFINITY, INFINITY, mean, fmax(halfwidth, 1e-6 * norm), norm};
     if (!(norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64))
-        status = wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
-                               "the operator's values are too large for %s, or not finite: of random numbers it makes "
-                               "some of about %g",
-                               wisp_type_name(type), sqrt(square));
+        status = wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
+                                "the operator's values are too large for %s, or not finite: of random numbers it makes "
+                                "some of about %g",
+                                wisp_type_name(type), sqrt(square));
 out:
     wisp_blk_free(v);
     wisp_blk_free(w);
@@ -372,22 +372,22 @@ wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, dou
 wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o)
 {
     if (o->method == WISP_BOUNDS_GIVEN)
-        return wisp_state_same(state, name, "%.17g -+ %.17g", o->given.center, o->given.halfwidth);
-    if (o->method == WISP_BOUNDS_GERSHGORIN) return wisp_state_same(state, name, "gershgorin");
+        return wisp_state_samef(state, name, "%.17g -+ %.17g", o->given.center, o->given.halfwidth);
+    if (o->method == WISP_BOUNDS_GERSHGORIN) return wisp_state_samef(state, name, "gershgorin");
     if (o->seed == 0 && o->width == 0 && o->sweeps == 0 && o->sweeps_per_halfwidth == 0)
-        return wisp_state_same(state, name, "lanczos");
-    return wisp_state_same(state, name, "lanczos, seed %llu, width %d, for %.17g sweeps, %.17g over the halfwidth",
-                           (unsigned long long)o->seed, o->width, o->sweeps, o->sweeps_per_halfwidth);
+        return wisp_state_samef(state, name, "lanczos");
+    return wisp_state_samef(state, name, "lanczos, seed %llu, width %d, for %.17g sweeps, %.17g over the halfwidth",
+                            (unsigned long long)o->seed, o->width, o->sweeps, o->sweeps_per_halfwidth);
 }
 
 static wisp_status check_given(wisp_ctx *ctx, const wisp_bounds *b)
 {
     const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
     if (low < high && isfinite(low) && isfinite(high)) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                         "bounds: center %g and halfwidth %g are no interval; both ends must be finite, the halfwidth "
-                         "positive",
-                         b->center, b->halfwidth);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                          "bounds: center %g and halfwidth %g are no interval; both ends must be finite, the halfwidth "
+                          "positive",
+                          b->center, b->halfwidth);
 }
 
 wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
@@ -397,26 +397,26 @@ wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
     wisp_mat_get_info(A, &info);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i])
-            return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                                 "the program uses fields of wisp_bounds_opts that this library, version %s, does not "
-                                 "know",
-                                 wisp_version());
+            return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                                  "the program uses fields of wisp_bounds_opts that this library, version %s, does not "
+                                  "know",
+                                  wisp_version());
     if (o->method == WISP_BOUNDS_GIVEN) return check_given(ctx, &o->given);
     if (o->method != WISP_BOUNDS_LANCZOS && o->method != WISP_BOUNDS_GERSHGORIN)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "bounds: unknown method %d", (int)o->method);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "bounds: unknown method %d", (int)o->method);
     if (o->given.center != 0 || o->given.halfwidth != 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: center %g and halfwidth %g are given, which goes with the method "
-                             "WISP_BOUNDS_GIVEN alone",
-                             o->given.center, o->given.halfwidth);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "bounds: center %g and halfwidth %g are given, which goes with the method "
+                              "WISP_BOUNDS_GIVEN alone",
+                              o->given.center, o->given.halfwidth);
     if (o->width < 0 || !(o->sweeps >= 0) || !(o->sweeps_per_halfwidth >= 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: width is %d, sweeps %g, sweeps_per_halfwidth %g; none may be negative", o->width,
-                             o->sweeps, o->sweeps_per_halfwidth);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "bounds: width is %d, sweeps %g, sweeps_per_halfwidth %g; none may be negative", o->width,
+                              o->sweeps, o->sweeps_per_halfwidth);
     if (o->method == WISP_BOUNDS_GERSHGORIN && info.format == WISP_FORMAT_OPERATOR)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                             "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
-                             "bounds (WISP_BOUNDS_GIVEN)");
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                              "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
+                              "bounds (WISP_BOUNDS_GIVEN)");
     return WISP_OK;
 }
 
@@ -441,9 +441,9 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     if (info.format == WISP_FORMAT_OPERATOR) WISP_TRY(look_at_operator(A, info.type, o.seed, &about));
     double low = about.low, high = about.high;
     if (!(about.norm < (single ? FLT_MAX : DBL_MAX) / 64))
-        return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
-                             "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
-                             wisp_type_name(info.type), low, high);
+        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
+                              "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
+                              wisp_type_name(info.type), low, high);
     if (about.norm == 0) {
         *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
         return WISP_OK;

@@ -50,7 +50,7 @@ struct wisp_checkpoint {
 
 static wisp_status fail(wisp_checkpoint *c, wisp_status status)
 {
-    if (wisp_ctx_copy_message(c->ctx, c->why, sizeof c->why) == 0)
+    if (!*wisp_ctx_message(c->ctx, c->why, sizeof c->why))
         snprintf(c->why, sizeof c->why, "%s", wisp_status_string(status));
     wisp__out_abort(&c->out);
     return status;
@@ -97,7 +97,7 @@ static wisp_status keep_before(wisp_checkpoint *c)
     unlink(temp); /* which a renaming leaves there where both names are of one file */
     if (done) return WISP_OK;
     if (error == ENOENT) return WISP_OK; /* somebody has removed it */
-    return wisp_ctx_fail(c->ctx, WISP_ERR_IO, "cannot write %s: %s", before, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(c->ctx, WISP_ERR_IO, "cannot write %s: %s", before, strerror_r(error, text, sizeof text));
 }
 
 static wisp_status name_file(wisp_task *task, void *arg)
@@ -140,8 +140,8 @@ static wisp_status give_up(wisp_checkpoint *c)
 {
     const wisp_status status = share_why(c);
     if (!c->failing)
-        wisp_ctx_log(c->ctx, WISP_LOG_WARN, "no checkpoint was kept: %s; the run goes on, and tries again",
-                     *c->why ? c->why : "another process failed");
+        wisp_ctx_logf(c->ctx, WISP_LOG_WARN, "no checkpoint was kept: %s; the run goes on, and tries again",
+                      *c->why ? c->why : "another process failed");
     c->failing = true;
     c->info.failed++;
     wisp__out_abort(&c->out);
@@ -157,7 +157,7 @@ static void is_valid(wisp_checkpoint *c)
     c->last = c->writing;
     c->info.written++;
     c->info.bytes = (int64_t)c->image.bytes;
-    if (c->failing) wisp_ctx_log(c->ctx, WISP_LOG_WARN, "checkpoints are kept again: %s", c->path);
+    if (c->failing) wisp_ctx_logf(c->ctx, WISP_LOG_WARN, "checkpoints are kept again: %s", c->path);
     c->failing = false;
     c->stage = IDLE;
 }
@@ -241,8 +241,8 @@ static wisp_status end_now(wisp_checkpoint *c, wisp_state *state)
     c->info.ended = 1;
     c->info.saved = c->info.written > written;
     status = c->info.saved
-                 ? wisp_ctx_fail(c->ctx, WISP_ERR_CANCELLED, "ended on request; the state is kept in %s", c->path)
-                 : wisp_ctx_fail(c->ctx, WISP_ERR_CANCELLED, "the state is not kept: %s", c->why);
+                 ? wisp_ctx_failf(c->ctx, WISP_ERR_CANCELLED, "ended on request; the state is kept in %s", c->path)
+                 : wisp_ctx_failf(c->ctx, WISP_ERR_CANCELLED, "the state is not kept: %s", c->why);
 out:
     return status;
 }
@@ -361,10 +361,11 @@ static wisp_status refuse_old(wisp_ctx *ctx, const char *path)
     wisp__before_name(before, path);
     for (int i = 0; i < 2; i++)
         if (access(i ? before : path, F_OK) == 0)
-            return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                                 "%s is there already: go on from it if it is a checkpoint of this run, else remove it "
-                                 "or take another name",
-                                 i ? before : path);
+            return wisp_ctx_failf(
+                ctx, WISP_ERR_MISMATCH,
+                "%s is there already: go on from it if it is a checkpoint of this run, else remove it "
+                "or take another name",
+                i ? before : path);
     return WISP_OK;
 }
 
@@ -393,9 +394,9 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     *checkpoint = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, opts);
-    if (!opts->path) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_checkpoint_create: opts.path is NULL");
+    if (!opts->path) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_checkpoint_create: opts.path is NULL");
     if (!(opts->every >= 0) || opts->every > 1e12)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.every is %g seconds, it must be 0 to 1e12", opts->every);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.every is %g seconds, it must be 0 to 1e12", opts->every);
     const wisp_state *after = opts->after && wisp_file_same(opts->after->path, opts->path) ? opts->after : NULL;
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, &c, 1, sizeof *c));

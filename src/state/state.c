@@ -34,8 +34,8 @@ wisp_status wisp_state_add(wisp_state *state, wisp_items_fn items, void *arg)
     for (int i = 0; i < state->parts; i++)
         if (state->part[i].items == items && state->part[i].arg == arg) return WISP_OK;
     if (wisp_state_is_kept(state) || state->parts == WISP__STATE_PARTS)
-        return wisp_ctx_fail(state->ctx, WISP_ERR_ARG, "a live state takes items %d times, a kept one never",
-                             WISP__STATE_PARTS);
+        return wisp_ctx_failf(state->ctx, WISP_ERR_ARG, "a live state takes items %d times, a kept one never",
+                              WISP__STATE_PARTS);
     state->part[state->parts].items = items;
     state->part[state->parts++].arg = arg;
     return WISP_OK;
@@ -49,7 +49,7 @@ wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg)
     const unsigned told = atomic_load(&ctx->told);
     if (offer(arg, state) == 0) return WISP_OK;
     if (atomic_load(&ctx->told) != told) return WISP_ERR_CANCELLED; /* it has said why */
-    return wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "ended by offer()");
+    return wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "ended by offer()");
 }
 
 static void forget_items(wisp_state *s)
@@ -116,7 +116,7 @@ static wisp_status note_copy(wisp_state *s, wisp__item_kind kind, const char *na
 
 static wisp_status misfit(const wisp_state *s, const char *name, const char *why)
 {
-    return wisp_ctx_fail(s->ctx, WISP_ERR_MISMATCH, "%s: its \"%s\" %s", s->path, name, why);
+    return wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH, "%s: its \"%s\" %s", s->path, name, why);
 }
 
 /* The item of a file, which has to be of this kind. */
@@ -254,8 +254,8 @@ out:
 static wisp_status check_name(const wisp_state *s, const char *name)
 {
     if (strlen(name) < WISP__ITEM_NAME) return WISP_OK;
-    return wisp_ctx_fail(s->ctx, WISP_ERR_ARG, "the name \"%s\" has more than %d characters", name,
-                         WISP__ITEM_NAME - 1);
+    return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "the name \"%s\" has more than %d characters", name,
+                          WISP__ITEM_NAME - 1);
 }
 
 wisp_status wisp_state_data(wisp_state *state, const char *name, void *data, size_t bytes)
@@ -293,31 +293,38 @@ wisp_status wisp_state_block(wisp_state *state, const char *name, wisp_blk *x)
     const wisp_status status = check_name(state, name);
     if (status != WISP_OK) return status;
     if (x->nrows != x->map->local)
-        return wisp_ctx_fail(state->ctx, WISP_ERR_ARG, "the block \"%s\" has some of its rows alone", name);
+        return wisp_ctx_failf(state->ctx, WISP_ERR_ARG, "the block \"%s\" has some of its rows alone", name);
     const size_t bytes = (size_t)x->nrows * (size_t)x->width * wisp_type_size(x->type);
     return state->path ? give_block(state, name, x) : note(state, WISP__BLOCK, name, NULL, bytes, x);
 }
 
-wisp_status wisp_state_same(wisp_state *state, const char *name, const char *format, ...)
+wisp_status wisp_state_same(wisp_state *state, const char *name, const char *words)
 {
-    char words[1024];
-    va_list ap;
     WISP_NEED(NULL, state);
     WISP_NEED(state->ctx, name);
-    WISP_NEED(state->ctx, format);
+    WISP_NEED(state->ctx, words);
     const wisp_status status = check_name(state, name);
     if (status != WISP_OK) return status;
-    va_start(ap, format);
-    vsnprintf(words, sizeof words, format, ap);
-    va_end(ap);
+    if (strlen(words) >= WISP_MESSAGE)
+        return wisp_ctx_failf(state->ctx, WISP_ERR_ARG, "the words of \"%s\" are longer than WISP_MESSAGE", name);
     if (state->path) {
         const char *other = wisp_state_words(state, name);
         if (!other) return misfit(state, name, "is missing: it is of another kind of run, or of another version");
         if (!strcmp(words, other)) return WISP_OK;
-        return wisp_ctx_fail(state->ctx, WISP_ERR_MISMATCH, "%s is of a run with %s %s, and this one has %s",
-                             state->path, name, other, words);
+        return wisp_ctx_failf(state->ctx, WISP_ERR_MISMATCH, "%s is of a run with %s %s, and this one has %s",
+                              state->path, name, other, words);
     }
     return note_copy(state, WISP__WORDS, name, words, strlen(words) + 1);
+}
+
+wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...)
+{
+    char words[WISP_MESSAGE];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(words, sizeof words, format, ap);
+    va_end(ap);
+    return wisp_state_same(state, name, words);
 }
 
 const char *wisp_state_words(const wisp_state *state, const char *name)

@@ -118,13 +118,13 @@ const char *wisp__before_name(char name[PATH_MAX], const char *path)
 
 static wisp_status damaged(wisp_ctx *ctx, const char *path, const char *why)
 {
-    return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: %s", path, why);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: %s", path, why);
 }
 
 static wisp_status unread(wisp_ctx *ctx, const char *path, int error)
 {
     char text[128];
-    return wisp_ctx_fail(ctx, WISP_ERR_IO, "cannot read %s: %s", path, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot read %s: %s", path, strerror_r(error, text, sizeof text));
 }
 
 /* All of them, else an errno; EPIPE: the file ends before. */
@@ -155,14 +155,14 @@ static wisp_status check_head(const wisp__state_file *f, wisp_ctx *ctx, const ch
     if (memcmp(h->magic, head_magic, sizeof h->magic)) return damaged(ctx, path, "this is no checkpoint of wisp");
     if (h->order != ORDER) return damaged(ctx, path, "a checkpoint of a machine with another order of bytes");
     if (h->version != VERSION)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: version %u of checkpoints; this wisp reads version %d",
-                             path, h->version, VERSION);
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: version %u of checkpoints; this wisp reads version %d",
+                              path, h->version, VERSION);
     if (strncmp(h->wisp, wisp_version(), sizeof h->wisp)) /* what items mean may be another thing there */
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a checkpoint of wisp %.*s; this is wisp %s", path,
-                             (int)sizeof h->wisp, h->wisp, wisp_version());
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: a checkpoint of wisp %.*s; this is wisp %s", path,
+                              (int)sizeof h->wisp, h->wisp, wisp_version());
     if (h->bytes != bytes)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: the checkpoint is damaged: %llu bytes of %llu are there", path,
-                             (unsigned long long)bytes, (unsigned long long)h->bytes);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: the checkpoint is damaged: %llu bytes of %llu are there", path,
+                              (unsigned long long)bytes, (unsigned long long)h->bytes);
     if (bytes < sizeof *h + sizeof(wisp__state_tail))
         return damaged(ctx, path, "the checkpoint is damaged: it has no end");
     return WISP_OK;

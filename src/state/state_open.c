@@ -20,8 +20,8 @@ static wisp_status open_part(wisp_state *kept, int p, bool whole, const wisp__st
     if (f->head.id != first->id || f->head.rank != (uint32_t)p || f->head.first != begin[p] ||
         f->head.local != begin[p + 1] - begin[p] || f->head.renumbered != first->renumbered) {
         wisp__state_file_close(f, kept->ctx);
-        status = wisp_ctx_fail(kept->ctx, WISP_ERR_FORMAT, "%s: this file is of another checkpoint than %s", name,
-                               kept->path);
+        status = wisp_ctx_failf(kept->ctx, WISP_ERR_FORMAT, "%s: this file is of another checkpoint than %s", name,
+                                kept->path);
     }
 out:
     wisp_free(kept->ctx, name);
@@ -73,7 +73,7 @@ static wisp_status open_generation(wisp_state **state, wisp_ctx *ctx, const char
     if (status != WISP_OK || !fits) {
         wisp__state_file_close(&head, ctx);
         if (status == WISP_OK)
-            status = wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: the checkpoint is damaged: its ranks do not fit", first);
+            status = wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: the checkpoint is damaged: its ranks do not fit", first);
         goto out;
     }
     s->file[0] = head;
@@ -99,10 +99,10 @@ wisp_status wisp_state_open(wisp_state **state, wisp_ctx *ctx, const char *path)
     if (wisp__real_name(path, real)) snprintf(real, sizeof real, "%s", path); /* opening it will say why */
     wisp_status status = open_generation(state, ctx, real, real);
     if (status == WISP_OK || status == WISP_ERR_NOMEM || status == WISP_ERR_CANCELLED) return status;
-    wisp_ctx_copy_message(ctx, why, sizeof why);
+    wisp_ctx_message(ctx, why, sizeof why);
     const wisp_status second = open_generation(state, ctx, real, wisp__before_name(before, real));
-    if (second != WISP_OK) return wisp_ctx_fail(ctx, status, "%s", why);
+    if (second != WISP_OK) return wisp_ctx_fail(ctx, status, why);
     (*state)->is_before = true;
-    wisp_ctx_log(ctx, WISP_LOG_WARN, "%s; the checkpoint before it is taken", why);
+    wisp_ctx_logf(ctx, WISP_LOG_WARN, "%s; the checkpoint before it is taken", why);
     return WISP_OK;
 }

@@ -32,21 +32,21 @@ static wisp_status items(void *arg, wisp_state *s)
 {
     tool *t = arg;
     wisp_status status;
-    WISP_TRY(wisp_state_same(s, "command", "%s", t->cmd->name));
-    WISP_TRY(wisp_state_same(s, "matrix", "%016llx", (unsigned long long)t->kept.hash));
-    WISP_TRY(wisp_state_same(s, "--hermitian-part", "%s", t->opt.hermitian_part ? "given" : "not given"));
-    WISP_TRY(wisp_state_same(s, "--resolution", "%.17g", t->opt.resolution));
-    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "--bounds", "%s", bounds_names[t->opt.bounds_method]));
+    WISP_TRY(wisp_state_samef(s, "command", "%s", t->cmd->name));
+    WISP_TRY(wisp_state_samef(s, "matrix", "%016llx", (unsigned long long)t->kept.hash));
+    WISP_TRY(wisp_state_samef(s, "--hermitian-part", "%s", t->opt.hermitian_part ? "given" : "not given"));
+    WISP_TRY(wisp_state_samef(s, "--resolution", "%.17g", t->opt.resolution));
+    if (t->opt.resolution > 0) WISP_TRY(wisp_state_samef(s, "--bounds", "%s", bounds_names[t->opt.bounds_method]));
     WISP_TRY(wisp_state_data(s, "layout", &t->kept.layout, sizeof t->kept.layout));
     const int ranks = wisp_ctx_processes(t->ctx);
     if (wisp_state_is_kept(s)) return WISP_OK;
     /* For a run that goes on by as many processes; and for people. */
     free(t->kept.weights);
     t->kept.weights = calloc((size_t)ranks, sizeof *t->kept.weights);
-    if (!t->kept.weights) return wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ranks);
+    if (!t->kept.weights) return wisp_ctx_failf(t->ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ranks);
     WISP_TRY(wisp_ctx_weights(t->ctx, t->kept.weights));
     WISP_TRY(wisp_state_data(s, "weights", t->kept.weights, (size_t)ranks * sizeof *t->kept.weights));
-    status = wisp_state_same(s, "line", "%s", t->command_line);
+    status = wisp_state_samef(s, "line", "%s", t->command_line);
 out:
     return status;
 }
@@ -134,12 +134,12 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
 
 void checkpoint_pause(tool *t)
 {
-    char why[1024];
+    char why[WISP_MESSAGE];
     if (!t->checkpoint) return;
     if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(NULL);
-    snprintf(why, sizeof why, "%s", wisp_ctx_message(t->ctx)); /* of the solver: a disk that fails has its own words */
+    wisp_ctx_message(t->ctx, why, sizeof why); /* of the solver: a disk that fails has its own words */
     (void)wisp_checkpoint_wait(t->checkpoint);
-    (void)wisp_ctx_fail(t->ctx, WISP_OK, "%s", why);
+    (void)wisp_ctx_fail(t->ctx, WISP_OK, why);
     wisp_checkpoint_get_info(t->checkpoint, &t->kept.info);
     if (t->kept.info.written) t->kept.file = t->opt.checkpoint;
 }

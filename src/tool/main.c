@@ -32,10 +32,13 @@ int tool_end(tool *t, int rc, const char *format, ...)
     return rc;
 }
 
-const char *tool_message(tool *t)
+const char *tool_message_of(tool *t, const wisp_ctx *ctx)
 {
-    return fields_to_options(&t->monitor, wisp_ctx_message(t->ctx), t->message, sizeof t->message);
+    char text[WISP_MESSAGE];
+    return fields_to_options(&t->monitor, wisp_ctx_message(ctx, text, sizeof text), t->message, sizeof t->message);
 }
+
+const char *tool_message(tool *t) { return tool_message_of(t, t->ctx); }
 
 int tool_fail_ctx(tool *t)
 {
@@ -90,16 +93,16 @@ static void warn_of_ranks(tool *t)
     const long all = sysconf(_SC_NPROCESSORS_ONLN);
     cpu_set_t ours;
     if (ranks > 1 && t->opt.depth > 1)
-        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "--depth %lld: several processes do not interleave steps; it is 1",
-                     (long long)t->opt.depth);
+        wisp_ctx_logf(t->ctx, WISP_LOG_WARN, "--depth %lld: several processes do not interleave steps; it is 1",
+                      (long long)t->opt.depth);
     if (ranks > 1 && wisp_ctx_halo(t->ctx) == WISP_HALO_NOCOMM)
-        wisp_ctx_log(t->ctx, WISP_LOG_WARN,
-                     "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");
+        wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
+                      "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");
     if (t->by_mpi && !sched_getaffinity(0, sizeof ours, &ours) && (long)CPU_COUNT(&ours) * ranks < all)
-        wisp_ctx_log(t->ctx, WISP_LOG_PERF,
-                     "%d of this machine's %ld processors are left by the launcher to each process; mpirun --bind-to "
-                     "none leaves all",
-                     CPU_COUNT(&ours), all);
+        wisp_ctx_logf(t->ctx, WISP_LOG_PERF,
+                      "%d of this machine's %ld processors are left by the launcher to each process; mpirun --bind-to "
+                      "none leaves all",
+                      CPU_COUNT(&ours), all);
 }
 
 int tool_start(tool *t)
@@ -125,7 +128,7 @@ int tool_begin(tool *t)
 int tool_agree(tool *t, int rc)
 {
     wisp_ctx_enter(t->ctx);
-    const wisp_status own = rc ? wisp_ctx_fail(t->ctx, WISP_ERR_IO, "%s", t->monitor.error) : WISP_OK;
+    const wisp_status own = rc ? wisp_ctx_fail(t->ctx, WISP_ERR_IO, t->monitor.error) : WISP_OK;
     const bool any = wisp_ctx_leave(t->ctx, own) != WISP_OK;
     return any && !rc ? tool_fail_ctx(t) : rc;
 }
@@ -253,7 +256,7 @@ static int run_on_ranks(tool *t, const char *number)
         if (i == 0) continue;
         own->monitor.off = own->opt.quiet = true;
     }
-    if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
+    if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", tool_message_of(t, NULL));
     catch_signals(NULL);
     for (long i = 0; i < ranks; i++) {
         wisp_ctx_free(r.t[i].ctx);

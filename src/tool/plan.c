@@ -51,7 +51,7 @@ static void *gather(tool *t, const void *own, size_t size)
     const size_t words = (size + WORD - 1) / WORD, tail = size - WORD * (words - 1);
     double *sum = calloc(ranks * words, sizeof *sum);
     wisp_ctx_enter(t->ctx);
-    wisp_status status = sum ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
+    wisp_status status = sum ? WISP_OK : wisp_ctx_failf(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
     for (size_t i = 0; i < words && sum; i++) {
         uint32_t word = 0;
         memcpy(&word, (const char *)own + WORD * i, i + 1 < words ? WORD : tail);

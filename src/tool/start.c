@@ -80,10 +80,10 @@ static wisp_status refuse_too_small(tool *t, narrowed *columns, int width, const
     const wisp_status status = wisp_ctx_sum(t->ctx, &columns->kept, 2 * (size_t)width);
     for (int j = 0; j < width && status == WISP_OK; j++)
         if (columns[j].kept == 0 && columns[j].lost > 0)
-            return wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
-                                 "%s: the numbers of column %d (counted from 0) are too small for single precision: "
-                                 "multiply them, or take --precision double",
-                                 path, j);
+            return wisp_ctx_failf(t->ctx, WISP_ERR_NUMERIC,
+                                  "%s: the numbers of column %d (counted from 0) are too small for single precision: "
+                                  "multiply them, or take --precision double",
+                                  path, j);
     return status;
 }
 
@@ -108,15 +108,15 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
         for (int k = 0; k < n; k++) {
             const wisp_scalar v = load(src->type, val, k);
             if (!isfinite(v.re) || !isfinite(v.im))
-                WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
-                                       "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
-                                       (long long)i, (long long)col[k]));
+                WISP_TRY(wisp_ctx_failf(t->ctx, WISP_ERR_NUMERIC,
+                                        "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
+                                        (long long)i, (long long)col[k]));
             const double size = fmax(fabs(v.re), fabs(v.im));
             if (narrows && size > (double)FLT_MAX)
-                WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
-                                       "%s: row %lld, column %lld (counted from 0) holds %.3g, too large for single "
-                                       "precision: take --precision double",
-                                       path, (long long)i, (long long)col[k], size));
+                WISP_TRY(wisp_ctx_failf(t->ctx, WISP_ERR_NUMERIC,
+                                        "%s: row %lld, column %lld (counted from 0) holds %.3g, too large for single "
+                                        "precision: take --precision double",
+                                        path, (long long)i, (long long)col[k], size));
             narrowed *c = &columns[src->cols == width ? col[k] : 0];
             c->kept += size >= (double)FLT_MIN;
             c->lost += size > 0 && size < (double)FLT_MIN;

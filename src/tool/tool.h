@@ -54,6 +54,7 @@ int tool_end(tool *t, int rc, const char *format, ...) WISP_PRINTF(3, 4);
 #define tool_incomplete(t, ...) tool_end(t, EXIT_INCOMPLETE, __VA_ARGS__)
 /* The library's last message, in the words of the command; until the next call. */
 const char *tool_message(tool *t);
+const char *tool_message_of(tool *t, const wisp_ctx *ctx); /* of another context, or of calls without one (NULL) */
 /* Fails with it, after a Ctrl-C in the words of that. */
 int tool_fail_ctx(tool *t);
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */

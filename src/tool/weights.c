@@ -129,7 +129,7 @@ static int find(tool *t, const wisp_src *src, const wisp_mat *A, int width)
     int64_t *weights = calloc(ranks, sizeof *weights);
     wisp_ctx_enter(t->ctx);
     wisp_status status =
-        !weights ? wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for the weights of %zu processes", ranks)
+        !weights ? wisp_ctx_failf(t->ctx, WISP_ERR_NOMEM, "out of memory for the weights of %zu processes", ranks)
         : A      ? wisp_mat_weights(A, WISP_DEFAULT, width, weights)
                  : wisp_src_weights(t->ctx, src, weights);
     status = wisp_ctx_leave(t->ctx, status);

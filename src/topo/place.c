@@ -117,12 +117,12 @@ wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
     long wanted = ctx->opts.threads;
     const char *env, *from = "";
     if (wanted < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.threads is %ld; 0 is for as many as there are cores", wanted);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.threads is %ld; 0 is for as many as there are cores", wanted);
     for (size_t i = 0; i < sizeof variable / sizeof *variable && wanted <= 0; i++)
         if ((env = getenv(variable[i]))) wanted = strtol(env, NULL, 10), from = variable[i];
     if (wanted > MOST_THREADS)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
-                             from, *from ? ": " : "", wanted, MOST_THREADS);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
+                              from, *from ? ": " : "", wanted, MOST_THREADS);
     *threads = wanted > 0 ? (int)wanted : WISP__MAX(1, cpus / ctx->ranks_here);
     return WISP_OK;
 }

@@ -132,11 +132,11 @@ static char *read_file(wisp_ctx *ctx, const char *path, wisp_status *status)
     if (n > 0 && !ferror(f)) {
         text[n] = 0;
     } else {
-        *status = wisp_ctx_fail(ctx, WISP_ERR_IO,
-                                "WISP_MACHINE=%s: it can't be read: %s; name a JSON file of a machine", path,
-                                !text             ? "out of memory"
-                                : !f || ferror(f) ? strerror(errno)
-                                                  : "it is empty");
+        *status = wisp_ctx_failf(ctx, WISP_ERR_IO,
+                                 "WISP_MACHINE=%s: it can't be read: %s; name a JSON file of a machine", path,
+                                 !text             ? "out of memory"
+                                 : !f || ferror(f) ? strerror(errno)
+                                                   : "it is empty");
         free(text);
         text = NULL;
     }
@@ -160,7 +160,8 @@ wisp_status wisp__simulate(wisp_ctx *ctx)
     else
         wrong = finish(&r);
     if (wrong) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "WISP_MACHINE=%s: %s; name a JSON file of a machine", path, wrong);
+        status =
+            wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "WISP_MACHINE=%s: %s; name a JSON file of a machine", path, wrong);
     } else {
         ctx->topology = *m;
         ctx->simulated = true;

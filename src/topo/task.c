@@ -204,23 +204,23 @@ static wisp_status open_tasks(wisp_ctx *ctx)
         free(q);
     const bool there = ctx->tasks;
     pthread_mutex_unlock(&lock);
-    return there ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for tasks");
+    return there ? WISP_OK : wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for tasks");
 }
 
 static wisp_status check(wisp_ctx *ctx, const wisp_task_opts *o)
 {
     WISP_NEED(ctx, o);
-    if (!o->fn) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_task_start: opts.fn is NULL");
+    if (!o->fn) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_task_start: opts.fn is NULL");
     if (o->units < 0 || o->node < 0 || o->after_count < 0 || o->flags > 15)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             ctx, WISP_ERR_ARG,
             "wisp_task_start: opts.units is %d, opts.node %d, opts.flags %u, opts.after_count %d: one can't be",
             o->units, o->node, o->flags, o->after_count);
     for (int i = 0; i < o->after_count; i++) {
         if (!o->after || !o->after[i])
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_task_start: opts.after%s is NULL", o->after ? "[i]" : "");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_task_start: opts.after%s is NULL", o->after ? "[i]" : "");
         if (o->after[i]->ctx != ctx)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a task after one of another context: wait for that one instead");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a task after one of another context: wait for that one instead");
     }
     return WISP_OK;
 }
@@ -228,7 +228,7 @@ static wisp_status check(wisp_ctx *ctx, const wisp_task_opts *o)
 static wisp_status make(wisp_task **out, wisp_ctx *ctx, const wisp_task_opts *o)
 {
     wisp_task *t = calloc(1, sizeof *t);
-    if (!t) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for a task");
+    if (!t) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for a task");
     atomic_fetch_add(&ctx->held, 1);
     atomic_init(&t->held, 1);
     *out = t;
@@ -242,7 +242,7 @@ static wisp_status make(wisp_task **out, wisp_ctx *ctx, const wisp_task_opts *o)
     t->unit = calloc(units, sizeof *t->unit);
     t->lender = calloc(units, sizeof(wisp_task *));
     if (!t->after || !t->unit || !t->lender)
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for a task of %d units", t->o.units);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for a task of %d units", t->o.units);
     for (int i = 0; i < o->after_count; i++) {
         atomic_fetch_add(&o->after[i]->held, 1);
         t->after[i] = o->after[i];
@@ -264,10 +264,10 @@ wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const wisp_task_opt
     if (!wisp__task_units_suffice(t)) {
         pthread_mutex_unlock(&lock);
         status =
-            wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                          "a task of %d processing units can never begin: there are %d%s, less those of tasks that "
-                          "wait for it",
-                          t->o.units, ctx->tasks->units, t->o.node ? " on all nodes" : "");
+            wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                           "a task of %d processing units can never begin: there are %d%s, less those of tasks that "
+                           "wait for it",
+                           t->o.units, ctx->tasks->units, t->o.node ? " on all nodes" : "");
         goto out;
     }
     atomic_fetch_add(&t->held, 1); /* by the list */
@@ -322,13 +322,13 @@ wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which)
     WISP_NEED(NULL, task);
     WISP_NEED(NULL, which);
     for (int i = 0; i < count; i++) WISP_NEED(NULL, task[i]);
-    if (count < 1) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "no task to wait for");
+    if (count < 1) return wisp_ctx_failf(NULL, WISP_ERR_ARG, "no task to wait for");
     wisp_ctx *ctx = task[0]->ctx;
     for (int i = 1; i < count; i++)
         if (task[i]->ctx != ctx)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "tasks of several contexts can't be waited for at once");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "tasks of several contexts can't be waited for at once");
     *which = await(ctx, task, count);
-    return *which < 0 ? wisp_ctx_fail(ctx, WISP_ERR_ARG, "a wait that never ends: " ENDLESS) : task[*which]->status;
+    return *which < 0 ? wisp_ctx_failf(ctx, WISP_ERR_ARG, "a wait that never ends: " ENDLESS) : task[*which]->status;
 }
 
 wisp_status wisp_task_wait(wisp_task *task)
@@ -352,7 +352,7 @@ void wisp_task_free(wisp_task *task)
 {
     if (!task) return;
     if (await(task->ctx, &task, 1) < 0)
-        wisp_ctx_log(task->ctx, WISP_LOG_WARN, "a task is not freed: " ENDLESS);
+        wisp_ctx_logf(task->ctx, WISP_LOG_WARN, "a task is not freed: " ENDLESS);
     else
         let_go(task);
 }
@@ -438,7 +438,7 @@ bool wisp__tasks_close(wisp_ctx *ctx)
     wisp__tell_of_tasks(ctx);
     for (unsigned seen; seen = news_of(ctx), ends && q->threads > 0;) await_news(ctx, seen);
     pthread_mutex_unlock(&lock);
-    if (!ends) wisp_ctx_log(ctx, WISP_LOG_WARN, "a context is not freed: " ENDLESS);
+    if (!ends) wisp_ctx_logf(ctx, WISP_LOG_WARN, "a context is not freed: " ENDLESS);
     return ends;
 }
 

@@ -164,8 +164,9 @@ static void start(wisp__crew *c)
     c->there = n;
     c->gone = false;
     if (n < c->team.threads)
-        wisp_ctx_log(c->team.ctx, WISP_LOG_WARN,
-                     "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`", n, c->team.threads);
+        wisp_ctx_logf(c->team.ctx, WISP_LOG_WARN,
+                      "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`", n,
+                      c->team.threads);
 }
 
 static wisp__crew *new_crew(wisp_ctx *ctx, int threads)
@@ -193,16 +194,17 @@ static void tell(const wisp__crew *c, int cpus, int units)
     wisp_ctx *ctx = c->team.ctx;
     const int wanted = c->team.threads;
     if (wanted > cpus)
-        wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
-                     wanted, cpus, cpus);
+        wisp_ctx_logf(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
+                      wanted, cpus, cpus);
     else if (units >= wanted && !c->pinned && !c->held_known)
-        wisp_ctx_log(ctx, WISP_LOG_PERF,
-                     "which cores other processes hold can't be known, for neither XDG_RUNTIME_DIR nor /tmp takes a "
-                     "folder of this user's alone: threads are not pinned");
+        wisp_ctx_logf(ctx, WISP_LOG_PERF,
+                      "which cores other processes hold can't be known, for neither XDG_RUNTIME_DIR nor /tmp takes a "
+                      "folder of this user's alone: threads are not pinned");
     else if (units >= wanted && !c->pinned)
-        wisp_ctx_log(ctx, WISP_LOG_PERF,
-                     "other contexts or processes hold cores, and fewer than %d of %d are left: threads are not pinned",
-                     wanted, cpus);
+        wisp_ctx_logf(
+            ctx, WISP_LOG_PERF,
+            "other contexts or processes hold cores, and fewer than %d of %d are left: threads are not pinned", wanted,
+            cpus);
 }
 
 static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cpus, const cpu_set_t *allowed)
@@ -226,7 +228,7 @@ static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cp
     *team = &c->team;
 out:
     free(unit);
-    return *team ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
+    return *team ? WISP_OK : wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
 }
 
 /* What other ranks on the machine leave, else what the process may use; how many. */

@@ -68,8 +68,8 @@ wisp_status wisp__turn_begin(wisp__team *team)
     }
     c->depth++;
     if (!c->lost) return WISP_OK;
-    return wisp_ctx_fail(team->ctx, WISP_ERR_UNSUPPORTED,
-                         "another thread was computing on this context when the process was forked; make one here");
+    return wisp_ctx_failf(team->ctx, WISP_ERR_UNSUPPORTED,
+                          "another thread was computing on this context when the process was forked; make one here");
 }
 
 wisp_status wisp__turn_end(wisp__team *team, wisp_status status)

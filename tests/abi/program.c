@@ -15,7 +15,8 @@ static void check(int good, int line, const char *what)
 {
     if (good) return;
     failures++;
-    fprintf(stderr, "program.c:%d: %s (last message: %s)\n", line, what, wisp_ctx_message(ctx));
+    char text[WISP_MESSAGE];
+    fprintf(stderr, "program.c:%d: %s (last message: %s)\n", line, what, wisp_ctx_message(ctx, text, sizeof text));
 }
 #define CHECK(condition) check(!!(condition), __LINE__, #condition)
 #define WORKS(call) check((call) == WISP_OK, __LINE__, #call)
@@ -127,7 +128,7 @@ static void contexts(void)
                              .memory_limit = ROOM};
     WORKS(wisp_ctx_create(&ctx, &o));
     CHECK(wisp_ctx_threads(ctx) == 2 && !strcmp(wisp_ctx_isa(ctx), "generic") && !strcmp(wisp_ctx_device(ctx), "cpu"));
-    wisp_ctx_log(ctx, WISP_LOG_DEBUG, "words");
+    wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "words");
     CHECK(logged == 1);
     WORKS(wisp_ctx_step(ctx, "task", 0.5, 7));
     CHECK(told == 1);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../message.h"
 
 typedef wisp_status (*fuzz_reader)(wisp_src *src, wisp_ctx *ctx, const wisp__input *in);
 
@@ -39,7 +40,7 @@ static uint64_t fuzz_walk(const wisp_src *src)
 
 static int fuzz_one(fuzz_reader reader, const uint8_t *data, size_t size)
 {
-    char message[2][1024];
+    char message[2][WISP_MESSAGE];
     uint64_t sum[2] = {0, 0};
     wisp_status status[2];
     for (int t = 0; t < 2; t++) {
@@ -49,7 +50,7 @@ static int fuzz_one(fuzz_reader reader, const uint8_t *data, size_t size)
         wisp__input in = {.path = "f", .fd = -1, .data = data, .size = (int64_t)size};
         wisp_src src;
         status[t] = reader(&src, ctx, &in);
-        snprintf(message[t], sizeof message[t], "%s", wisp_ctx_message(ctx));
+        wisp_ctx_message(ctx, message[t], sizeof message[t]);
         if (status[t] == WISP_OK)
             sum[t] = fuzz_walk(&src);
         else if (strncmp(message[t], "f:", 2) != 0 || strchr(message[t], '\n'))

@@ -303,8 +303,8 @@ static wisp_status find(bundle_run *r, wisp__cpu_prepared *to)
     WISP_TRY(rank_kinds(r));
     WISP_TRY(make_kinds(r));
     if (2 * settle(r) < rows) goto out;
-    wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
-                 r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
+    wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
+                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
     r->b->terms = r->b->first[r->b->kinds];
     to->told.bytes += bytes_of(r);
     to->told.spared = (rows - rows / r->b->rows) * (int64_t)sizeof(uint16_t); /* rows that share a number */
@@ -330,7 +330,7 @@ wisp_status wisp__bundles_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pr
     wisp__strings_close(&kinds, ctx);
     wisp__bundles_free(ctx, r.b);
     if (status != WISP_ERR_NOMEM) return status;
-    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
+    wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
     return WISP_OK;
 }
 

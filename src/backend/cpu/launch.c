@@ -102,7 +102,7 @@ static wisp_status isa_open(wisp_ctx *ctx)
     for (int i = 0; i < n; i++)
         if (list[i].runs && list[i].kernels)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", list[i].name);
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         ctx, WISP_ERR_UNSUPPORTED,
         "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, names,
         ctx->opts.isa ? "" : ", or unset WISP_ISA");

@@ -66,7 +66,7 @@ wisp_status wisp__pieces_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pre
     if (g->kind != WISP__PATTERNS || !wisp_type_is_complex(g->type)) return WISP_OK;
     const wisp_status status = find(ctx, g, to);
     if (status != WISP_ERR_NOMEM) return status;
-    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory for the pieces of entries; they are taken as they are");
+    wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory for the pieces of entries; they are taken as they are");
     return WISP_OK;
 }
 

@@ -222,7 +222,7 @@ static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t rows, int
 static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
 {
     if (status != WISP_ERR_NOMEM || always) return status;
-    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory to look for repetition in the matrix; it is stored as it is");
+    wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory to look for repetition in the matrix; it is stored as it is");
     return WISP_OK;
 }
 

@@ -155,13 +155,14 @@ static void choose_blocks(wisp_ctx *ctx, wisp__half *h, row_set *sets)
         if (blocks <= FEW_BLOCKS || h->slots <= h->rows / SPILL_PART) break;
     }
     if (h->slots > h->rows / 2)
-        wisp_ctx_log(ctx, WISP_LOG_PERF,
-                     "half storage: %lld blocks of rows have sums for %.2g other rows per row of the matrix; "
-                     "the whole matrix will be faster, or another order of the rows",
-                     (long long)h->blocks, (double)h->slots / (double)h->rows);
+        wisp_ctx_logf(ctx, WISP_LOG_PERF,
+                      "half storage: %lld blocks of rows have sums for %.2g other rows per row of the matrix; "
+                      "the whole matrix will be faster, or another order of the rows",
+                      (long long)h->blocks, (double)h->slots / (double)h->rows);
     else if (ctx->threads > 1 && h->blocks < 2 * ctx->threads)
-        wisp_ctx_log(ctx, WISP_LOG_PERF, "half storage: the matrix falls into %lld blocks of rows only, for %d threads",
-                     (long long)h->blocks, ctx->threads);
+        wisp_ctx_logf(ctx, WISP_LOG_PERF,
+                      "half storage: the matrix falls into %lld blocks of rows only, for %d threads",
+                      (long long)h->blocks, ctx->threads);
 }
 
 /* ---- inside and outside ---------------------------------------------------------------------- */
@@ -302,9 +303,9 @@ static wisp_status make_blocks(wisp_ctx *ctx, wisp__half *h)
     WISP_TRY(alloc_lists(ctx, h));
     choose_blocks(ctx, h, sets);
     if (h->slots > INT32_MAX) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                               "half storage: blocks of rows have sums for %lld other rows; store the whole matrix",
-                               (long long)h->slots);
+        status = wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW,
+                                "half storage: blocks of rows have sums for %lld other rows; store the whole matrix",
+                                (long long)h->slots);
         goto out;
     }
     find_inside(ctx, h);
@@ -334,7 +335,7 @@ wisp_status wisp__half_build(wisp_mat *A)
     WISP_TRY(wisp_mat_get_props(A, &props));
     const long long row = props.bad_row, col = props.bad_col;
     if (!props.hermitian)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             ctx, WISP_ERR_HERMITIAN,
             "half of the matrix can't be stored, for it is not Hermitian: entries (%lld, %lld) and "
             "(%lld, %lld), counted from 0, are not conjugate; take another opts.format, or, if that is "
@@ -382,9 +383,9 @@ static wisp_status renew(wisp_mat *A, wisp_mat *B)
     wisp__mat_return(&a);
     wisp__mat_return(&b);
     if (differs >= 0)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
-                             "row %lld has another pattern than the matrix; make a new matrix",
-                             (long long)wisp__map_user(A->map, differs));
+        return wisp_ctx_failf(A->ctx, WISP_ERR_MISMATCH,
+                              "row %lld has another pattern than the matrix; make a new matrix",
+                              (long long)wisp__map_user(A->map, differs));
     wisp__half_mat *half = A->local.half;
     A->local.half = B->local.half;
     B->local.half = half;

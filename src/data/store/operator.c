@@ -26,8 +26,8 @@ const wisp__storage wisp__storage_operator = {
 wisp_status wisp__need_entries(const wisp_mat *A, const char *what)
 {
     if (!wisp__operator_of(A)) return WISP_OK;
-    return wisp_ctx_fail(A->ctx, WISP_ERR_UNSUPPORTED,
-                         "%s: the matrix is an operator (wisp_mat_from_apply), whose entries are not known; take a "
-                         "stored matrix, and for bounds the Lanczos method or an interval of your own",
-                         what);
+    return wisp_ctx_failf(A->ctx, WISP_ERR_UNSUPPORTED,
+                          "%s: the matrix is an operator (wisp_mat_from_apply), whose entries are not known; take a "
+                          "stored matrix, and for bounds the Lanczos method or an interval of your own",
+                          what);
 }

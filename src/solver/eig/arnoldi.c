@@ -278,7 +278,7 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     double most;
     WISP_TRY(defect(a, &most));
     if (most <= wisp__eig_orthogonal(a->k)) goto out;
-    wisp_ctx_log(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
+    wisp_ctx_logf(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
     if (a->active > 0) WISP_TRY(wisp__arnoldi_anew(a, wanted < a->active ? wanted : a->active));
 out:
@@ -303,15 +303,15 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
     if (k->whole) return WISP_ERR_ITERATIONS; /* to the caller of all, who goes on with LAPACK */
     WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
     if (a->restarts >= k->o.max_rounds)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS,
-                               "eig: %d of %d pairs after %d restarts; the next one's "
-                               "residual is %.2g",
-                               good, wanted, a->restarts, residual);
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_ITERATIONS,
+                                "eig: %d of %d pairs after %d restarts; the next one's "
+                                "residual is %.2g",
+                                good, wanted, a->restarts, residual);
     else if (stalls)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                               "eig: the residuals no longer fall after %d restarts: %d of %d pairs; the next one's "
-                               "residual is %.2g",
-                               a->restarts, good, wanted, a->least);
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
+                                "eig: the residuals no longer fall after %d restarts: %d of %d pairs; the next one's "
+                                "residual is %.2g",
+                                a->restarts, good, wanted, a->least);
 out:
     return status;
 }

@@ -138,7 +138,7 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
         if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * sqrt(square + q->near[j]));
     }
     if (finite == 0) return WISP_OK;
-    return wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
+    return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
 }
 
 /* y's columns become orthonormal, by R's inverse; those that are lost become random ones. */
@@ -205,7 +205,7 @@ wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, w
     if (h && a->recurs && near > 0) WISP_TRY(take_near(a, &q, near, n - near, h));
     for (int i = 0; !good; i++) {
         if (i == PASSES) {
-            status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
+            status = wisp_ctx_failf(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
             goto out;
         }
         WISP_TRY(pass(a, &q, n, i == 0, h, &good));

@@ -38,9 +38,9 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
     if (n->locked < 0 || n->active < 0 || n->columns > most || n->locked + n->active + a->block > n->columns ||
         n->op.degree < 1 || n->op.degree > WISP__MOST_DEGREE || n->at.phase > WISP__BETWEEN || n->at.gap.columns < 0 ||
         n->at.gap.columns > n->columns)
-        return wisp_ctx_fail(a->k->ctx, WISP_ERR_FORMAT,
-                             "a state of eigenpairs that can't be: %d locked and %d other columns of %d", n->locked,
-                             n->active, n->columns);
+        return wisp_ctx_failf(a->k->ctx, WISP_ERR_FORMAT,
+                              "a state of eigenpairs that can't be: %d locked and %d other columns of %d", n->locked,
+                              n->active, n->columns);
     a->at = n->at;
     a->at.checked.now = wisp_now() - n->at.checked.now;
     a->op = n->op;

@@ -20,8 +20,8 @@ static wisp_status make_orthonormal(wisp__chebfd *c, double condition)
     WISP_TRY(wisp__orthonormal(V, Q, condition, &how));
     c->columns = c->locked + how.rank;
     k->e->flops += how.flops;
-    wisp_ctx_log(k->ctx, WISP_LOG_DEBUG, "eig: %d orthonormal columns, rung %d, condition about %.1e", how.rank,
-                 how.rung, condition);
+    wisp_ctx_logf(k->ctx, WISP_LOG_DEBUG, "eig: %d orthonormal columns, rung %d, condition about %.1e", how.rank,
+                  how.rung, condition);
 out:
     k->e->ortho_seconds += wisp_now() - before;
     wisp_blk_free(V);
@@ -162,8 +162,8 @@ static wisp_status whole_round(wisp__chebfd *c)
     const standing s = look_around(c);
     WISP_TRY(wisp__eig_told(c->k, c->at.round, s.inside, c->wanted, s.pending ? s.worst : 0));
     WISP_TRY(lock(c));
-    wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e", c->at.round,
-                 s.inside, s.pending, s.worst);
+    wisp_ctx_logf(c->k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e",
+                  c->at.round, s.inside, s.pending, s.worst);
 out:
     return status;
 }
@@ -200,11 +200,11 @@ static wisp_status give_up(wisp__chebfd *c, const wisp__chebfd_known *n)
     wisp__eig *k = c->k;
     c->whole = isfinite(k->most_work);
     if (c->whole) return WISP_OK;
-    return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                         "eig: the residuals no longer fall after %d rounds: %d in the target are up to %.1e; the "
-                         "tolerance is %.1e",
-                         c->at.round, n->pending, wisp__eig_residual(k, n->worst),
-                         wisp__eig_residual(k, k->o.tolerance));
+    return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
+                          "eig: the residuals no longer fall after %d rounds: %d in the target are up to %.1e; the "
+                          "tolerance is %.1e",
+                          c->at.round, n->pending, wisp__eig_residual(k, n->worst),
+                          wisp__eig_residual(k, k->o.tolerance));
 }
 
 /* WISP__VERIFY and WISP__END are the caller's. */
@@ -252,8 +252,8 @@ static wisp_status rounds(wisp__chebfd *c)
         at->last = refines ? n.worst : INFINITY;
         at->terms = refines ? wisp__filter_terms(&c->plan, log(n.worst / k->o.tolerance) + 1) : c->plan.f.terms;
     }
-    return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
-                         (long long)k->o.max_rounds);
+    return wisp_ctx_failf(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
+                          (long long)k->o.max_rounds);
 out:
     return status;
 }
@@ -269,7 +269,7 @@ static wisp_status keep_look(wisp__chebfd *c)
     e->filter.c = NULL;
     if (!f->c) return WISP_OK;
     e->filter.c = malloc((size_t)f->terms * sizeof *e->filter.c);
-    if (!e->filter.c) return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for the filter");
+    if (!e->filter.c) return wisp_ctx_failf(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for the filter");
     for (int i = 0; i < f->terms; i++) e->filter.c[i] = f->c[i];
     return WISP_OK;
 }
@@ -301,7 +301,7 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     wisp__chebfd c = {.k = k};
     int found;
     k->e->moments = c.m = calloc(1, sizeof *c.m);
-    if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
+    if (!c.m) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__eig_state(k, wisp__chebfd_items, &c));
     if (c.at.phase == WISP__LOOKS) WISP_TRY(begin(&c));
     if (!c.whole) status = rounds(&c);

@@ -116,7 +116,7 @@ static wisp_status can_tell(const wisp__chebfd *c)
     for (int i = 0; i < c->columns; i++)
         if (wisp__chebfd_converged(c, i) && wisp__chebfd_in_target(c, i)) most = fmax(most, c->residual[i]);
     if (!(c->high > c->low) || most * c->k->scale <= c->high - c->low) return WISP_OK;
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         c->k->ctx, WISP_ERR_INCOMPLETE, "eig: residuals of up to %.1e do not tell which pairs belong to %.6g .. %.6g",
         wisp__eig_shown(c->k, most * c->k->scale), wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
 }
@@ -134,14 +134,15 @@ wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more)
     c->at.tries = 0;
     *more = found > 0;
     if (found > 0) {
-        wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
+        wisp_ctx_logf(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
         c->least = c->search + c->width; /* random columns, which have a share in them */
     }
     if (!*more && !fine)
-        status = wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
-                               "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
-                               "%.6g .. %.6g, but further random vectors show no pair that is missing",
-                               missing, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
+        status =
+            wisp_ctx_failf(c->k->ctx, WISP_ERR_INCOMPLETE,
+                           "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
+                           "%.6g .. %.6g, but further random vectors show no pair that is missing",
+                           missing, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
     if (!*more && fine) status = can_tell(c);
     if (!*more && status == WISP_OK) c->k->e->complete = 1;
 out:

@@ -11,7 +11,7 @@ wisp_status wisp__chebfd_mean(wisp__chebfd *c)
     c->mean.vectors = 1;
     c->mean.mu = calloc((size_t)moments, sizeof *c->mean.mu);
     if (!c->mean.mu)
-        return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
+        return wisp_ctx_failf(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
     return wisp_moments_mean(c->k->ctx, c->m, c->mean.mu, NULL);
 }
 
@@ -53,7 +53,7 @@ wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *the
     double count, seen = 0;
     found.vectors = 1;
     found.mu = calloc((size_t)found.n, sizeof *found.mu);
-    if (!found.mu) return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "out of memory");
+    if (!found.mu) return wisp_ctx_failf(c->k->ctx, WISP_ERR_NOMEM, "out of memory");
     for (int i = 0; i < n; i++) {
         const double t = acos(fmax(-1, fmin(1, (theta[i] - found.bounds.center) / found.bounds.halfwidth)));
         for (int64_t j = 0; j < found.n; j++) found.mu[j] += cos((double)j * t);

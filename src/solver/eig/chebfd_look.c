@@ -112,7 +112,7 @@ static void fit_tolerance(const wisp__chebfd *c)
                                        : asked,
                  enough = fmax(0.05 * width, 256 * k->eps * (b->halfwidth + fabs(b->center)));
     if (width <= 0 || k->o.tolerance * k->scale <= enough) return;
-    wisp_ctx_log(
+    wisp_ctx_logf(
         k->ctx, WISP_LOG_WARN,
         "eig: opts.tolerance, %.1e, is wide beside the target, which is %.1e wide: residuals of %.1e at most are "
         "asked for",

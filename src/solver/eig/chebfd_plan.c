@@ -61,7 +61,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     wisp_status status = WISP_OK;
     wisp__chebfd c = {.k = k, .m = k->e->moments = calloc(1, sizeof *c.m)};
     double product, fill, dense;
-    if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
+    if (!c.m) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__chebfd_look(&c));
     choice->expected = k->e->expected, choice->expected_error = k->e->expected_error;
     choice->low = c.low, choice->high = c.high;

@@ -188,10 +188,11 @@ bool wisp__chebfd_is_whole(const wisp__chebfd *c)
 
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
 {
-    return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
-                         "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
-                         "shorter interval",
-                         c->wanted, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
+    return wisp_ctx_failf(
+        c->k->ctx, WISP_ERR_UNSUPPORTED,
+        "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
+        "shorter interval",
+        c->wanted, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
 }
 
 /* ---- a look for what is missing --------------------------------------------------------------- */

@@ -36,7 +36,7 @@ wisp_status wisp__chebfd_space(wisp__chebfd *c)
     if (!source && k->o.start && c->at.phase == WISP__LOOKS) { /* else it is in the state already */
         source = (wisp_blk *)(uintptr_t)k->o.start;            /* which is read alone */
         n = wisp_blk_width(source);
-        if (n > c->search) wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, n);
+        if (n > c->search) wisp_ctx_logf(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, n);
         n = n < c->search ? n : c->search;
     }
     if (!c->space || c->search > wisp_blk_width(c->space)) {

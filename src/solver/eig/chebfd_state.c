@@ -55,8 +55,8 @@ static wisp_status check(const wisp__chebfd *c, const numbers *n)
                       at->phase <= WISP__CHECKS && at->through >= 0 && at->round > 0 && at->terms > 0 &&
                       at->terms <= n->plan.f.terms && at->rank >= 0 && at->time >= 0;
     if (fits) return WISP_OK;
-    return wisp_ctx_fail(c->k->ctx, WISP_ERR_FORMAT, "a state of eigenpairs that can't be: %d of %d columns, round %d",
-                         n->columns, n->search, at->round);
+    return wisp_ctx_failf(c->k->ctx, WISP_ERR_FORMAT, "a state of eigenpairs that can't be: %d of %d columns, round %d",
+                          n->columns, n->search, at->round);
 }
 
 static void take(wisp__chebfd *c, const numbers *n)
@@ -86,7 +86,7 @@ static wisp_status array(wisp__chebfd *c, wisp_state *s, const char *name, doubl
     if (wisp_state_is_kept(s)) {
         free(*x);
         *x = n > 0 && n < INT32_MAX ? calloc((size_t)n, sizeof **x) : NULL;
-        if (!*x) return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "eig: no memory for %lld numbers", (long long)n);
+        if (!*x) return wisp_ctx_failf(c->k->ctx, WISP_ERR_NOMEM, "eig: no memory for %lld numbers", (long long)n);
     }
     return wisp_state_data(s, name, *x, (size_t)n * sizeof **x);
 }
@@ -130,7 +130,7 @@ static wisp_status fresh(wisp__chebfd *c, wisp_state *s)
     const int n = wisp__chebfd_fresh(c);
     if (c->at.phase != WISP__CHECKS) goto out;
     if (wisp_state_is_kept(s)) {
-        if (c->at.rank > n) return wisp_ctx_fail(c->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+        if (c->at.rank > n) return wisp_ctx_failf(c->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
         WISP_TRY(wisp_blk_create(&c->fresh, c->k->ctx, wisp_mat_map(c->k->A), c->k->type, n));
     }
     WISP_TRY(wisp__eig_array(c->k, s, "their values", &c->fresh_theta, 2 * (size_t)n));

@@ -103,12 +103,12 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
     WISP_TRY(wisp__dense_share(ctx, a, size + (size_t)n, &info));
     if (info == -2 || info == -3) { /* rank 0 has a message */
         status = info == -3 ? WISP_ERR_NOMEM : WISP_ERR_UNSUPPORTED;
-        if (wisp_ctx_rank(ctx) > 0) wisp_ctx_fail(ctx, status, info == -3 ? "out of memory" : "no LAPACK");
+        if (wisp_ctx_rank(ctx) > 0) wisp_ctx_failf(ctx, status, info == -3 ? "out of memory" : "no LAPACK");
         goto out;
     }
     if (info != 0) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no eigenvalues: %s", n,
-                               info < 0 ? "it is not finite" : "LAPACK's iteration did not end");
+        status = wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no eigenvalues: %s", n,
+                                info < 0 ? "it is not finite" : "LAPACK's iteration did not end");
         goto out;
     }
     wisp__dense_unpack(is_complex, n, a, H);
@@ -150,8 +150,8 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
     WISP_TRY(wisp__dense_share(ctx, a, size, &info));
     if (info < 0) {
         status = info == -2 && wisp_ctx_rank(ctx) == 0 ? WISP_ERR_UNSUPPORTED
-                 : info == -2                          ? wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
-                              : wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "dots of %d vectors are not finite", n);
+                 : info == -2                          ? wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
+                              : wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "dots of %d vectors are not finite", n);
         goto out;
     }
     if (info > 0) {

@@ -56,10 +56,10 @@ static wisp_status share(schur *d, int info)
     const wisp_status status = wisp__dense_share(d->ctx, d->s, d->shared, &info);
     if (status != WISP_OK || info == 0) return status;
     if (info == NO_LAPACK) /* rank 0 has a message */
-        return wisp_ctx_rank(d->ctx) > 0 ? wisp_ctx_fail(d->ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
+        return wisp_ctx_rank(d->ctx) > 0 ? wisp_ctx_failf(d->ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
                                          : WISP_ERR_UNSUPPORTED;
-    return wisp_ctx_fail(d->ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no Schur form: %s", d->n,
-                         info == NOT_FINITE ? "it is not finite" : "LAPACK's iteration did not end");
+    return wisp_ctx_failf(d->ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no Schur form: %s", d->n,
+                          info == NOT_FINITE ? "it is not finite" : "LAPACK's iteration did not end");
 }
 
 static void give(const schur *d, wisp_scalar *S, wisp_scalar *U, wisp_scalar *value)

@@ -14,35 +14,35 @@ static wisp_status check_numbers(const wisp__eig *k)
 {
     const wisp_eig_opts *o = &k->o;
     if (o->which < 0 || o->which > WISP_EIG_NEAREST || o->method < 0 || o->method > WISP_EIG_DENSE)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: opts.which is %d, opts.method %d: one is unknown",
-                             (int)o->which, (int)o->method);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.which is %d, opts.method %d: one is unknown",
+                              (int)o->which, (int)o->method);
     if (o->which == WISP_EIG_INTERVAL && !(o->low <= o->high && isfinite(o->low) && isfinite(o->high)))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: the interval is %g to %g; opts.low and opts.high must be finite, and rise", o->low,
-                             o->high);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
+                              "eig: the interval is %g to %g; opts.low and opts.high must be finite, and rise", o->low,
+                              o->high);
     if (o->which == WISP_EIG_NEAREST && !isfinite(o->target))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: opts.target is %g, it must be finite", o->target);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.target is %g, it must be finite", o->target);
     if (o->count < 0 || o->search < 0 || o->block < 0 || o->max_rounds < 0)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             k->ctx, WISP_ERR_ARG,
             "eig: opts.count is %d, opts.search %d, opts.block %d, opts.max_rounds %lld; none can be negative",
             o->count, o->search, o->block, (long long)o->max_rounds);
     if (o->any && o->which == WISP_EIG_INTERVAL)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: opts.any is for a number of eigenvalues; an interval has all of its own");
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
+                              "eig: opts.any is for a number of eigenvalues; an interval has all of its own");
     if (!(o->tolerance >= 0 && o->tolerance < 1))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: opts.tolerance is %g, it must lie between 0 and 1",
-                             o->tolerance);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.tolerance is %g, it must lie between 0 and 1",
+                              o->tolerance);
     if (!(o->tolerance_abs >= 0 && isfinite(o->tolerance_abs)) || (o->tolerance_abs > 0 && o->tolerance > 0))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: opts.tolerance_abs is %g, opts.tolerance %g; give one of them, above 0",
-                             o->tolerance_abs, o->tolerance);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
+                              "eig: opts.tolerance_abs is %g, opts.tolerance %g; give one of them, above 0",
+                              o->tolerance_abs, o->tolerance);
     if (o->tolerance > 0 && o->tolerance < 16 * k->eps)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: opts.tolerance, %g, is below what %s allows: at least %.1e",
-                             o->tolerance, wisp_type_name(k->type), 16 * k->eps);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.tolerance, %g, is below what %s allows: at least %.1e",
+                              o->tolerance, wisp_type_name(k->type), 16 * k->eps);
     if (o->which != WISP_EIG_INTERVAL && o->count > k->rows)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: opts.count is %d, and the matrix has %lld rows", o->count,
-                             (long long)k->rows);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.count is %d, and the matrix has %lld rows", o->count,
+                              (long long)k->rows);
     return WISP_OK;
 }
 
@@ -52,9 +52,9 @@ static wisp_status check_start(const wisp__eig *k)
     if (!v) return WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
     if (wisp_blk_map(v) != map || wisp_blk_nrows(v) != wisp_map_local(map, NULL) || wisp_blk_type(v) != k->type)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
-                             "eig: opts.start must be on the matrix's map, with all rows, and %s",
-                             wisp_type_name(k->type));
+        return wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH,
+                              "eig: opts.start must be on the matrix's map, with all rows, and %s",
+                              wisp_type_name(k->type));
     return WISP_OK;
 }
 
@@ -64,7 +64,7 @@ static wisp_status check_method(wisp__eig *k)
     const bool inner = is_inner(&k->o);
     const wisp_eig_method m = k->o.method;
     if ((m == WISP_CHEBFD && !inner) || ((m == WISP_LANCZOS || m == WISP_KRYLOV_SCHUR) && inner))
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", wisp__eig_method_name(m),
             inner ? "at the ends of the spectrum only; take opts.method = WISP_CHEBFD"
                   : "in an interval or nearest to a target only; take opts.method = WISP_LANCZOS or WISP_KRYLOV_SCHUR");
@@ -101,9 +101,9 @@ static wisp_status look_at_matrix(wisp__eig *k)
     wisp_mat_get_info(k->A, &info);
     k->rows = info.rows;
     if (info.rows != info.cols)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH, "eig: the matrix is %lld x %lld; it must be square",
-                             (long long)info.rows, (long long)info.cols);
-    if (info.rows == 0) return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the matrix has no rows");
+        return wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH, "eig: the matrix is %lld x %lld; it must be square",
+                              (long long)info.rows, (long long)info.cols);
+    if (info.rows == 0) return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: the matrix has no rows");
     k->type = k->o.type == WISP_DEFAULT ? info.type : k->o.type;
     k->is_complex = wisp_type_is_complex(k->type);
     k->eps = wisp__is_single(k->type) ? FLT_EPSILON : DBL_EPSILON;
@@ -119,8 +119,8 @@ static wisp_status look_at_matrix(wisp__eig *k)
     status = wisp_mat_get_props(k->A, &props);
     k->hermitian = status == WISP_OK && props.hermitian;
     if (status == WISP_OK && props.nonfinite_row >= 0)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "eig: row %lld of the matrix holds a NaN or an infinity",
-                               (long long)props.nonfinite_row);
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "eig: row %lld of the matrix holds a NaN or an infinity",
+                                (long long)props.nonfinite_row);
     return status;
 }
 
@@ -156,8 +156,8 @@ static wisp_status run(wisp__eig *k)
     if (status != WISP_OK) return status;
     k->e->method = k->o.method;
     if (k->o.resume && k->o.method == WISP_EIG_DENSE)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
-                             "eig: the dense method has no states from which it could go on");
+        return wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH,
+                              "eig: the dense method has no states from which it could go on");
     switch (k->o.method) {
     case WISP_CHEBFD: status = wisp__eig_chebfd(k); break;
     case WISP_LANCZOS: status = wisp__eig_lanczos(k); break;

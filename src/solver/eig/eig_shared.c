@@ -22,11 +22,11 @@ static wisp_status take_absolute(wisp__eig *k)
     const wisp_bounds *b = &k->e->bounds;
     const double rounding = 16 * k->eps * (b->halfwidth + fabs(b->center)), tolerance = k->o.tolerance_abs;
     if (tolerance < rounding)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: opts.tolerance_abs, %g, is below what %s allows for eigenvalues of up to %.3g: "
-                             "at least %.1e",
-                             wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
-                             wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
+                              "eig: opts.tolerance_abs, %g, is below what %s allows for eigenvalues of up to %.3g: "
+                              "at least %.1e",
+                              wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
+                              wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));
     k->o.tolerance = fmin(tolerance / b->halfwidth, 0.5);
     return WISP_OK;
 }
@@ -55,7 +55,8 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
     double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
     const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
     if (status != WISP_OK) return status;
-    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by opts.observe after round %d", round);
+    if (ended > 0)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED, "eig: ended by opts.observe after round %d", round);
     return WISP_OK;
 }
 
@@ -79,7 +80,7 @@ wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
     double over = k->e->flops + 4 * k->flops * (double)k->e->products > k->most_work;
     const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
     *enough = over > 0;
-    if (*enough) wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");
+    if (*enough) wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");
     return status;
 }
 

@@ -24,18 +24,18 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &k->o;
     char words[96];
-    WISP_TRY(wisp_state_same(s, "eigenvalues:", "%s", words_of(o, words, sizeof words)));
-    WISP_TRY(wisp_state_same(s, "opts.method:", "%s", wisp__eig_method_name(k->e->method)));
-    WISP_TRY(wisp_state_same(s, "matrix rows", "%lld", (long long)k->rows));
-    WISP_TRY(wisp_state_same(s, "opts.type:", "%s", wisp_type_name(k->type)));
-    WISP_TRY(wisp_state_same(s, "opts.tolerance:", "%.17g%s", k->asked, o->tolerance_abs > 0 ? ", absolute" : ""));
-    WISP_TRY(wisp_state_same(s, "opts.seed:", "%llu", (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_same(s, "opts.search:", "%d", o->search));
-    WISP_TRY(wisp_state_same(s, "opts.block:", "%d", o->block));
-    WISP_TRY(wisp_state_same(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
+    WISP_TRY(wisp_state_samef(s, "eigenvalues:", "%s", words_of(o, words, sizeof words)));
+    WISP_TRY(wisp_state_samef(s, "opts.method:", "%s", wisp__eig_method_name(k->e->method)));
+    WISP_TRY(wisp_state_samef(s, "matrix rows", "%lld", (long long)k->rows));
+    WISP_TRY(wisp_state_samef(s, "opts.type:", "%s", wisp_type_name(k->type)));
+    WISP_TRY(wisp_state_samef(s, "opts.tolerance:", "%.17g%s", k->asked, o->tolerance_abs > 0 ? ", absolute" : ""));
+    WISP_TRY(wisp_state_samef(s, "opts.seed:", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_samef(s, "opts.search:", "%d", o->search));
+    WISP_TRY(wisp_state_samef(s, "opts.block:", "%d", o->block));
+    WISP_TRY(wisp_state_samef(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
     WISP_TRY(wisp__same_bounds(s, "opts.bounds:", &o->bounds));
     if (k->e->method != WISP_CHEBFD) goto out;
-    WISP_TRY(wisp_state_same(s, "opts.filter_type:", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
+    WISP_TRY(wisp_state_samef(s, "opts.filter_type:", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
 out:
     return status;
 }
@@ -56,7 +56,7 @@ static wisp_status pairs(wisp__eig *k, wisp_state *s)
         e->residual = calloc((size_t)e->found, sizeof *e->residual);
         e->condition = calloc((size_t)e->found, sizeof *e->condition);
         if (!e->value || !e->residual || !e->condition)
-            return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", e->found);
+            return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", e->found);
         WISP_TRY(wisp_blk_create(&e->vectors, k->ctx, wisp_mat_map(k->A), type, e->found));
     }
     WISP_TRY(wisp_state_data(s, "values", e->value, (size_t)e->found * sizeof *e->value));

@@ -221,7 +221,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
         const int terms = (int)fmin(fmax(degree, FEWEST), most);
         free(c);
         c = malloc((size_t)terms * sizeof *c);
-        if (!c) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "eig: out of memory for a filter of %d terms", terms);
+        if (!c) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "eig: out of memory for a filter of %d terms", terms);
         series(window, jackson, a, b, terms, c);
         wisp__filter_plan plan = {.f = {.terms = terms, .power = 1, .center = center, .scale = 1 / half, .c = c}};
         if (judge(w, &d, &plan) && (best->rounds == 0 || plan.products < best->products)) {

@@ -77,9 +77,9 @@ static wisp_status take_more(wisp__schur *K, wisp__schur_step *s)
     s->ended = K->unfit;
     if (s->ended) goto out;
     if (K->a.locked > K->most)
-        return wisp_ctx_fail(K->k->ctx, WISP_ERR_INCOMPLETE,
-                             "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some",
-                             K->a.locked);
+        return wisp_ctx_failf(K->k->ctx, WISP_ERR_INCOMPLETE,
+                              "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some",
+                              K->a.locked);
     WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
     s->wanted = K->k->o.count;
     s->good = K->a.locked;

@@ -218,12 +218,12 @@ static wisp_status items(void *arg, wisp_state *s)
     } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
-    if (K->a.locked > K->most + K->m) return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    if (K->a.locked > K->most + K->m) return wisp_ctx_failf(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
     WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
     WISP_TRY(wisp_state_data(s, "values seen", &K->seen.n, sizeof K->seen.n));
     if (K->seen.n < 0 || K->seen.n > K->seen.most)
-        return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+        return wisp_ctx_failf(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "their numbers", K->seen.value, (size_t)K->seen.n * sizeof *K->seen.value));
     WISP_TRY(wisp_state_data(s, "their conditions", K->seen.condition, (size_t)K->seen.n * sizeof *K->seen.condition));
     K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;
@@ -350,19 +350,19 @@ static wisp_status tell_why(const wisp__schur *K)
 {
     const wisp__eig *k = K->k;
     if (k->o.which == WISP_EIG_SMALLEST)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
-                             "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
-                             "dense method finds all, if it has the memory");
+        return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
+                              "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
+                              "dense method finds all, if it has the memory");
     if (K->rounded)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             k->ctx, WISP_ERR_INCOMPLETE,
             "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
             "missing; try a larger opts.tolerance, or the dense method if it has the memory");
-    return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
-                         "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
-                         "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
-                         "opts.tolerance, or the dense method if it has the memory",
-                         1 / K->wanted_sine);
+    return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
+                          "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
+                          "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
+                          "opts.tolerance, or the dense method if it has the memory",
+                          1 / K->wanted_sine);
 }
 
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
@@ -380,7 +380,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)
         delivered = deliver_some(&K);
     else if (status == WISP_OK && !K.delivered)
-        delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+        delivered = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
     else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
         k->whole = true;
     else if (status == WISP_OK && !K.proven)

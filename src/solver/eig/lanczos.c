@@ -160,7 +160,7 @@ static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
     if (found < asked) k->e->at_least = found;
     WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first, residual + first));
     if (ended == WISP_OK && (found < asked || found < k->o.count))
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
     wisp_blk_free(V);
     wisp_free(k->ctx, theta);
@@ -180,7 +180,7 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__eig_items(L->k, s));
     WISP_TRY(wisp__arnoldi_items(&L->a, s));
-    if (L->a.locked > L->most + L->m) return wisp_ctx_fail(L->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    if (L->a.locked > L->most + L->m) return wisp_ctx_failf(L->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
     WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
 out:

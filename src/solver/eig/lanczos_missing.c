@@ -65,7 +65,7 @@ static wisp_status search(wisp__lanczos *L)
         at->more += wanted;
         wisp__lanczos_lock(L, wanted);
         if (L->a.locked > L->most) {
-            status = wisp_ctx_fail(
+            status = wisp_ctx_failf(
                 L->k->ctx, WISP_ERR_INCOMPLETE,
                 "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some", L->a.locked);
             goto out;

@@ -80,16 +80,16 @@ wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
     char symbol[32];
     const lapack *l = in_use();
     if (!l->find && !library) {
-        wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                      "eigenvalues of small matrices need LAPACK: install liblapack3, or give one (wisp_set_lapack)");
+        wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                       "eigenvalues of small matrices need LAPACK: install liblapack3, or give one (wisp_set_lapack)");
         return NULL;
     }
     snprintf(symbol, sizeof symbol, "%s_", name);
     const wisp__lapack_fn fn = function(l->find ? l->find(name) : dlsym(library, symbol));
     if (!fn)
-        wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "eigenvalues of small matrices need LAPACK's %s, which %s", name,
-                      l->find ? "the program's LAPACK (wisp_set_lapack) has not"
-                              : "the LAPACK of this machine has not");
+        wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "eigenvalues of small matrices need LAPACK's %s, which %s", name,
+                       l->find ? "the program's LAPACK (wisp_set_lapack) has not"
+                               : "the LAPACK of this machine has not");
     return fn;
 }
 

@@ -88,7 +88,7 @@ static wisp_status scale(ortho *o, bool *all)
         for (int j = 0; j < n; j++) {
             wisp_scalar *g = &o->G[i * n + j];
             if (!isfinite(g->re) || !isfinite(g->im))
-                return wisp_ctx_fail(o->ctx, WISP_ERR_NUMERIC, "dots of columns %d and %d are not finite", i, j);
+                return wisp_ctx_failf(o->ctx, WISP_ERR_NUMERIC, "dots of columns %d and %d are not finite", i, j);
             g->re *= o->scale[i] * o->scale[j];
             g->im *= o->scale[i] * o->scale[j];
             sum += sqrt(square(*g));
@@ -303,7 +303,7 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
         WISP_TRY(pass(&o, i == 0, shifted && i == 0, &enough, how));
     if (enough > 0 && o.n > 0)
         status =
-            wisp_ctx_fail(o.ctx, WISP_ERR_BREAKDOWN, "%d columns do not become orthonormal in %d passes", n, PASSES);
+            wisp_ctx_failf(o.ctx, WISP_ERR_BREAKDOWN, "%d columns do not become orthonormal in %d passes", n, PASSES);
     how->rank = o.n;
 out:
     free_all(&o);

@@ -117,11 +117,11 @@ void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const d
     const double apart = fabs(value[1] - value[0]);
     const double together = (residual[0] + residual[1]) * k->scale / 60; /* a thirtieth of the mean residual */
     if (apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
-    wisp_ctx_log(k->ctx, WISP_LOG_WARN,
-                 "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "
-                 "%.9g, and which of them are asked for",
-                 wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, value[0]),
-                 wisp__eig_shown(k, value[1]));
+    wisp_ctx_logf(
+        k->ctx, WISP_LOG_WARN,
+        "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "
+        "%.9g, and which of them are asked for",
+        wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, value[0]), wisp__eig_shown(k, value[1]));
 }
 
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found)
@@ -224,7 +224,7 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     if (found == 0) return WISP_OK;
     e->value = calloc((size_t)found, sizeof *e->value);
     e->residual = calloc((size_t)found, sizeof *e->residual);
-    if (!e->value || !e->residual) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
+    if (!e->value || !e->residual) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
     WISP_TRY(take_columns(k, space, first, found));
     WISP_TRY(orthogonality(k, e->vectors, found));
     const double before = e->orthogonality;
@@ -232,7 +232,7 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     if (!good) WISP_TRY(repair(k, found, theta, residual, &good));
     if (!good) {
         status =
-            wisp_ctx_fail(k->ctx, WISP_ERR_BREAKDOWN, "eig: %d vectors are orthonormal to %.1e alone", found, before);
+            wisp_ctx_failf(k->ctx, WISP_ERR_BREAKDOWN, "eig: %d vectors are orthonormal to %.1e alone", found, before);
         goto out;
     }
     for (int i = 0; i < found; i++) {

@@ -169,7 +169,7 @@ static wisp_status give(pairs *p, const int *order, int wanted)
         e->residual = calloc((size_t)found, sizeof *e->residual);
         e->condition = calloc((size_t)found, sizeof *e->condition);
         if (!e->value || !e->residual || !e->condition)
-            return wisp_ctx_fail(p->a->k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
+            return wisp_ctx_failf(p->a->k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
         WISP_TRY(make_vectors(p, &e->vectors));
         WISP_TRY(residuals(p, e->vectors, e->residual));
         for (int i = 0; i < found; i++) {

@@ -41,8 +41,8 @@ wisp_status wisp__eig_dense_or_search(wisp__eig *k)
 static wisp_status refuse_large(const wisp__eig *k)
 {
     if (k->rows <= MOST_ROWS) return WISP_OK;
-    return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %lld rows are too many for the dense method; at most %d",
-                         (long long)k->rows, MOST_ROWS);
+    return wisp_ctx_failf(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %lld rows are too many for the dense method; at most %d",
+                          (long long)k->rows, MOST_ROWS);
 }
 
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
@@ -100,8 +100,8 @@ static wisp_status hermitian(wisp__eig *k)
     first += some;
     for (int i = first; i < first + found; i++)
         if (!(residual[i] <= k->o.tolerance)) {
-            status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
-                                   wisp__eig_residual(k, residual[i]), wisp__eig_residual(k, k->o.tolerance));
+            status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
+                                    wisp__eig_residual(k, residual[i]), wisp__eig_residual(k, k->o.tolerance));
             goto out;
         }
     WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual + first));
@@ -133,7 +133,7 @@ static wisp_status general(wisp__eig *k)
     a.smallest = k->eps * sqrt(square);
     WISP_TRY(wisp__schur_give(&a, n, H, &all));
     k->e->complete = all;
-    if (!all) status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+    if (!all) status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
     wisp_free(k->ctx, H);
     wisp__arnoldi_free(&a);

@@ -43,7 +43,7 @@ static wisp_status check_rounding(evolution *s)
 {
     s->rounding = wisp__evolve_rounding(&s->e->bounds, wisp_blk_type(s->sum.v), s->times, s->time);
     if (s->o.tolerance >= s->rounding) return WISP_OK;
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         s->ctx, WISP_ERR_ARG,
         "evolve: opts.tolerance, %g, can't be met: over this time rounding alone makes about %.1g in %s",
         s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->sum.v)));
@@ -122,11 +122,11 @@ static wisp_status check_growth(const evolution *s)
     for (int j = 0; j < wisp_blk_width(s->sum.v); j++) {
         if (s->norm[j] <= most * s->start_norm[j]) continue;
         const wisp_bounds *b = &s->e->bounds;
-        return wisp_ctx_fail(s->ctx, WISP_ERR_BOUNDS,
-                             "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
-                             "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
-                             j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth,
-                             or_none(b));
+        return wisp_ctx_failf(
+            s->ctx, WISP_ERR_BOUNDS,
+            "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
+            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
+            j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth, or_none(b));
     }
     return WISP_OK;
 }
@@ -163,7 +163,7 @@ static wisp_status check_norm(const evolution *s, int64_t i)
         const double change = fabs(s->norm[j] - s->start_norm[j]);
         if (change <= allowed * s->start_norm[j]) continue;
         const wisp_bounds *b = &s->e->bounds;
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             s->ctx, WISP_ERR_BOUNDS,
             "the norm of vector %d goes from %.6g to %.6g at time %g: the matrix has eigenvalues beyond "
             "the bounds %.10g to %.10g; take wider opts.bounds%s",
@@ -183,8 +183,8 @@ static wisp_status observe_group(evolution *s)
         WISP_TRY(check_norm(s, number));
         s->e->done = number + 1;
         if (s->o.observe && s->o.observe(s->o.observe_arg, number, s->z[i], s->norm))
-            return wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
-                                 s->time[number]);
+            return wisp_ctx_failf(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
+                                  s->time[number]);
     }
     WISP_TRY(wisp_copy(s->sum.v, s->z[g->count - 1]));
     s->base = s->time[g->first + g->count - 1];
@@ -225,7 +225,7 @@ static wisp_status find_start(evolution *s)
     WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
     for (int j = 0; j < width; j++)
         if (!isfinite(s->start_norm[j]))
-            return wisp_ctx_fail(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+            return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
 out:
     return status;
 }
@@ -238,15 +238,15 @@ static wisp_status same_times(const evolution *s, wisp_state *state)
     wisp_status status;
     double *time = NULL;
     const size_t bytes = (size_t)s->times * sizeof *time;
-    WISP_TRY(wisp_state_same(state, "times", "%lld", (long long)s->times));
+    WISP_TRY(wisp_state_samef(state, "times", "%lld", (long long)s->times));
     if (!wisp_state_is_kept(state)) return wisp_state_data(state, "time", (void *)(uintptr_t)s->time, bytes);
     WISP_TRY(wisp_alloc(s->ctx, &time, (size_t)s->times, sizeof *time));
     WISP_TRY(wisp_state_data(state, "time", time, bytes));
     for (int64_t i = 0; i < s->times && status == WISP_OK; i++)
         if (time[i] != s->time[i])
-            status = wisp_ctx_fail(s->ctx, WISP_ERR_MISMATCH,
-                                   "the state is of a run to other times: number %lld is %.10g, and here %.10g",
-                                   (long long)i, time[i], s->time[i]);
+            status = wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH,
+                                    "the state is of a run to other times: number %lld is %.10g, and here %.10g",
+                                    (long long)i, time[i], s->time[i]);
 out:
     wisp_free(s->ctx, time);
     return status;
@@ -256,12 +256,12 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
 {
     const wisp_evolve_opts *o = &s->o;
     wisp_status status;
-    WISP_TRY(wisp_state_same(state, "solver", "evolve"));
-    WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
-    WISP_TRY(wisp_state_same(state, "type of psi", "%s", wisp_type_name(wisp_blk_type(s->sum.v))));
-    WISP_TRY(wisp_state_same(state, "width of psi", "%d", wisp_blk_width(s->sum.v)));
-    WISP_TRY(wisp_state_same(state, "opts.tolerance", "%.17g", o->tolerance));
-    WISP_TRY(wisp_state_same(state, "opts.at_once", "%d", o->at_once));
+    WISP_TRY(wisp_state_samef(state, "solver", "evolve"));
+    WISP_TRY(wisp_state_samef(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
+    WISP_TRY(wisp_state_samef(state, "type of psi", "%s", wisp_type_name(wisp_blk_type(s->sum.v))));
+    WISP_TRY(wisp_state_samef(state, "width of psi", "%d", wisp_blk_width(s->sum.v)));
+    WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_samef(state, "opts.at_once", "%d", o->at_once));
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
     status = same_times(s, state);
 out:
@@ -278,8 +278,8 @@ static wisp_status go_to(evolution *s, const position *at)
 {
     if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > WISP__MOST_AT_ONCE ||
         at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
-        return wisp_ctx_fail(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
-                             (long long)at->first, (long long)at->step);
+        return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
+                              (long long)at->first, (long long)at->step);
     wisp_evolution *e = s->e;
     e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->depth = (int)at->depth;
     e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;

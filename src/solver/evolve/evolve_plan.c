@@ -7,23 +7,23 @@
 wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type type, int64_t times, const double *time)
 {
     if (!wisp_type_is_complex(type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
-                             wisp_type_name(type));
-    if (times < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)times);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
+                              wisp_type_name(type));
+    if (times < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)times);
     for (int64_t i = 0; i < times; i++)
         if (!isfinite(time[i]))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, time[i]);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, time[i]);
     if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
-                             o->tolerance);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
+                              o->tolerance);
     if (o->depth < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > WISP__MOST_AT_ONCE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once,
-                             WISP__MOST_AT_ONCE);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once,
+                              WISP__MOST_AT_ONCE);
     return WISP_OK;
 }
 
@@ -155,8 +155,8 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
     if (o.bounds.method == WISP_BOUNDS_GIVEN && !(o.bounds.given.halfwidth > 0 && isfinite(o.bounds.given.halfwidth))) {
         status =
-            wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.bounds.given.halfwidth is %g; it is finite, and above 0",
-                          o.bounds.given.halfwidth);
+            wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.bounds.given.halfwidth is %g; it is finite, and above 0",
+                           o.bounds.given.halfwidth);
         goto out;
     }
     const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;

@@ -46,19 +46,19 @@ static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_o
 {
     *full = opts ? *opts : (wisp_eval_opts){0};
     if (!m->mu || m->vectors < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (vector < -1 || vector >= m->vectors)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "vector %lld: the moments have vectors 0 to %lld", (long long)vector,
-                             (long long)m->vectors - 1);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "vector %lld: the moments have vectors 0 to %lld", (long long)vector,
+                              (long long)m->vectors - 1);
     if (full->n == 0) full->n = m->n;
     if (full->n < 1 || full->n > m->n)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.n is %lld, and there are %lld moments", (long long)full->n,
-                             (long long)m->n);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.n is %lld, and there are %lld moments", (long long)full->n,
+                              (long long)m->n);
     if (full->kernel < WISP_JACKSON || full->kernel > WISP_DIRICHLET)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.kernel: unknown value %d", (int)full->kernel);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.kernel: unknown value %d", (int)full->kernel);
     if (full->lambda == 0) full->lambda = 4;
     if (!(full->lambda > 0) || !isfinite(full->lambda))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.lambda is %g, it must be positive", full->lambda);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.lambda is %g, it must be positive", full->lambda);
     return WISP_OK;
 }
 
@@ -217,24 +217,24 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
     double *g = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
-    if (points < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a density of states at %lld points", (long long)points);
+    if (points < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a density of states at %lld points", (long long)points);
     if (points > 0) {
         WISP_NEED(ctx, energy);
         WISP_NEED(ctx, dos);
     }
     WISP_TRY(check(ctx, m, opts, vector, &full));
     for (int64_t i = 0; i < points; i++)
-        if (isnan(energy[i])) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "energy number %lld is NaN", (long long)i);
+        if (isnan(energy[i])) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "energy number %lld is NaN", (long long)i);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     damping(&full, g);
     density d = {m, choose(m, vector), full.n, g, points, energy, dos, error};
     WISP_TRY(evaluate_all(ctx, &d));
     for (int64_t i = 0; i < points; i++)
         if (isinf(dos[i]) || (error && isinf(error[i])))
-            status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
-                                   "the density at energy %g is beyond double precision: the spectrum is %.3g wide; "
-                                   "multiply the matrix by a large number",
-                                   energy[i], 2 * m->bounds.halfwidth);
+            status = wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
+                                    "the density at energy %g is beyond double precision: the spectrum is %.3g wide; "
+                                    "multiply the matrix by a large number",
+                                    energy[i], 2 * m->bounds.halfwidth);
 out:
     wisp_free(ctx, g);
     return status;
@@ -259,7 +259,7 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, count);
     WISP_TRY(check(ctx, m, opts, vector, &full));
-    if (!(a <= b)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "interval: %g to %g is empty", a, b);
+    if (!(a <= b)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "interval: %g to %g is empty", a, b);
     choice chosen = choose(m, vector);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     WISP_TRY(wisp_alloc(ctx, &value, (size_t)chosen.count, sizeof *value));

@@ -111,7 +111,7 @@ static wisp_status guard(const kpm *k, int64_t first, int64_t n, int64_t m)
     for (int j = 0; j < k->width; j++) {
         const double mu_0 = moment(k, 0, j), mu = moment(k, n, j);
         if (fabs(mu) <= mu_0 * allowed) continue;
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             k->ctx, WISP_ERR_BOUNDS,
             "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.4g times moment "
             "0; take wider opts.bounds%s",
@@ -187,7 +187,7 @@ static wisp_status same_sites(const kpm *k, wisp_state *s)
     WISP_TRY(wisp_alloc(k->ctx, &kept, (size_t)k->vectors, sizeof *kept));
     WISP_TRY(wisp_state_data(s, "sites", kept, bytes));
     if (memcmp(kept, site, bytes))
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH, "the state is of a run with other sites");
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH, "the state is of a run with other sites");
 out:
     wisp_free(k->ctx, kept);
     return status;
@@ -205,28 +205,28 @@ static wisp_status items(void *arg, wisp_state *s)
     } at = {k->first,          k->sweeps,   k->width, k->flops, k->before + wisp_now() - k->began - k->look_seconds,
             m->bounds_seconds, m->rounding, k->depth};
     wisp_status status = WISP_OK;
-    WISP_TRY(wisp_state_same(s, "solver", "kpm"));
-    WISP_TRY(wisp_state_same(s, "rows", "%lld", (long long)m->rows));
-    WISP_TRY(wisp_state_same(s, "opts.moments", "%lld", (long long)m->n));
+    WISP_TRY(wisp_state_samef(s, "solver", "kpm"));
+    WISP_TRY(wisp_state_samef(s, "rows", "%lld", (long long)m->rows));
+    WISP_TRY(wisp_state_samef(s, "opts.moments", "%lld", (long long)m->n));
     WISP_TRY(
-        wisp_state_same(s, "opts.vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
-    WISP_TRY(wisp_state_same(s, "opts.seed", "%llu", (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_same(s, "opts.trace", "%s",
-                             o->trace == WISP_TRACE_RANDOM  ? "random"
-                             : o->trace == WISP_TRACE_EXACT ? "exact"
-                                                            : "sites"));
-    WISP_TRY(wisp_state_same(s, "opts.type", "%s", wisp_type_name(o->type)));
-    WISP_TRY(wisp_state_same(s, "opts.variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
-                             whole_each_step(o) ? "summed at each step" : "summed at the end"));
-    WISP_TRY(wisp_state_same(s, "opts.width", "%d", wisp__kpm_width(o, k->vectors)));
+        wisp_state_samef(s, "opts.vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
+    WISP_TRY(wisp_state_samef(s, "opts.seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_samef(s, "opts.trace", "%s",
+                              o->trace == WISP_TRACE_RANDOM  ? "random"
+                              : o->trace == WISP_TRACE_EXACT ? "exact"
+                                                             : "sites"));
+    WISP_TRY(wisp_state_samef(s, "opts.type", "%s", wisp_type_name(o->type)));
+    WISP_TRY(wisp_state_samef(s, "opts.variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
+                              whole_each_step(o) ? "summed at each step" : "summed at the end"));
+    WISP_TRY(wisp_state_samef(s, "opts.width", "%d", wisp__kpm_width(o, k->vectors)));
     WISP_TRY(wisp__same_bounds(s, "opts.bounds", &o->bounds));
     WISP_TRY(wisp_state_data(s, "at", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "found bounds", &k->bounds, sizeof k->bounds));
     if (wisp_state_is_kept(s)) {
         if (at.first < 0 || at.sweeps < 0 || at.sweeps > m->n / 2 || at.width < 1 || at.first + at.width > k->vectors ||
             at.width > wisp__kpm_width(o, k->vectors))
-            return wisp_ctx_fail(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, step %lld",
-                                 (long long)at.first, (long long)at.sweeps);
+            return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, step %lld",
+                                  (long long)at.first, (long long)at.sweeps);
         WISP_TRY(set_width(k, (int)at.width));
         k->first = at.first;
         k->sweeps = at.sweeps;
@@ -371,8 +371,8 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
     m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
     if (o->trace == WISP_TRACE_SITES) m->sites = calloc(lines, sizeof *m->sites);
     if (!m->mu || (o->trace == WISP_TRACE_SITES && !m->sites))
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %lld moments of %zu vectors", (long long)m->n,
-                             lines);
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %lld moments of %zu vectors", (long long)m->n,
+                              lines);
     if (m->sites) memcpy(m->sites, o->sites, lines * sizeof *m->sites);
     return WISP_OK;
 }

@@ -62,41 +62,42 @@ static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t ro
     switch (o->trace) {
     case WISP_TRACE_EXACT: return WISP_OK;
     case WISP_TRACE_RANDOM:
-        if (vectors < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.vectors is %lld, at least 1 is needed", vectors);
+        if (vectors < 1)
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.vectors is %lld, at least 1 is needed", vectors);
         if (first < 0)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.first_vector is %lld, it can't be negative", first);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.first_vector is %lld, it can't be negative", first);
         if (vectors > random_columns || first > random_columns - vectors)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                                 "opts.vectors is %lld, from number %lld on; random vectors are numbered up to %lld",
-                                 vectors, first, (long long)random_columns - 1);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                                  "opts.vectors is %lld, from number %lld on; random vectors are numbered up to %lld",
+                                  vectors, first, (long long)random_columns - 1);
         return WISP_OK;
     case WISP_TRACE_SITES:
         if (vectors < 1 || !o->sites)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.sites has none; name at least one row");
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.sites has none; name at least one row");
         for (int64_t i = 0; i < vectors; i++)
             if (o->sites[i] < 0 || o->sites[i] >= rows)
-                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.sites: %lld is not a row; they are 0 to %lld",
-                                     (long long)o->sites[i], (long long)rows - 1);
+                return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.sites: %lld is not a row; they are 0 to %lld",
+                                      (long long)o->sites[i], (long long)rows - 1);
         return WISP_OK;
     }
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.trace: unknown value %d", (int)o->trace);
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.trace: unknown value %d", (int)o->trace);
 }
 
 static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
 {
     if (o->variant != WISP_KPM_BLOCKED && o->variant != WISP_KPM_FUSED && o->variant != WISP_KPM_NAIVE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.variant: unknown value %d", (int)o->variant);
-    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.width is %d, at least 1 is needed", o->width);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.variant: unknown value %d", (int)o->variant);
+    if (o->width < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.width is %d, at least 1 is needed", o->width);
     if (o->width > 1 && o->variant != WISP_KPM_BLOCKED)
-        return wisp_ctx_fail(
+        return wisp_ctx_failf(
             ctx, WISP_ERR_ARG,
             "opts.width is %d, which is for the blocked variant; naive and fused take one vector at a time", o->width);
-    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.depth is %d, at least 1 is needed", o->depth);
+    if (o->depth < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.depth is %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.cache_budget is %lld bytes", (long long)o->cache_budget);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->depth > 1 && o->variant == WISP_KPM_NAIVE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.depth is %d; the naive variant takes one step at a time",
-                             o->depth);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.depth is %d; the naive variant takes one step at a time",
+                              o->depth);
     return WISP_OK;
 }
 
@@ -107,7 +108,7 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix
     if (known && wisp_type_is_complex(vectors) >= wisp_type_is_complex(matrix) &&
         wisp__is_single(vectors) <= wisp__is_single(matrix))
         return WISP_OK;
-    return wisp_ctx_fail(
+    return wisp_ctx_failf(
         ctx, WISP_ERR_UNSUPPORTED,
         "opts.type: vectors of type %s do not go with a matrix of type %s; assemble the matrix in the precision "
         "that is wanted",
@@ -118,8 +119,8 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix
 static wisp_status check_rounding(wisp_ctx *ctx, wisp_kpm_opts *full)
 {
     if (!(full->rounding_limit >= 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.rounding_limit is %g, it can't be negative",
-                             full->rounding_limit);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.rounding_limit is %g, it can't be negative",
+                              full->rounding_limit);
     if (full->trace != WISP_TRACE_RANDOM || full->vectors < 2 || !wisp__is_single(full->type)) full->rounding_limit = 0;
     return WISP_OK;
 }
@@ -129,8 +130,8 @@ static wisp_status check(wisp_ctx *ctx, wisp_kpm_opts *full, const wisp_mat_info
     wisp_status status = WISP_OK;
     wisp__kpm_defaults(full, info->type, opts);
     if (full->moments < 2 || full->moments > most_moments)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.moments is %lld, it must be 2 to %lld", (long long)full->moments,
-                             (long long)most_moments);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.moments is %lld, it must be 2 to %lld", (long long)full->moments,
+                              (long long)most_moments);
     WISP_TRY(check_variant(ctx, full));
     WISP_TRY(check_type(ctx, full->type, info->type));
     WISP_TRY(check_trace(ctx, full, info->rows));

@@ -19,13 +19,13 @@ static int same_bounds(const wisp_bounds *a, const wisp_bounds *b)
     return fabs(a->center - b->center) <= little && fabs(a->halfwidth - b->halfwidth) <= little;
 }
 
-static wisp_status no_fit(wisp_ctx *ctx, const char *why) { return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s", why); }
+static wisp_status no_fit(wisp_ctx *ctx, const char *why) { return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, why); }
 
 /* Whether a run can be taken together with any other. */
 static wisp_status check_run(wisp_ctx *ctx, const wisp_moments *run)
 {
     if (!run->mu || run->vectors < 1 || run->n < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (run->trace != WISP_TRACE_RANDOM)
         return no_fit(ctx, "only the moments of random vectors can be taken together, not exact traces or rows");
     return WISP_OK;
@@ -39,28 +39,28 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
     WISP_NEED(ctx, b);
     if ((status = check_run(ctx, a)) != WISP_OK || (status = check_run(ctx, b)) != WISP_OK) return status;
     if (a->rows != b->rows || a->nnz != b->nnz)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "their matrices differ: %lld rows with %lld entries, and %lld with %lld",
-                             (long long)a->rows, (long long)a->nnz, (long long)b->rows, (long long)b->nnz);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "their matrices differ: %lld rows with %lld entries, and %lld with %lld",
+                              (long long)a->rows, (long long)a->nnz, (long long)b->rows, (long long)b->nnz);
     if (a->matrix && b->matrix && strcmp(last_part(a->matrix), last_part(b->matrix)))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "their matrices have other names: %.200s and %.200s", a->matrix,
-                             b->matrix);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "their matrices have other names: %.200s and %.200s", a->matrix,
+                              b->matrix);
     if (a->type != b->type)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "their vectors differ: %s and %s", wisp_type_name(a->type),
-                             wisp_type_name(b->type));
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "their vectors differ: %s and %s", wisp_type_name(a->type),
+                              wisp_type_name(b->type));
     if (a->n != b->n)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "they have %lld and %lld moments", (long long)a->n,
-                             (long long)b->n);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "they have %lld and %lld moments", (long long)a->n,
+                              (long long)b->n);
     if (!same_bounds(&a->bounds, &b->bounds))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "their bounds differ: give the later run the opts.bounds of the earlier one, %.17g,%.17g",
-                             a->bounds.center - a->bounds.halfwidth, a->bounds.center + a->bounds.halfwidth);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "their bounds differ: give the later run the opts.bounds of the earlier one, %.17g,%.17g",
+                              a->bounds.center - a->bounds.halfwidth, a->bounds.center + a->bounds.halfwidth);
     if (a->first_vector < 0 || b->first_vector < 0)
         return no_fit(ctx, "one of them is of several runs already; take these instead");
     if (a->seed == b->seed && a->first_vector < b->first_vector + b->vectors &&
         b->first_vector < a->first_vector + a->vectors)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "both have vectors of seed %llu, which would count twice",
-                             (unsigned long long)a->seed);
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "both have vectors of seed %llu, which would count twice",
+                              (unsigned long long)a->seed);
     return WISP_OK;
 }
 
@@ -84,7 +84,7 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
     *m = (wisp_moments){0};
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, runs);
-    if (count < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no runs to take together");
+    if (count < 1) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no runs to take together");
     for (int64_t i = 0; i < count; i++) {
         WISP_TRY(check_run(ctx, &runs[i]));
         for (int64_t j = 0; j < i; j++) WISP_TRY(wisp_moments_fit(ctx, &runs[j], &runs[i]));
@@ -95,7 +95,7 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
     m->sites = NULL, m->matrix = NULL, m->command = NULL;
     if (!(m->mu = calloc((size_t)vectors, row))) {
         status =
-            wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for the moments of %lld vectors", (long long)vectors);
+            wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the moments of %lld vectors", (long long)vectors);
         goto out;
     }
     memcpy(m->mu, runs[0].mu, (size_t)runs[0].vectors * row);

@@ -37,7 +37,7 @@ wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matri
     if ((matrix && !new_matrix) || (command && !new_command)) {
         free(new_matrix);
         free(new_command);
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for the label of the moments");
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the label of the moments");
     }
     free(m->matrix);
     free(m->command);
@@ -83,17 +83,17 @@ static wisp_status check_moments(wisp_ctx *ctx, const wisp_moments *m, const cha
         const double *mu = m->mu + v * m->n;
         for (int64_t n = 0; n < m->n; n++)
             if (!isfinite(mu[n]))
-                return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", path,
-                                     (long long)n, (long long)v);
+                return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", path,
+                                      (long long)n, (long long)v);
         if (mu[0] != first)
-            return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                                 "%s: moment 0 of vector %lld is %.17g and must be %.17g: the file is damaged", path,
-                                 (long long)v, mu[0], first);
+            return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                                  "%s: moment 0 of vector %lld is %.17g and must be %.17g: the file is damaged", path,
+                                  (long long)v, mu[0], first);
         for (int64_t n = 1; n < m->n; n++)
             if (!(fabs(mu[n]) <= most))
-                return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                                     "%s: moment %lld of vector %lld is %g, more than moment 0: the file is damaged",
-                                     path, (long long)n, (long long)v, mu[n]);
+                return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                                      "%s: moment %lld of vector %lld is %g, more than moment 0: the file is damaged",
+                                      path, (long long)n, (long long)v, mu[n]);
     }
     return WISP_OK;
 }
@@ -102,13 +102,14 @@ wisp_status wisp__moments_check(wisp_ctx *ctx, const wisp_moments *m, const char
 {
     const char *name = out_of_range(m);
     if (name)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: %s is out of range; is it a moments file of wisp?", path, name);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: %s is out of range; is it a moments file of wisp?", path,
+                              name);
     if (m->trace == WISP_TRACE_EXACT && m->vectors != 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: %lld vectors, and an exact trace is one", path,
-                             (long long)m->vectors);
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: %lld vectors, and an exact trace is one", path,
+                              (long long)m->vectors);
     for (int64_t v = 0; m->sites && v < m->vectors; v++)
         if (m->sites[v] < 0 || m->sites[v] >= m->rows)
-            return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: sites names row %lld; the matrix has rows 0 to %lld", path,
-                                 (long long)m->sites[v], (long long)m->rows - 1);
+            return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: sites names row %lld; the matrix has rows 0 to %lld", path,
+                                  (long long)m->sites[v], (long long)m->rows - 1);
     return check_moments(ctx, m, path);
 }

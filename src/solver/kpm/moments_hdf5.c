@@ -6,8 +6,8 @@
 
 static wisp_status without_hdf5(wisp_ctx *ctx)
 {
-    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                         "this wisp was built without HDF5: install libhdf5-dev and build again");
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                          "this wisp was built without HDF5: install libhdf5-dev and build again");
 }
 
 wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
@@ -245,13 +245,13 @@ static wisp_status make_image(wisp_ctx *ctx, const wisp_moments *m, const char *
     if (file >= 0 && fill_file(file, m) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
         bytes = H5Fget_file_image(file, NULL, 0);
     if (bytes <= 0) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
         goto out;
     }
     *size = (size_t)bytes;
     WISP_TRY(wisp_alloc(ctx, image, *size + WISP__SEAL, 1));
     if (H5Fget_file_image(file, *image, *size) != bytes)
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
 out:
     if (file >= 0) H5Fclose(file);
     if (access >= 0) H5Pclose(access);
@@ -265,7 +265,7 @@ static wisp_status save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
     size_t size = 0;
     char seal[WISP__SEAL + 1];
     if (!m->mu || m->vectors < 1 || m->n < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
     quiet q = be_quiet();
     WISP_TRY(make_image(ctx, m, path, &image, &size));
     wisp__seal_make(seal, image, size);
@@ -296,7 +296,7 @@ typedef struct {
 
 static wisp_status bad(const reader *r, const char *what, const char *name)
 {
-    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: %s %s; is it a moments file of wisp?", r->path, name, what);
+    return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: %s %s; is it a moments file of wisp?", r->path, name, what);
 }
 
 /* A scalar attribute as a number of the given HDF5 type. */
@@ -380,15 +380,15 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
     char *text = NULL, *version = NULL;
     WISP_TRY(read_text(r, "format", &text));
     if (!text || strcmp(text, format_name)) {
-        status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file, but not of moments (no format \"%s\")",
-                               r->path, format_name);
+        status = wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file, but not of moments (no format \"%s\")",
+                                r->path, format_name);
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
     if (*number != FORMAT_VERSION && *number != WITHOUT_CHECKSUM) {
-        status = wisp_ctx_fail(r->ctx, WISP_ERR_UNSUPPORTED,
-                               "%s: moments file of format version %d; this wisp reads %d and %d", r->path, *number,
-                               WITHOUT_CHECKSUM, FORMAT_VERSION);
+        status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
+                                "%s: moments file of format version %d; this wisp reads %d and %d", r->path, *number,
+                                WITHOUT_CHECKSUM, FORMAT_VERSION);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -424,7 +424,7 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
                H5Dget_storage_size(set) == 0) {
         status = bad(r, "has the wrong shape", name);
     } else if (!(*data = malloc(bytes))) {
-        status = wisp_ctx_fail(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
+        status = wisp_ctx_failf(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
     } else if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0) {
         status = bad(r, "cannot be read (the file is damaged)", name);
     }
@@ -453,17 +453,17 @@ static wisp_status check_sum(const reader *r, const wisp_moments *m, int version
 {
     uint32_t sum;
     if (version == WITHOUT_CHECKSUM && H5Aexists(r->file, "checksum") <= 0) {
-        wisp_ctx_log(r->ctx, WISP_LOG_WARN,
-                     "%s: this moments file of an older wisp has no checksum; its numbers are in range, but could be "
-                     "damaged",
-                     r->path);
+        wisp_ctx_logf(r->ctx, WISP_LOG_WARN,
+                      "%s: this moments file of an older wisp has no checksum; its numbers are in range, but could be "
+                      "damaged",
+                      r->path);
         return WISP_OK;
     }
     const wisp_status status = read_attribute(r, "checksum", H5T_NATIVE_UINT32, &sum);
     if (status != WISP_OK || sum == checksum(m)) return status;
-    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT,
-                         "%s: the checksum does not fit: the file is damaged, or was changed; compute the moments anew",
-                         r->path);
+    return wisp_ctx_failf(
+        r->ctx, WISP_ERR_FORMAT,
+        "%s: the checksum does not fit: the file is damaged, or was changed; compute the moments anew", r->path);
 }
 
 /* Says why a file cannot be opened, or opens it. */
@@ -472,18 +472,18 @@ static wisp_status open_reader(reader *r)
     const int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for one that writes */
     struct stat st;
     wisp_status status;
-    if (fd < 0) return wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
+    if (fd < 0) return wisp_ctx_failf(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
     if (!fstat(fd, &st) && S_ISFIFO(st.st_mode))
         status =
-            wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: moments can't be read from a pipe; keep them in a file", r->path);
+            wisp_ctx_failf(r->ctx, WISP_ERR_IO, "%s: moments can't be read from a pipe; keep them in a file", r->path);
     else
         status = wisp__seal_check(r->ctx, fd, r->path);
     close(fd);
     if (status != WISP_OK) return status;
-    if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
+    if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
     r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (r->file < 0)
-        return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file that is truncated or damaged", r->path);
+        return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file that is truncated or damaged", r->path);
     return WISP_OK;
 }
 

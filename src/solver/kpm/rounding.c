@@ -55,10 +55,10 @@ static double largest_share(const look *l, int64_t *moment)
 static wisp_status refusal(wisp_ctx *ctx, int64_t moment, double share, double limit)
 {
     if (isinf(share))
-        return wisp_ctx_fail(ctx, WISP_ERR_PRECISION,
-                             "rounding in single precision moves moment %lld, on which all vectors agree",
-                             (long long)moment);
-    return wisp_ctx_fail(
+        return wisp_ctx_failf(ctx, WISP_ERR_PRECISION,
+                              "rounding in single precision moves moment %lld, on which all vectors agree",
+                              (long long)moment);
+    return wisp_ctx_failf(
         ctx, WISP_ERR_PRECISION,
         "rounding in single precision moves moment %lld by %.2g of half its 95%% bar, and %.2g is allowed",
         (long long)moment, share, limit);

@@ -44,13 +44,13 @@ wisp_status wisp__seal_check(wisp_ctx *ctx, int fd, const char *path)
     for (int64_t at = 0; at < end; at += PIECE) {
         const size_t n = (size_t)(end - at < PIECE ? end - at : PIECE);
         errno = EIO; /* it became shorter meanwhile */
-        if (!read_whole(fd, piece, n, at)) return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: %s", path, strerror(errno));
+        if (!read_whole(fd, piece, n, at)) return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: %s", path, strerror(errno));
         crc = crc32_z(crc, (const Bytef *)piece, n);
     }
     seal_text(right, crc);
     if (!strcmp(found, right)) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
-                         "%s: the file is damaged: its bytes do not have the checksum at its end; compute the moments "
-                         "anew",
-                         path);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                          "%s: the file is damaged: its bytes do not have the checksum at its end; compute the moments "
+                          "anew",
+                          path);
 }

@@ -38,8 +38,8 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
     WISP_TRY(wisp_norm(k->b, norm));
     for (int j = 0; j < k->width; j++)
         if (!isfinite(norm[j]))
-            WISP_TRY(wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                                   "solve: column %d of the right-hand side holds a NaN or an infinity", j));
+            WISP_TRY(wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                                    "solve: column %d of the right-hand side holds a NaN or an infinity", j));
     WISP_TRY(wisp__choose_scales(k, norm));
     WISP_TRY(wisp__scale_b(k, k->r));
     WISP_TRY(wisp_dot(k->r, k->r, wisp__dots(k, WISP__FREE)));
@@ -56,7 +56,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
     WISP_TRY(wisp_norm(k->x, norm));
     for (int j = 0; j < k->width; j++)
         if (!(norm[j] <= most))
-            WISP_TRY(wisp_ctx_fail(
+            WISP_TRY(wisp_ctx_failf(
                 k->ctx, WISP_ERR_NUMERIC,
                 "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j));
 out:

@@ -52,9 +52,10 @@ static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
     wisp_status status;
     wisp_mat_get_info(P->A, &info);
     if (info.format == WISP_FORMAT_OPERATOR)
-        return wisp_ctx_fail(P->ctx, WISP_ERR_UNSUPPORTED,
-                             "an operator has no entries for a Jacobi preconditioner: take a polynomial, or a function "
-                             "(WISP_PRECOND_APPLY)");
+        return wisp_ctx_failf(
+            P->ctx, WISP_ERR_UNSUPPORTED,
+            "an operator has no entries for a Jacobi preconditioner: take a polynomial, or a function "
+            "(WISP_PRECOND_APPLY)");
     const bool blocks = P->kind == WISP_BLOCK_JACOBI;
     const int64_t rows = wisp_map_rows(map);
     WISP_TRY(wisp__diagonal_make(&d, P->A, P->factor, o, blocks ? inverse_type(info.type, P->type) : P->type));
@@ -92,11 +93,11 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
         break;
     case WISP_PRECOND_APPLY:
         if (!o->apply)
-            return wisp_ctx_fail(P->ctx, WISP_ERR_ARG,
-                                 "precond: opts.apply is NULL, and the preconditioner is that function");
+            return wisp_ctx_failf(P->ctx, WISP_ERR_ARG,
+                                  "precond: opts.apply is NULL, and the preconditioner is that function");
         WISP_TRY(wisp_mat_from_apply(&P->M, P->ctx, &op));
         break;
-    default: return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "opts.precond: unknown value %d", (int)P->kind);
+    default: return wisp_ctx_failf(P->ctx, WISP_ERR_ARG, "opts.precond: unknown value %d", (int)P->kind);
     }
     WISP_TRY(wisp_alloc(P->ctx, &P->dot, steps * 4 * width, sizeof *P->dot));
 out:
@@ -187,8 +188,8 @@ static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wi
     if (status == WISP_OK && rz) memcpy(rz, P->dot + width, width * sizeof *rz);
     if (status == WISP_ERR_CALLBACK) {
         char message[512];
-        wisp_ctx_copy_message(P->ctx, message, sizeof message);
-        return wisp_ctx_fail(P->ctx, status, "preconditioner: %s", message);
+        wisp_ctx_message(P->ctx, message, sizeof message);
+        return wisp_ctx_failf(P->ctx, status, "preconditioner: %s", message);
     }
     return status;
 }

@@ -189,16 +189,16 @@ static wisp_status refuse(wisp_ctx *ctx, const wisp__diagonal *d, const part *p)
         snprintf(name, sizeof name, "the diagonal block of rows %lld to %lld", row, last);
     switch (p->why) {
     case WISP_ERR_BREAKDOWN:
-        return wisp_ctx_fail(ctx, p->why, "%s is %s in %s arithmetic: take %s", name,
-                             d->n == 1 ? "zero, missing or without an inverse" : "singular", wisp_type_name(d->type),
-                             d->n == 1 ? "another preconditioner" : "other opts.block_rows, or another opts.precond");
+        return wisp_ctx_failf(ctx, p->why, "%s is %s in %s arithmetic: take %s", name,
+                              d->n == 1 ? "zero, missing or without an inverse" : "singular", wisp_type_name(d->type),
+                              d->n == 1 ? "another preconditioner" : "other opts.block_rows, or another opts.precond");
     case WISP_ERR_INDEFINITE:
-        return wisp_ctx_fail(ctx, p->why,
-                             "%s is not positive definite, so that neither is the matrix: take MINRES with another "
-                             "preconditioner, or GMRES",
-                             name);
-    case WISP_ERR_NUMERIC: return wisp_ctx_fail(ctx, p->why, "%s holds a NaN or an infinity", name);
-    default: return wisp_ctx_fail(ctx, p->why, "%s could not be read", name);
+        return wisp_ctx_failf(ctx, p->why,
+                              "%s is not positive definite, so that neither is the matrix: take MINRES with another "
+                              "preconditioner, or GMRES",
+                              name);
+    case WISP_ERR_NUMERIC: return wisp_ctx_failf(ctx, p->why, "%s holds a NaN or an infinity", name);
+    default: return wisp_ctx_failf(ctx, p->why, "%s could not be read", name);
     }
 }
 
@@ -229,7 +229,8 @@ wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double fac
     char *values = NULL;
     wisp_status status;
     *d = (wisp__diagonal){.type = type, .n = o->precond == WISP_JACOBI ? 1 : o->block_rows};
-    if (d->n < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.block_rows is %d, at least 1 is needed", o->block_rows);
+    if (d->n < 1)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.block_rows is %d, at least 1 is needed", o->block_rows);
     d->rows = wisp_map_local(wisp_mat_map(A), &d->first);
     if (d->n > d->rows) d->n = d->rows > 0 ? d->rows : 1;
     r.at_a_time = d->n < ROWS_AT_A_TIME ? ROWS_AT_A_TIME / d->n : 1;

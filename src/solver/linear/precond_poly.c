@@ -40,14 +40,15 @@ static wisp_status by_bounds(const wisp_mat *A, const wisp_solve_opts *o, int wi
     if (status != WISP_OK) return status;
     *s = (interval){b.center - b.halfwidth, b.center + b.halfwidth};
     if (given && !(s->high > 0))
-        return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
-                             "opts.bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis",
-                             s->low, s->high);
+        return wisp_ctx_failf(
+            wisp_mat_ctx(A), WISP_ERR_ARG,
+            "opts.bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis", s->low,
+            s->high);
     if (s->high > 0) return WISP_OK;
-    return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_INDEFINITE,
-                         "the matrix has no eigenvalue above %g, and a polynomial preconditioner needs positive ones: "
-                         "take another opts.precond, or the system times -1",
-                         s->high);
+    return wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_INDEFINITE,
+                          "the matrix has no eigenvalue above %g, and a polynomial preconditioner needs positive ones: "
+                          "take another opts.precond, or the system times -1",
+                          s->high);
 }
 
 /* Of any stored matrix: no row sum of |a_ij| is larger, if the diagonal is real. */
@@ -58,9 +59,9 @@ static wisp_status row_sums(const wisp_mat *A, interval *s)
     if (status != WISP_OK) return status;
     *s = (interval){0, fmax(-props.gershgorin_min, props.gershgorin_max)};
     if (props.nonfinite_row < 0 && s->high > 0 && isfinite(s->high)) return WISP_OK;
-    return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
-                         "Neumann's series has no factor for a matrix with row sums of up to %g: give opts.bounds",
-                         s->high);
+    return wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
+                          "Neumann's series has no factor for a matrix with row sums of up to %g: give opts.bounds",
+                          s->high);
 }
 
 static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
@@ -80,12 +81,12 @@ static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int wid
     if (hermitian && !given) WISP_TRY(by_bounds(A, o, width, s));
     if (!hermitian && o->precond == WISP_CHEBYSHEV)
         status =
-            wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                          "the Chebyshev preconditioner needs bounds above 0 of the spectrum of %s: give opts.bounds, "
-                          "or take another opts.precond",
-                          info.format == WISP_FORMAT_OPERATOR ? "an operator" : "a matrix that is not Hermitian");
+            wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                           "the Chebyshev preconditioner needs bounds above 0 of the spectrum of %s: give opts.bounds, "
+                           "or take another opts.precond",
+                           info.format == WISP_FORMAT_OPERATOR ? "an operator" : "a matrix that is not Hermitian");
     else if (!hermitian && !given && info.format == WISP_FORMAT_OPERATOR)
-        status = wisp_ctx_fail(
+        status = wisp_ctx_failf(
             ctx, WISP_ERR_ARG,
             "the Neumann preconditioner needs bounds of the spectrum of an operator: give opts.bounds, or "
             "take another opts.precond");
@@ -143,10 +144,10 @@ static wisp_status check_scale(wisp_ctx *ctx, wisp_type type, double high, doubl
     const bool single = wisp__is_single(type);
     const double most = sqrt(single ? FLT_MAX : DBL_MAX) / 1024;
     if (factor * high <= most && factor * high >= 1 / most) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
-                         "the spectrum reaches up to %.3g, too %s for a polynomial preconditioner in %s arithmetic: "
-                         "multiply the matrix by about 1e%+.0f",
-                         high, high > 1 ? "far" : "little", wisp_type_name(type), -floor(log10(high)));
+    return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
+                          "the spectrum reaches up to %.3g, too %s for a polynomial preconditioner in %s arithmetic: "
+                          "multiply the matrix by about 1e%+.0f",
+                          high, high > 1 ? "far" : "little", wisp_type_name(type), -floor(log10(high)));
 }
 
 wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double factor, const wisp_solve_opts *o,
@@ -157,8 +158,8 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double
     interval s = {known[0], known[1]};
     *p = (wisp__polynomial){.degree = o->degree};
     if (o->degree < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.degree is %d; a polynomial preconditioner has at least 1",
-                             o->degree);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.degree is %d; a polynomial preconditioner has at least 1",
+                              o->degree);
     const size_t d = (size_t)o->degree;
     if (s.high == 0) WISP_TRY(spectrum(A, o, width, &s));
     p->spectrum[0] = s.low, p->spectrum[1] = s.high;

@@ -71,7 +71,7 @@ static wisp_status record(wisp__krylov *k)
         double *more = realloc(s->history, (size_t)room * sizeof *more);
         if (!more) {
             s->iterations -= s->iterations > 0;
-            return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
+            return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
         }
         s->history = more;
         k->room = room;
@@ -81,8 +81,8 @@ static wisp_status record(wisp__krylov *k)
     const double whole = log(s->history[0] / k->o.tolerance), done = log(s->history[0] / now);
     if (whole > 0 && done / whole > k->progress) k->progress = fmin(done / whole, 1);
     if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: ended by opts.observe after %lld iterations",
-                             (long long)s->iterations);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED, "solve: ended by opts.observe after %lld iterations",
+                              (long long)s->iterations);
     const wisp_status status = wisp_ctx_step(k->ctx, k->inner ? "proving" : "solving", k->progress, 0);
     k->together = status != WISP_OK;
     return status;
@@ -195,10 +195,10 @@ static wisp_status conclude(wisp__krylov *k)
     const bool minres = status == WISP_ERR_INDEFINITE && k->method->falls;
     const char *take = minres ? "take opts.method = WISP_GMRES, or a positive definite preconditioner" : advice[status];
     if (status == WISP_ERR_STAGNATION && k->method->resume) take = "the arithmetic allows no less";
-    return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
-                         wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
-                         s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
-                         take ? "; " : "", take ? take : "");
+    return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
+                          wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
+                          s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
+                          take ? "; " : "", take ? take : "");
 }
 
 static wisp_status make_solution(wisp__krylov *k)
@@ -214,7 +214,7 @@ static wisp_status make_solution(wisp__krylov *k)
         s->columns = k->width;
         return WISP_OK;
     }
-    return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
+    return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
 }
 
 static void release(wisp__krylov *k)

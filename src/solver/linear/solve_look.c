@@ -68,7 +68,7 @@ bool wisp__must_look(wisp__krylov *k, int claimed_before)
 
 static void drop_preconditioner(wisp__krylov *k)
 {
-    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
     wisp__precond_free(k->P);
     k->P = NULL;
     k->fresh = true;
@@ -79,8 +79,8 @@ static void drop_preconditioner(wisp__krylov *k)
    not be definite. */
 static wisp_status change_method(wisp__krylov *k, wisp_status why)
 {
-    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; minres goes on",
-                 wisp_status_string(why), (long long)k->s->iterations, k->method->name);
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; minres goes on",
+                  wisp_status_string(why), (long long)k->s->iterations, k->method->name);
     const bool bicgstab = k->method->low > 0;
     wisp__free_blocks(k);
     k->o.method = WISP_MINRES;

@@ -39,35 +39,35 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
         wisp_blk_free(bj);
         xi = bj = NULL;
     }
-    return status == WISP_ERR_ARG ? wisp_ctx_fail(k->ctx, status, "solve: x and b overlap") : status;
+    return status == WISP_ERR_ARG ? wisp_ctx_failf(k->ctx, status, "solve: x and b overlap") : status;
 }
 
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_HIDDEN || o->precond < 0 ||
         o->precond > WISP_PRECOND_APPLY)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
-                             (int)o->method, (int)o->variant, (int)o->precond);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
+                              (int)o->method, (int)o->variant, (int)o->precond);
     if (wisp__is_of_cg(o->variant) && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" is one of cg, not of %s",
-                             o->variant == WISP_HIDDEN ? "hidden" : "predict", wisp__method_of(o->method)->name);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" is one of cg, not of %s",
+                              o->variant == WISP_HIDDEN ? "hidden" : "predict", wisp__method_of(o->method)->name);
     if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.variant: \"predict\" takes no preconditioner");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"predict\" takes no preconditioner");
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
-                             o->tolerance);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
+                              o->tolerance);
     if (o->max_iterations < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.max_iterations is %lld, it can't be negative",
-                             (long long)o->max_iterations);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.max_iterations is %lld, it can't be negative",
+                              (long long)o->max_iterations);
     if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.restart is %d; it is 1 to %d", o->restart,
-                             WISP__MOST_RESTART);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.restart is %d; it is 1 to %d", o->restart,
+                              WISP__MOST_RESTART);
     if (o->block_rows < 0 || o->degree < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.block_rows is %d, opts.degree %d; they can't be negative",
-                             o->block_rows, o->degree);
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.block_rows is %d, opts.degree %d; they can't be negative",
+                              o->block_rows, o->degree);
     if (o->precond == WISP_PRECOND_APPLY && !o->apply)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.apply is NULL, and the preconditioner is that function");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.apply is NULL, and the preconditioner is that function");
     return WISP_OK;
 }
 
@@ -76,14 +76,14 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
     wisp_ctx *ctx = k->ctx;
     wisp_map *map = wisp_mat_map(k->A);
     if (map != wisp_mat_col_map(k->A))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
     if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
         wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
     if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
-                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
-                             wisp_blk_width(k->b));
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
+                              wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
+                              wisp_blk_width(k->b));
     const wisp_status apart = check_apart(k, x);
     return apart == WISP_OK ? wisp__solve_check_options(ctx, &k->o) : apart;
 }
@@ -102,17 +102,17 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     const wisp_status status = wisp_mat_get_props(k->A, &props);
     if (status != WISP_OK) return status;
     if (props.nonfinite_row >= 0)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
-                             (long long)props.nonfinite_row);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
+                              (long long)props.nonfinite_row);
     k->hermitian = props.nearly_hermitian;
     k->exact = props.hermitian;
     k->anorm = fmax(props.largest, DBL_MIN); /* 0: not known */
     if (hermitian && !props.nearly_hermitian)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
-                             "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
-                             "from 0, are not conjugate; take opts.method = WISP_BICGSTAB or WISP_GMRES",
-                             wisp__method_of(k->o.method)->name, (long long)props.bad_row, (long long)props.bad_col,
-                             (long long)props.bad_col, (long long)props.bad_row);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_HERMITIAN,
+                              "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
+                              "from 0, are not conjugate; take opts.method = WISP_BICGSTAB or WISP_GMRES",
+                              wisp__method_of(k->o.method)->name, (long long)props.bad_row, (long long)props.bad_col,
+                              (long long)props.bad_col, (long long)props.bad_row);
     if (k->o.method == WISP_METHOD_DEFAULT) {
         k->chosen = true;
         k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;

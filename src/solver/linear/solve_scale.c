@@ -35,10 +35,10 @@ static wisp_status try_operator(wisp__krylov *k, const double *norm, double *siz
     for (int j = 0; j < k->width; j++) {
         if (!isfinite(product[j]))
             WISP_TRY(
-                wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                              "solve: the operator makes numbers of column %d of the right-hand side that %s can't "
-                              "hold: scale the operator",
-                              j, wisp_type_name(k->type)));
+                wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                               "solve: the operator makes numbers of column %d of the right-hand side that %s can't "
+                               "hold: scale the operator",
+                               j, wisp_type_name(k->type)));
         *size = fmax(*size, product[j]);
     }
 out:
@@ -133,10 +133,10 @@ wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_co
     const double lost = fabs(ldexp(after, -exponent) - before);
     if (!(lost <= 8 * k->eps * before) && isfinite(before))
         status =
-            wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                          "solve: column %d of x is of about 2^%d, too %s for %s numbers: scale the right-hand "
-                          "side, or the matrix",
-                          c->of, ilogb(before) + exponent, exponent > 0 ? "large" : "small", wisp_type_name(k->type));
+            wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                           "solve: column %d of x is of about 2^%d, too %s for %s numbers: scale the right-hand "
+                           "side, or the matrix",
+                           c->of, ilogb(before) + exponent, exponent > 0 ? "large" : "small", wisp_type_name(k->type));
 out:
     return status;
 }

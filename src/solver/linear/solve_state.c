@@ -76,8 +76,8 @@ static wisp_status same_right_sides(const wisp__krylov *k, wisp_state *state)
         const double *own = k->stamp + STAMP * j, *other = stamp + STAMP * j, bb = own[0];
         if (!(fabs(own[0] - other[0]) <= most * bb) || !(fabs(own[1] - other[1]) <= most * sqrt(bb)) ||
             !(fabs(own[2] - other[2]) <= most * sqrt(bb)) || own[3] != other[3])
-            status = wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
-                                   "the state is of a run with another right-hand side: column %d differs", j);
+            status = wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH,
+                                    "the state is of a run with another right-hand side: column %d differs", j);
     }
 out:
     wisp_free(k->ctx, stamp);
@@ -89,9 +89,9 @@ static wisp_status same_preconditioner(const wisp_solve_opts *o, wisp_state *sta
     static const char *const name[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "a function"};
     const char *what = name[o->precond], *label = "opts.precond";
     if (o->precond == WISP_BLOCK_JACOBI)
-        return wisp_state_same(state, label, "%s with blocks of %d rows", what, o->block_rows);
-    if (o->precond != WISP_CHEBYSHEV && o->precond != WISP_NEUMANN) return wisp_state_same(state, label, "%s", what);
-    const wisp_status status = wisp_state_same(state, label, "%s of degree %d", what, o->degree);
+        return wisp_state_samef(state, label, "%s with blocks of %d rows", what, o->block_rows);
+    if (o->precond != WISP_CHEBYSHEV && o->precond != WISP_NEUMANN) return wisp_state_samef(state, label, "%s", what);
+    const wisp_status status = wisp_state_samef(state, label, "%s of degree %d", what, o->degree);
     return status == WISP_OK ? wisp__same_bounds(state, "opts.bounds", &o->bounds) : status;
 }
 
@@ -101,17 +101,17 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     static const char *const variant[] = {"default", "pipelined", "classical", "predict", "hidden"};
     const wisp_solve_opts *o = &k->o;
     wisp_status status;
-    WISP_TRY(wisp_state_same(state, "solver", "solve"));
-    WISP_TRY(wisp_state_same(state, "bytes of a column", "%zu", sizeof *k->col));
-    WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(k->A))));
-    WISP_TRY(wisp_state_same(state, "type of b", "%s", wisp_type_name(k->type)));
-    WISP_TRY(wisp_state_same(state, "width of b", "%d", k->s->columns));
+    WISP_TRY(wisp_state_samef(state, "solver", "solve"));
+    WISP_TRY(wisp_state_samef(state, "bytes of a column", "%zu", sizeof *k->col));
+    WISP_TRY(wisp_state_samef(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(k->A))));
+    WISP_TRY(wisp_state_samef(state, "type of b", "%s", wisp_type_name(k->type)));
+    WISP_TRY(wisp_state_samef(state, "width of b", "%d", k->s->columns));
     WISP_TRY(
-        wisp_state_same(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
-    WISP_TRY(wisp_state_same(state, "opts.variant", "%s", variant[k->asked_variant]));
+        wisp_state_samef(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
+    WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", variant[k->asked_variant]));
     WISP_TRY(same_preconditioner(o, state));
-    if (k->asked == WISP_GMRES) WISP_TRY(wisp_state_same(state, "opts.restart", "%d", o->restart));
-    WISP_TRY(wisp_state_same(state, "opts.tolerance", "%.17g", o->tolerance));
+    if (k->asked == WISP_GMRES) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
+    WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     status = same_right_sides(k, state);
 out:
     return status;
@@ -155,15 +155,15 @@ static wisp_status check(const wisp__krylov *k, const position *at)
         at->variant > 0 && at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
         at->step_of_cycle <= (gmres ? k->o.restart : 0))
         return WISP_OK;
-    return wisp_ctx_fail(k->ctx, WISP_ERR_FORMAT,
-                         "a state of a linear system that can't be: width %lld, iteration %lld", (long long)at->width,
-                         (long long)at->iterations);
+    return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT,
+                          "a state of a linear system that can't be: width %lld, iteration %lld", (long long)at->width,
+                          (long long)at->iterations);
 }
 
 static wisp_status make_history(wisp__krylov *k, int64_t iterations)
 {
     k->s->history = calloc((size_t)iterations + 1, sizeof *k->s->history);
-    if (!k->s->history) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
+    if (!k->s->history) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
     k->room = iterations + 1;
     return WISP_OK;
 }
@@ -202,7 +202,8 @@ static wisp_status take_columns(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->of < (j > 0 ? c[-1].of + 1 : 0) || c->of >= k->s->columns || c->steps < 0 || c->steps > k->o.restart)
-            return wisp_ctx_fail(k->ctx, WISP_ERR_FORMAT, "a state of a linear system that can't be: column %d", c->of);
+            return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of a linear system that can't be: column %d",
+                                  c->of);
         c->h = k->h ? k->h + (size_t)c->of * each : NULL;
     }
     return wisp__remake_blocks(k);

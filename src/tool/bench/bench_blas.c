@@ -19,8 +19,8 @@ wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype
     char text[128];
     if (!blas_start(t, "shape", coretype, &r->blas)) {
         r->blas.pid = 0;
-        return wisp_ctx_fail(r->ctx, WISP_ERR_IO,
-                             "wisp-blas could not be started: is it beside wisp, or where it was installed?");
+        return wisp_ctx_failf(r->ctx, WISP_ERR_IO,
+                              "wisp-blas could not be started: is it beside wisp, or where it was installed?");
     }
     snprintf(text, sizeof text, "%s %c %lld %d\n", r->kind->blas, letter[c->type], (long long)c->rows, c->width);
     double seconds;
@@ -41,8 +41,8 @@ wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds)
     }
     text[got] = '\0';
     if (well && sscanf(text, "%lf", seconds) == 1) return WISP_OK;
-    return wisp_ctx_fail(r->ctx, WISP_ERR_IO,
-                         "the process with the BLAS ended: out of memory, or no LAPACK? it has blocks of its own");
+    return wisp_ctx_failf(r->ctx, WISP_ERR_IO,
+                          "the process with the BLAS ended: out of memory, or no LAPACK? it has blocks of its own");
 }
 
 void bench_blas_close(bench_runner *r)

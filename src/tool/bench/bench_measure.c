@@ -200,13 +200,12 @@ static int skip(tool *t, bench *b, const bench_case *what)
     char text[512], how[128];
     snprintf(how, sizeof how, "order %s, format %s", text_order(what->order), text_format(what->format));
     snprintf(text, sizeof text, "%s, width %d, %s is left out: %s", wisp_type_name(what->type), what->width,
-             bench_is_dense(what) ? bench_variant_names[what->variant] : how, wisp_ctx_message(t->ctx));
+             bench_is_dense(what) ? bench_variant_names[what->variant] : how, tool_message(t));
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) printf("%s\n", text);
-    json_array_append_new(b->skipped,
-                          JSON_NEW(J("type", wisp_type_name(what->type)), J("width", what->width),
-                                   J("order", text_order(what->order)), J("format", text_format(what->format)),
-                                   J("reason", wisp_ctx_message(t->ctx))));
+    json_array_append_new(b->skipped, JSON_NEW(J("type", wisp_type_name(what->type)), J("width", what->width),
+                                               J("order", text_order(what->order)),
+                                               J("format", text_format(what->format)), J("reason", tool_message(t))));
     return EXIT_FINE;
 }
 

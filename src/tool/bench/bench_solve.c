@@ -53,8 +53,8 @@ static wisp_status run(bench_runner *r, stopwatch *w, wisp_solution *s)
     const wisp_status status = wisp_solve(s, r->v, r->A, r->w, &o);
     if (w->last > w->from && status != WISP_ERR_CANCELLED) return WISP_OK;
     if (status != WISP_OK && status != WISP_ERR_ITERATIONS) return status;
-    return wisp_ctx_fail(r->ctx, WISP_ERR_ARG, "%s ends after %lld iterations, too few to be timed",
-                         solve_method_name(r->what.method), (long long)s->iterations);
+    return wisp_ctx_failf(r->ctx, WISP_ERR_ARG, "%s ends after %lld iterations, too few to be timed",
+                          solve_method_name(r->what.method), (long long)s->iterations);
 }
 
 wisp_status bench_solve_time(bench_runner *r, int64_t calls, double *seconds)

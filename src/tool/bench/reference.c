@@ -144,9 +144,9 @@ static wisp_status read_matrix(bench_reference *r, const wisp_src *src)
         WISP_TRY(wisp_ctx_each(r->ctx, r->threads, fill_rows, &f));
     }
     if (f.failed)
-        status = wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK,
-                               "the row callback failed, or its rows are not those of "
-                               "a matrix; wisp_mat_create says which one");
+        status = wisp_ctx_failf(r->ctx, WISP_ERR_CALLBACK,
+                                "the row callback failed, or its rows are not those of "
+                                "a matrix; wisp_mat_create says which one");
 out:
     wisp_free(r->ctx, f.col);
     wisp_free(r->ctx, f.val);
@@ -210,8 +210,8 @@ wisp_status bench_reference_open(bench_reference **out, wisp_ctx *ctx, const wis
     *out = NULL;
     while (n < REFERENCE_WIDTHS && 1 << n != width) n++;
     if (n == REFERENCE_WIDTHS || (src->type != WISP_D && src->type != WISP_Z) || src->rows != src->cols)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                             "the reference is for square matrices in double precision and widths 1, 2, 4, 8, 16, 32");
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                              "the reference is for square matrices in double precision and widths 1, 2, 4, 8, 16, 32");
     WISP_TRY(wisp_alloc(ctx, &r, 1, sizeof *r));
     r->ctx = ctx;
     r->rows = src->rows;

@@ -126,7 +126,7 @@ static int evaluate_dos(tool *t, results *r)
     if (r->m->trace == WISP_TRACE_RANDOM && r->has_error) count_doubtful(r);
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
     if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT)
-        wisp_ctx_log(
+        wisp_ctx_logf(
             t->ctx, WISP_LOG_WARN,
             "energies are up to %.3g apart, more than the resolution of %.3g: peaks may lie between them, and the "
             "integral means nothing; --points gives more",

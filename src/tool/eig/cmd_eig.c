@@ -115,10 +115,10 @@ static void warn_of_rounding(const tool *t, const eig_results *r, const wisp_mat
     const wisp_eig_which which = r->opts.which;
     if (props->hermitian || !props->nearly_hermitian || props->nonfinite_row >= 0) return;
     if (which == WISP_EIG_INTERVAL || which == WISP_EIG_NEAREST) return;
-    wisp_ctx_log(t->ctx, WISP_LOG_WARN,
-                 "%s is Hermitian but for rounding, and is treated as not Hermitian%s; --hermitian-part makes it "
-                 "Hermitian",
-                 t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ": eigenvalues are ordered by absolute values");
+    wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
+                  "%s is Hermitian but for rounding, and is treated as not Hermitian%s; --hermitian-part makes it "
+                  "Hermitian",
+                  t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ": eigenvalues are ordered by absolute values");
 }
 
 /* reading: the most that was held before the matrix is made. */

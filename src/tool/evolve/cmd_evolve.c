@@ -79,17 +79,17 @@ static wisp_status items(void *arg, wisp_state *s)
     } at = {r->done, r->deviation};
     const size_t times = (size_t)r->times, watched = (size_t)r->watched;
     wisp_status status;
-    WISP_TRY(wisp_state_same(s, "--steps", "%lld", (long long)r->times - 1));
-    WISP_TRY(wisp_state_same(s, "--time", "%.17g", o->t->opt.time));
-    WISP_TRY(wisp_state_same(s, "start", "%s, %016llx", start_kind(o->t), (unsigned long long)o->start));
-    WISP_TRY(wisp_state_same(s, "rows that are watched", "%zu, %016llx", watched,
-                             (unsigned long long)number_of(r->watch, r->watched)));
+    WISP_TRY(wisp_state_samef(s, "--steps", "%lld", (long long)r->times - 1));
+    WISP_TRY(wisp_state_samef(s, "--time", "%.17g", o->t->opt.time));
+    WISP_TRY(wisp_state_samef(s, "start", "%s, %016llx", start_kind(o->t), (unsigned long long)o->start));
+    WISP_TRY(wisp_state_samef(s, "rows that are watched", "%zu, %016llx", watched,
+                              (unsigned long long)number_of(r->watch, r->watched)));
     WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "norm", r->norm, times * sizeof *r->norm));
     WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
     if (at.done < 1 || at.done > r->times)
-        return wisp_ctx_fail(o->t->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: %lld times",
-                             (long long)at.done);
+        return wisp_ctx_failf(o->t->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: %lld times",
+                              (long long)at.done);
     r->done = at.done;
     r->deviation = at.deviation;
 out:

@@ -30,7 +30,7 @@ static int plan_part(void *arg, int rank)
     src.free_arg = NULL; /* it is everybody's */
     if (status == WISP_OK) status = source_partition(t, ctx, &src);
     if (status == WISP_OK) status = wisp_mat_plan(ctx, &src, l->mo, &l->part[rank]);
-    if (rank == 0 && status != WISP_OK) fields_to_options(&l->t->monitor, wisp_ctx_message(ctx), l->why, sizeof l->why);
+    if (rank == 0 && status != WISP_OK) snprintf(l->why, sizeof l->why, "%s", tool_message_of(l->t, ctx));
     if (rank == 0) catch_signals(t->ctx);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);
@@ -161,7 +161,7 @@ int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo)
     int rc = EXIT_FINE;
     if (!l.part) return tool_fail(t, "out of memory for %lld ranks", (long long)t->opt.ranks);
     if (wisp_ranks_run((int)t->opt.ranks, plan_part, &l, &rc))
-        rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
+        rc = tool_fail(t, "%s", tool_message_of(t, NULL));
     else if (rc)
         rc = tool_is_stopped(t) ? tool_stopped(t) : tool_fail(t, "%s", l.why);
     monitor_clear(&t->monitor);

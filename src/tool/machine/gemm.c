@@ -140,5 +140,6 @@ void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
         if (wisp_now() - start > longest) break;
     }
     if (!(g->zgemm > 0))
-        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "no rates of DGEMM and ZGEMM: wisp-blas, which measures them, did not run");
+        wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
+                      "no rates of DGEMM and ZGEMM: wisp-blas, which measures them, did not run");
 }

@@ -196,7 +196,7 @@ static int run_one_by_one(tool *t, powers *p)
 {
     wisp_mat_props props;
     wisp_src start = {0};
-    wisp_ctx_log(t->ctx, WISP_LOG_PERF, "squares leave the range of %s: one step at a time", wisp_type_name(p->type));
+    wisp_ctx_logf(t->ctx, WISP_LOG_PERF, "squares leave the range of %s: one step at a time", wisp_type_name(p->type));
     if (wisp_mat_get_props(p->A, &props)) return tool_fail_ctx(t);
     p->largest = props.largest;
     p->one_by_one = true;
