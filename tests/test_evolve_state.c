@@ -225,7 +225,7 @@ static void refusals(void **state)
     o.tolerance = 1e-8;
     refused(ctx, &p, &s, o, TIMES, time_of, "opts.tolerance");
     o = s.o, o.bounds.seed++;
-    refused(ctx, &p, &s, o, TIMES, time_of, "opts.seed");
+    refused(ctx, &p, &s, o, TIMES, time_of, "seed 1");
     o = s.o, o.at_once = 3;
     refused(ctx, &p, &s, o, TIMES, time_of, "opts.at_once");
     o = s.o, o.bounds.method = WISP_BOUNDS_GERSHGORIN;
