@@ -149,7 +149,7 @@ static void same_bits(void **state)
 
 /* ---- those that are refused --------------------------------------------------------------------------- */
 
-/* Each solver, and wisp_bounds_find, says the same. */
+/* Each solver, its plan, and wisp_bounds_find say the same. */
 static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status, const char *words)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
@@ -172,12 +172,18 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
     REFUSED(wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 8, .vectors = 1, .bounds = bad}));
     assert_null(m.mu);
     REFUSED(wisp_evolve(NULL, A, x, 1, &time, &(wisp_evolve_opts){.bounds = bad}));
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    REFUSED(wisp_kpm_plan(&cost, ctx, &info, &(wisp_kpm_opts){.moments = 8, .vectors = 1, .bounds = bad}, NULL));
+    REFUSED(wisp_evolve_plan(&cost, ctx, &info, WISP_Z, 1, 1, &time, &(wisp_evolve_opts){.bounds = bad}, NULL));
     static const wisp_precond preconds[] = {WISP_CHEBYSHEV, WISP_NEUMANN};
     for (int p = 0; p < 2; p++)
-        for (int method = WISP_METHOD_DEFAULT; method <= WISP_MINRES; method++)
-            REFUSED(wisp_solve(
-                NULL, y, A, x,
-                &(wisp_solve_opts){.method = (wisp_method)method, .precond = preconds[p], .degree = 2, .bounds = bad}));
+        for (int method = WISP_METHOD_DEFAULT; method <= WISP_MINRES; method++) {
+            const wisp_solve_opts o = {
+                .method = (wisp_method)method, .precond = preconds[p], .degree = 2, .bounds = bad};
+            REFUSED(wisp_solve(NULL, y, A, x, &o));
+            REFUSED(wisp_solve_plan(&cost, ctx, &info, WISP_Z, 1, &o, NULL));
+        }
     for (int method = 0; method <= WISP_EIG_DENSE; method++) {
         wisp_eig_opts o = {.method = (wisp_eig_method)method, .bounds = bad};
         if (method == WISP_CHEBFD) o.which = WISP_EIG_NEAREST;

@@ -19,9 +19,9 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    const bool operator= info.format == WISP_FORMAT_OPERATOR;
+    const bool is_operator = info.format == WISP_FORMAT_OPERATOR;
     *props = (wisp_mat_props){.square = 1, .hermitian = 1, .nonfinite_row = -1}; /* of an operator by its user's word */
-    const wisp_status status = operator? WISP_OK : wisp_mat_get_props(A, props);
+    const wisp_status status = is_operator ? WISP_OK : wisp_mat_get_props(A, props);
     if (status != WISP_OK) return status;
     if (!props->square)
         return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
@@ -390,11 +390,8 @@ static wisp_status check_given(wisp_ctx *ctx, const wisp_bounds *b)
                           b->center, b->halfwidth);
 }
 
-wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
+wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o)
 {
-    wisp_ctx *ctx = wisp_mat_ctx(A);
-    wisp_mat_info info;
-    wisp_mat_get_info(A, &info);
     for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
         if (o->reserved[i])
             return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
@@ -413,7 +410,7 @@ wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "bounds: width is %d, sweeps %g, sweeps_per_halfwidth %g; none may be negative", o->width,
                               o->sweeps, o->sweeps_per_halfwidth);
-    if (o->method == WISP_BOUNDS_GERSHGORIN && info.format == WISP_FORMAT_OPERATOR)
+    if (o->method == WISP_BOUNDS_GERSHGORIN && A->format == WISP_FORMAT_OPERATOR)
         return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
                               "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
                               "bounds (WISP_BOUNDS_GIVEN)");
@@ -429,7 +426,7 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     wisp_mat_props props;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    WISP_TRY(wisp__check_bounds(A, &o));
+    WISP_TRY(wisp__check_bounds(ctx, &info, &o));
     if (o.method == WISP_BOUNDS_GIVEN) {
         *bounds = (wisp_bounds){o.given.center, o.given.halfwidth, NAN};
         goto out;

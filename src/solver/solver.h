@@ -13,8 +13,8 @@ wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, dou
                                    int width);
 /* wisp_bounds_find; the matrix has to be Hermitian also where bounds are given. */
 wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
-/* Whether bounds of A can be come by that way, as far as the options say. */
-wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o);
+/* Whether bounds of such a matrix can be come by that way, as far as the options say. */
+wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o);
 /* Names how bounds are come by, which has to be the same in a call that goes on. */
 wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o);
 

@@ -17,7 +17,8 @@ static const double series_work = 2e6;
 static int64_t look_bytes(const wisp__chebfd *c)
 {
     const wisp__eig *k = c->k;
-    const wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
+    wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
+    o.bounds = (wisp_bounds_opts){0}; /* they are known, of a matrix that may be another one */
     const int64_t block = wisp__eig_held(k) * o.width * (int64_t)wisp_type_size(k->type);
     wisp_mat_info info;
     wisp_plan plan = {0};

@@ -126,9 +126,11 @@ static wisp_status look_at_matrix(wisp__eig *k)
 
 static wisp_status begin(wisp__eig *k)
 {
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
     wisp_status status = look_at_matrix(k);
     if (status == WISP_OK) status = check_numbers(k);
-    if (status == WISP_OK) status = wisp__check_bounds(k->A, &k->o.bounds);
+    if (status == WISP_OK) status = wisp__check_bounds(k->ctx, &info, &k->o.bounds);
     if (status != WISP_OK) return status;
     status = defaults(k);
     if (status == WISP_OK) status = check_start(k);

@@ -37,8 +37,8 @@ wisp_status wisp__eig_chebfd(wisp__eig *k);
 wisp_status wisp__eig_lanczos(wisp__eig *k);
 wisp_status wisp__eig_krylov_schur(wisp__eig *k);
 wisp_status wisp__eig_dense(wisp__eig *k);
-/* The cost of each method; cost->method is set already. Krylov methods: the memory alone, for the number of restarts is
-   not known. */
+/* What each method takes; choice->method is set already. Krylov methods: the memory alone, for the number of restarts
+   is not known. */
 wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);

@@ -146,7 +146,7 @@ wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, d
     wisp_status status = WISP_OK;
     double last = INFINITY;
     WISP_TRY(turn(L, Z, value, residual, over));
-    for (int i = 0; i<TIMES && * over> 1 && L->a.op.degree > 1 && (*over < 2 || *over < 0.8 * last); i++) {
+    for (int i = 0; i < TIMES && (*over > 1) && L->a.op.degree > 1 && (*over < 2 || *over < 0.8 * last); i++) {
         last = *over;
         WISP_TRY(filter(L, Z));
         WISP_TRY(turn(L, Z, value, residual, over));

@@ -39,16 +39,6 @@ static wisp_status check(evolution *s)
     return status;
 }
 
-static wisp_status check_rounding(evolution *s)
-{
-    s->rounding = wisp__evolve_rounding(&s->e->bounds, wisp_blk_type(s->sum.v), s->times, s->time);
-    if (s->o.tolerance >= s->rounding) return WISP_OK;
-    return wisp_ctx_failf(
-        s->ctx, WISP_ERR_ARG,
-        "evolve: opts.tolerance, %g, can't be met: over this time rounding alone makes about %.1g in %s",
-        s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->sum.v)));
-}
-
 /* ---- groups of times ------------------------------------------------------------------------- */
 
 static void choose_group(evolution *s, int64_t first)
@@ -359,8 +349,12 @@ static wisp_status find_bounds(evolution *s)
 
 static wisp_status check_bounds(evolution *s)
 {
-    const wisp_status status = wisp__check_scale(s->ctx, wisp_blk_type(s->sum.v), s->e->bounds.halfwidth);
-    return status == WISP_OK ? check_rounding(s) : status;
+    const wisp_type type = wisp_blk_type(s->sum.v);
+    wisp_status status;
+    WISP_TRY(wisp__check_scale(s->ctx, type, s->e->bounds.halfwidth));
+    status = wisp__evolve_rounding(s->ctx, s->o.tolerance, &s->e->bounds, type, s->times, s->time, &s->rounding);
+out:
+    return status;
 }
 
 /* All that comes before the first group, or is given back in the middle of one. */

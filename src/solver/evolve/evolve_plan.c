@@ -40,9 +40,15 @@ static double path_of(int64_t times, const double *time)
     return path;
 }
 
-double wisp__evolve_rounding(const wisp_bounds *b, wisp_type type, int64_t times, const double *time)
+wisp_status wisp__evolve_rounding(wisp_ctx *ctx, double tolerance, const wisp_bounds *b, wisp_type type, int64_t times,
+                                  const double *time, double *rounding)
 {
-    return epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * path_of(times, time));
+    *rounding = epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * path_of(times, time));
+    if (tolerance >= *rounding) return WISP_OK;
+    return wisp_ctx_failf(
+        ctx, WISP_ERR_ARG,
+        "evolve: opts.tolerance, %g, can't be met: over this time rounding alone makes about %.1g in %s", tolerance,
+        *rounding, wisp_type_name(type));
 }
 
 /* ---- groups of times ------------------------------------------------------------------------- */
@@ -153,12 +159,9 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     if (times > 0) WISP_NEED(ctx, time);
     if (type == WISP_DEFAULT) type = wisp__is_single(A->type) ? WISP_C : WISP_Z;
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
-    if (o.bounds.method == WISP_BOUNDS_GIVEN && !(o.bounds.given.halfwidth > 0 && isfinite(o.bounds.given.halfwidth))) {
-        status =
-            wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.bounds.given.halfwidth is %g; it is finite, and above 0",
-                           o.bounds.given.halfwidth);
-        goto out;
-    }
+    WISP_TRY(wisp__check_bounds(ctx, A, &o.bounds));
+    if (o.bounds.method == WISP_BOUNDS_GIVEN)
+        WISP_TRY(wisp__evolve_rounding(ctx, o.tolerance, &o.bounds.given, type, times, time, &unused));
     const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
     const wisp__evolve_times t = {.times = times,

@@ -201,6 +201,7 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, A);
     WISP_TRY(check(ctx, &full, A, opts));
+    WISP_TRY(wisp__check_bounds(ctx, A, &full.bounds));
     const int64_t held = A->local_rows + A->halo_rows, vectors = wisp__kpm_vectors(&full, A->rows);
     const parts p = parts_of(&full, vectors, held);
     const wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};

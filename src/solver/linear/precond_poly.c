@@ -72,7 +72,7 @@ static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int wid
     bool hermitian;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    WISP_TRY(wisp__check_bounds(A, &o->bounds));
+    WISP_TRY(wisp__check_bounds(ctx, &info, &o->bounds));
     if (given) {
         WISP_TRY(by_bounds(A, o, width, s));
         if (s->low > DBL_EPSILON * s->high) goto out;

@@ -94,6 +94,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     if (type == WISP_DEFAULT) type = A->type;
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
     WISP_TRY(wisp__solve_check_options(ctx, &k.o));
+    if (k.o.precond == WISP_CHEBYSHEV || k.o.precond == WISP_NEUMANN) WISP_TRY(wisp__check_bounds(ctx, A, &k.o.bounds));
     const wisp_method named = k.o.method;
     if (named == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
     wisp__solve_defaults(&k.o, type, A->rows);
