@@ -147,7 +147,8 @@ WISP_SIZED wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 /* text[size] becomes one line on the last failure in this context, with what failed, where, and what to do; "" if there
    was none. It is cut where `size` bytes, the zero at its end among them, are too few; WISP_MESSAGE are enough for any.
-   ctx = NULL: on the last failure of this thread in a call without a context, such as wisp_ctx_create. Returns text. */
+   ctx = NULL: on the last failure of this thread in a call without a context, such as wisp_ctx_create. Returns text, or
+   "" if that is NULL or size 0. */
 enum { WISP_MESSAGE = 1024 };
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx, char *text, size_t size);
 /* The number of its threads, the calling one included. */

@@ -149,7 +149,7 @@ WISP_SIZED wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig
 WISP_SIZED void wisp_eigen_free(wisp_eigen *e);
 
 /* What wisp_eig will choose. rounds, filter_type, degree, low, high: CHEBFD, else 0; expected, expected_error: CHEBFD,
-   else NaN. */
+   else NaN. They are also there where CHEBFD has gone over to DENSE. */
 typedef struct {
     wisp_eig_method method;
     int search, block, rounds; /* as in wisp_eigen; rounds: at most */
@@ -158,10 +158,10 @@ typedef struct {
     double expected, expected_error;
     double low, high;
 } wisp_eig_choice;
-/* *plan and *choice (may be NULL) become what wisp_eig will probably take, and choose. For CHEBFD this call computes
-   the bounds and the density of states, which count, and times a few products; seconds of other methods are not known.
-   Nor are products of LANCZOS and KRYLOV_SCHUR, whose number of restarts is not; they hold two columns more than
-   bytes_most for each further one of a multiplet that is to be given. The start is not counted. */
+/* *plan, and *choice (choice may be NULL), become what wisp_eig will probably take, and choose. For CHEBFD this call
+   computes the bounds and the density of states, which count, and times a few products; seconds of other methods are
+   not known. Nor are products of LANCZOS and KRYLOV_SCHUR, whose number of restarts is not; they hold two columns more
+   than bytes_most for each further one of a multiplet that is to be given. The start is not counted. */
 WISP_SIZED wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A,
                                      const wisp_eig_opts *opts);
 /* value[n] becomes p at energy[n]. */

@@ -30,7 +30,7 @@ typedef int (*wisp_offer_fn)(void *arg, wisp_state *state);
 
 /* ---- for those who write solvers --------------------------------------------------------------- */
 
-/* Names the items of a state, by the four functions below, in any order but always the same one. With a live state they
+/* Names the items of a state, by the functions below, in any order but always the same one. With a live state they
    note where the items are. With a kept one they give them back: they fill them in. So one function serves both ways.
    Of a kept state it first gets the numbers, and then makes blocks and arrays of the sizes that these say. */
 typedef wisp_status (*wisp_items_fn)(void *arg, wisp_state *state);

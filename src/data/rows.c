@@ -17,7 +17,7 @@ wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
     if ((!src->row && !src->many) || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "a matrix source needs rows, cols, max_row, a type and a row callback");
+                              "a matrix source needs rows, cols, max_row, a type, and row() or many()");
     if (src->row && src->many)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a matrix source has row() or many(), not both");
     if (src->max_row > INT32_MAX)

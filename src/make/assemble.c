@@ -45,12 +45,14 @@ static wisp_status check_half(const wisp_mat *A, const wisp_src *src)
             ctx, WISP_ERR_UNSUPPORTED,
             "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
             "would need the whole; take another opts.format");
-    if (c != 1 || !A->square)
-        return wisp_ctx_failf(
-            ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
-            "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
-            "and opts.C is 1; take another opts.format",
-            (long long)src->rows, (long long)src->cols, c);
+    if (c != 1)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "half of a matrix is stored where C is 1, not %d; take another opts.format", c);
+    if (!A->square)
+        return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
+                              "half of a matrix of %lld x %lld can't be stored: it must be square and Hermitian; take "
+                              "another opts.format",
+                              (long long)src->rows, (long long)src->cols);
     return WISP_OK;
 }
 
