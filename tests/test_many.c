@@ -9,7 +9,18 @@
 
 /* ---- many rows of a source that has them one by one ----------------------------------------------------------- */
 
-typedef enum { RIGHT, FAILS, FIRST_NOT_0, FALLS, OTHER_SUM, TOO_LONG, FAR_COLUMN, CHANGES, CHANGES_ROOM } fault;
+typedef enum {
+    RIGHT,
+    FAILS,
+    FIRST_NOT_0,
+    FALLS,
+    OTHER_SUM,
+    TOO_LONG,
+    FAR_COLUMN,
+    CHANGES,
+    CHANGES_ROOM,
+    LONG_ONCE
+} fault;
 typedef struct {
     wisp_src of;
     int64_t low, high; /* rows that it answers for */
@@ -55,6 +66,9 @@ static int64_t go_wrong(const many *m, int64_t at, int64_t count, int64_t room, 
     case CHANGES: /* where it gives entries there is one less than when it counted */
         for (int64_t i = at + 1; room > 0 && i <= count; i++) rowptr[i]--;
         return n - (room > 0);
+    case LONG_ONCE: /* too long where it gives entries, and not when it counts them */
+        for (int64_t i = at + 1; room > 0 && i <= count; i++) rowptr[i] += room;
+        return n + room;
     case CHANGES_ROOM:
         if (room == 0 || atomic_load(&m->refused) == 0 || n > room) break;
         for (int64_t i = at + 1; i <= count; i++) rowptr[i]--;
@@ -350,13 +364,15 @@ static void faults(void **state)
         fault wrong;
         wisp_status status;
         const char *words;
-    } row[] = {{FAILS, WISP_ERR_CALLBACK, "the callback for many rows failed at rows "},
-               {FIRST_NOT_0, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
-               {FALLS, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
-               {OTHER_SUM, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
-               {TOO_LONG, WISP_ERR_ARG, "row 1234 has 5 entries, more than the declared maximum of 2"},
-               {FAR_COLUMN, WISP_ERR_ARG, "row 1234 names column 3000; columns are 0 to 2999"},
-               {CHANGES, WISP_ERR_CALLBACK, "row 1234: the row callback gave 1 entries, and 2 when it counted them"}};
+    } row[] = {
+        {FAILS, WISP_ERR_CALLBACK, "the callback for many rows failed at rows "},
+        {FIRST_NOT_0, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
+        {FALLS, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
+        {OTHER_SUM, WISP_ERR_CALLBACK, "row pointers that do not rise from 0"},
+        {TOO_LONG, WISP_ERR_ARG, "row 1234 has 5 entries, more than the declared maximum of 2"},
+        {FAR_COLUMN, WISP_ERR_ARG, "row 1234 names column 3000; columns are 0 to 2999"},
+        {CHANGES, WISP_ERR_CALLBACK, "row 1234: the row callback gave 1 entries, and 2 when it counted them"},
+        {LONG_ONCE, WISP_ERR_CALLBACK, "the callback for many rows gave 2 entries of row 1234, and more before"}};
     wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     wisp_src one = ref_rows_src(WISP_D, 3000, 3000, 2, two, NULL);
     wisp_mat *A;
@@ -374,9 +390,10 @@ static void faults(void **state)
     wisp_src all = many_of(&m, &one, false);
     all.row = one.row;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &all, NULL), WISP_ERR_ARG, "row() or many(), not both");
+    REF_FAILS(ctx, wisp_src_write(&all, ctx, "both.mtx", NULL), WISP_ERR_ARG, "row() or many(), not both");
     all.row = NULL;
     all.many = NULL;
-    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &all, NULL), WISP_ERR_ARG, "row callback");
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &all, NULL), WISP_ERR_ARG, "row() or many()");
     wisp_src_close(&one);
     wisp_ctx_free(ctx);
 }

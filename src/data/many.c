@@ -129,6 +129,12 @@ wisp_status wisp__many_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, bool
     const int64_t begin = m->rowptr[row - m->first];
     m->read++;
     *n = m->rowptr[row - m->first + 1] - begin;
+    if (m->counted && fills && *n <= r->src->max_row)
+        return wisp_ctx_failf(
+            ctx, WISP_ERR_CALLBACK,
+            "the callback for many rows gave %lld entries of row %lld, and more before, when there was "
+            "no room for them; each call must give the same rows",
+            (long long)*n, (long long)wisp__row_number(r->src, row));
     if (m->counted) return WISP_OK;
     r->col = m->col + begin;
     r->val = (const char *)m->val + (size_t)begin * wisp_type_size(r->src->type);

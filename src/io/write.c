@@ -313,6 +313,8 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     WISP_NEED(ctx, path);
     if (!src->many) WISP_NEED(ctx, src->row);
     if (!wisp__type_ok(src->type)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
+    const wisp_status status = wisp__src_check(ctx, src);
+    if (status != WISP_OK) return status;
     const bool together = wisp__rows_to_write(src, ctx).own;
     wisp_ctx_enter(ctx);
     return wisp_ctx_leave(
