@@ -321,10 +321,29 @@ static void seeds(void **state)
     wisp_mat_free(A);
 }
 
+/* Bounds that cut off the eigenvalue nearest to the target, by little: others are never called the nearest ones. */
+static void cut_off(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    wisp_eigen e;
+    wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_CHEBFD, .target = 2, .count = 2};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=50,ny=50,nz=1", NULL));
+    o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {6.00385, 3.99615, 0}};
+    REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_BOUNDS, "2.00758668");
+    assert_int_equal(e.complete, 0);
+    wisp_eigen_free(&e);
+    o.bounds.given = (wisp_bounds){6.00375, 3.99625, 0};
+    REF_OK(ctx, wisp_eig(&e, A, &o));
+    assert_true(e.complete && fabs(e.value[0].re - 2.007586685) < 1e-7);
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(bad_bounds),
-                                       cmocka_unit_test(no_circles), cmocka_unit_test(told_how),
-                                       cmocka_unit_test(seeds)};
+                                       cmocka_unit_test(cut_off),   cmocka_unit_test(no_circles),
+                                       cmocka_unit_test(told_how),  cmocka_unit_test(seeds)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

@@ -154,11 +154,30 @@ static wisp_status grow(wisp__chebfd *c, double wanted)
     return c->search == 0 ? wisp__chebfd_refuse(c) : wisp__chebfd_space(c);
 }
 
+/* A Ritz value lies within the spectrum, so that one beyond the bounds (which are given, then) says that these do not
+   hold: the target was cut where they end, and the filter knows of nothing beyond. */
+static wisp_status check_bounds(const wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const double most = b->halfwidth + 64 * k->eps * (b->halfwidth + fabs(b->center));
+    for (int i = 0; i < c->columns; i++)
+        if (wisp__chebfd_converged(c, i) && fabs(c->theta[i] - b->center) > most)
+            return wisp_ctx_failf(
+                k->ctx, WISP_ERR_BOUNDS,
+                "eig: %.10g is an eigenvalue beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
+                wisp__eig_shown(k, c->theta[i]), wisp__eig_shown(k, b->center - b->halfwidth),
+                wisp__eig_shown(k, b->center + b->halfwidth),
+                isnan(b->failure_probability) ? ", or none, so that they are found" : "");
+    return WISP_OK;
+}
+
 /* A round, its report, and the columns in order. */
 static wisp_status whole_round(wisp__chebfd *c)
 {
     wisp_status status = WISP_OK;
     WISP_TRY(round_of(c, c->at.terms));
+    WISP_TRY(check_bounds(c));
     const standing s = look_around(c);
     WISP_TRY(wisp__eig_told(c->k, c->at.round, s.inside, c->wanted, s.pending ? s.worst : 0));
     WISP_TRY(lock(c));
