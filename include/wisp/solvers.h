@@ -247,8 +247,8 @@ WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_bl
                                    const double *time, const wisp_evolve_opts *opts);
 
 /* *plan becomes what wisp_evolve will take, for psi of this type (DEFAULT: complex, of A's precision) and width. A and
-   step: as in wisp_mpk_plan, for these columns. Products, sweeps and seconds are known only where opts.bounds are
-   given; those that find bounds are not counted. Where they are not, the length of the series is not known either:
+   step: as in wisp_mpk_plan, for these columns. Products, sweeps and seconds are told, about, only where opts.bounds
+   are given; those that find bounds are not counted. Where they are not, the length of the series is not known either:
    bytes_most is then for 2^20 terms at most (8 bytes for each further term, and each of the times at once). Statuses as
    of wisp_evolve for such arguments. */
 WISP_SIZED wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,

@@ -164,13 +164,17 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
         WISP_TRY(wisp__evolve_rounding(ctx, o.tolerance, &o.bounds.given, type, times, time, &unused));
     const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
+    /* Of all ranks, as the run chooses by them. */
+    const double blocks = (double)A->rows * width * (double)wisp_type_size(type);
+    const double matrix = A->local_rows > 0 ? (double)A->bytes * ((double)A->rows / (double)A->local_rows)
+                                            : (double)A->nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t));
     const wisp__evolve_times t = {.times = times,
                                   .time = time,
                                   .at_once = o.at_once,
                                   .halfwidth = given ? o.bounds.given.halfwidth : 0,
                                   .tolerance = o.tolerance / (double)(times > 1 ? times : 1),
-                                  .sweep_bytes = (double)A->bytes + (is_operator ? 7 : 3) * block,
-                                  .z_bytes = 2 * block};
+                                  .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
+                                  .z_bytes = 2 * blocks};
     const int64_t at_once = o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
     const int count = (int)(times < at_once ? times : at_once);
     const outline all = given ? outline_of(&t) : (outline){.count = count, .sweeps = NAN, .sums = NAN};
@@ -185,7 +189,7 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
                         .iteration_bytes = NAN,
                         .iteration_seconds = NAN};
     if (step && step->seconds > 0)
-        plan->seconds = all.sweeps * step->seconds + 1e-9 * all.sums * t.z_bytes / step->load_gbs;
+        plan->seconds = all.sweeps * step->seconds + 1e-9 * all.sums * 2 * block / step->load_gbs;
 out:
     return status;
 }
