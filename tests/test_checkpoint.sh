@@ -210,6 +210,9 @@ refused 1 "is of a run with --precision complex double, and this one has complex
 refused 1 "is of a run with command dos, and this one has count" count topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 8 --width 4 --interval 0,1 --resume no.ck
 refused 1 "is of a run with --bounds lanczos, and this one has gershgorin" "${long[@]}" --bounds gershgorin --resume no.ck
 refused 1 "is of a run with --bounds lanczos, and this one has 0 -+ 9" "${long[@]}" --bounds=-9,9 --resume no.ck
+random=(evolve laplace:nx=8,ny=8,nz=8 --random --watch 3 --time 30 --steps 5 --bounds 0,13)
+stopped TERM 1 random.ck "${random[@]}"
+refused 1 "is of a run with --seed 0, and this one has 2" "${random[@]}" --seed 2 --resume random.ck
 refused 1 "is of a run with --resolution 0, and this one has 0.5" dos topi:nx=20,ny=20,nz=10 --resolution 0.5 --vectors 8 --width 4 --resume no.ck
 refused 1 "cannot read nowhere.ck" "${long[@]}" --resume nowhere.ck
 refused 1 "quick.json: this is no checkpoint of wisp" "${long[@]}" --resume quick.json

@@ -84,6 +84,7 @@ refused 1 "take another --format, or, if that is rounding, the Hermitian part (w
 refused 1 "(take --symmetry general)" convert rounded.mtx out.mtx --symmetry symmetric
 cp rounded.mtx opts.bounds.mtx # a name of a file is no field
 refused 1 "opts.bounds.mtx: the matrix is not Hermitian" dos opts.bounds.mtx $quick
+refused 1 "opts.type.nothere.mtx: neither a file nor a gallery name" dos opts.type.nothere.mtx $quick
 
 # ---- intervals
 for option in interval bounds; do

@@ -83,15 +83,22 @@ enum { NAMED = sizeof named / sizeof named[0] };
 
 static bool goes_on(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* How much of `at` is the text of the row, with the names of fields below it; 0: none. */
+/* Bytes of ".NAME" if that is a field below one of options; 0: it is none. */
+static size_t field_below(const char *at)
+{
+    static const char *const name[] = {".given", ".center", ".halfwidth", ".method", ".seed"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (!strncmp(at, name[i], strlen(name[i])) && !goes_on(at[strlen(name[i])])) return strlen(name[i]);
+    return 0;
+}
+
+/* How much of `at` is the text of the row, with the names of fields below it; 0: none, or a part of a file's name. */
 static size_t match(const char *text, const char *at)
 {
-    size_t n = strlen(text);
+    size_t n = strlen(text), below;
     if (strncmp(at, text, n) || goes_on(at[n])) return 0;
-    if (!strncmp(text, "opts.", 5) && !strchr(text, ' '))
-        while (at[n] == '.' && islower((unsigned char)at[n + 1]))
-            for (n++; goes_on(at[n]);) n++;
-    return n;
+    while (!strncmp(text, "opts.", 5) && !strchr(text, ' ') && (below = field_below(at + n)) > 0) n += below;
+    return at[n] == '.' && goes_on(at[n + 1]) ? 0 : n;
 }
 
 /* The row for the words that begin at `at`, and how many of their bytes it takes; -1: none. */

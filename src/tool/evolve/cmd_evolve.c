@@ -82,6 +82,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_samef(s, "--steps", "%lld", (long long)r->times - 1));
     WISP_TRY(wisp_state_samef(s, "--time", "%.17g", o->t->opt.time));
     WISP_TRY(wisp_state_samef(s, "start", "%s, %016llx", start_kind(o->t), (unsigned long long)o->start));
+    if (o->t->opt.random) WISP_TRY(wisp_state_samef(s, "--seed", "%llu", (unsigned long long)o->t->opt.seed));
     WISP_TRY(wisp_state_samef(s, "rows that are watched", "%zu, %016llx", watched,
                               (unsigned long long)number_of(r->watch, r->watched)));
     WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
