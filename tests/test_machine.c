@@ -163,7 +163,7 @@ static void rates(void **state)
 {
     (void)state;
     wisp_ctx *ctx[2];
-    wisp__rates found[2], assumed;
+    wisp__rates found[2], assumed = {0};
     wisp_machine m = {.threads = 2};
     for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = 100.0 * (1 + l);
     for (int i = 0; i < 2; i++) {

@@ -286,14 +286,14 @@ out:
 int wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
 {
     wisp_checkpoint *c = checkpoint;
-    WISP_NEED(NULL, c);
-    WISP_NEED(c->ctx, state);
+    if (!c) return (int)wisp_ctx_fail(NULL, WISP_ERR_ARG, "wisp_checkpoint_offer: checkpoint is NULL");
+    if (!state) return (int)wisp_ctx_fail(c->ctx, WISP_ERR_ARG, "wisp_checkpoint_offer: state is NULL");
     if (++c->offers < c->next_look) return WISP_OK;
     const double before = wisp_now();
     wisp_ctx_enter(c->ctx);
     const wisp_status status = wisp_ctx_leave(c->ctx, look(c, state));
     c->info.seconds += wisp_now() - before;
-    return status;
+    return (int)status;
 }
 
 wisp_status wisp_checkpoint_wait(wisp_checkpoint *checkpoint)
