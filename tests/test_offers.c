@@ -90,7 +90,7 @@ static wisp_status largest_real(const wisp_mat *A, ending *e)
 }
 static wisp_status chebfd(const wisp_mat *A, ending *e)
 {
-    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.2});
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.02});
 }
 
 static void ends(wisp_ctx *ctx, const wisp_mat *A, solver_fn solver, ending e)
