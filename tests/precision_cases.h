@@ -27,8 +27,8 @@ static inline void check_agreement(wisp_ctx *ctx, const char *spec, uint64_t see
         assert_int_equal(rounded.vectors, VECTORS);
         assert_true(rounded.rounding > 0 && rounded.rounding <= WISP_ROUNDING_LIMIT);
         estimate = fmax(estimate, rounded.rounding);
-        REF_OK(ctx, wisp_moments_mean(ctx, &exact, mean[0], error));
-        REF_OK(ctx, wisp_moments_mean(ctx, &rounded, mean[1], NULL));
+        REF_OK(ctx, wisp_moments_mean(ctx, &exact, WISP_REAL_PART, mean[0], error));
+        REF_OK(ctx, wisp_moments_mean(ctx, &rounded, WISP_REAL_PART, mean[1], NULL));
         for (int n = 1; n < MOMENTS; n++)
             worst = fmax(worst, fabs(mean[0][n] - mean[1][n]) / (wisp_student95(VECTORS) * error[n]));
         wisp_moments_free(&exact);

@@ -48,7 +48,8 @@ CALL(wisp_bars95)
     wisp_bars95(P(0, &f->m), P(1, &(wisp_eval_opts){0}), 1, P(2, val), P(3, val), P(4, &low), P(5, &high));
     return high > 0 ? WISP_OK : WISP_ERR_ARG;
 }
-PLAIN(wisp_moments_mean, P(0, f->ctx), P(1, &f->m), P(2, (double[MOMENTS]){0}), P(3, (double[MOMENTS]){0}))
+PLAIN(wisp_moments_mean, P(0, f->ctx), P(1, &f->m), WISP_REAL_PART, P(2, (double[MOMENTS]){0}),
+      P(3, (double[MOMENTS]){0}))
 #ifdef WISP_HAVE_HDF5
 PLAIN(wisp_moments_save, P(0, f->ctx), P(1, &f->m), P(2, f->h5))
 CALL(wisp_moments_load)

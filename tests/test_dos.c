@@ -71,8 +71,9 @@ static double statistics(const wisp_moments *m, const double *value, double *err
 
 static int same(double a, double b, double tolerance) { return (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance; }
 
-static const wisp_eval_opts evaluations[] = {{WISP_JACKSON, 0, 0}, {WISP_LORENTZ, 0, 0},   {WISP_LORENTZ, 2.5, 40},
-                                             {WISP_FEJER, 0, 77},  {WISP_DIRICHLET, 0, 0}, {WISP_JACKSON, 0, 1}};
+static const wisp_eval_opts evaluations[] = {
+    {.kernel = WISP_JACKSON},        {.kernel = WISP_LORENTZ},   {.kernel = WISP_LORENTZ, .lambda = 2.5, .n = 40},
+    {.kernel = WISP_FEJER, .n = 77}, {.kernel = WISP_DIRICHLET}, {.kernel = WISP_JACKSON, .n = 1}};
 enum { EVALUATIONS = 6 };
 
 /* Every kernel, mean and error and each vector alone, at odd numbers of points, in and out of the bounds. */
@@ -257,13 +258,13 @@ static void means(void **state)
     for (int i = 0; i < 6; i++) {
         wisp_moments m = synthetic(&r, 30, i % 3 ? 9 : 1, i < 3 ? WISP_TRACE_RANDOM : WISP_TRACE_SITES);
         double mean[30], error[30], value[9], bar;
-        REF_OK(ctx, wisp_moments_mean(ctx, &m, mean, error));
+        REF_OK(ctx, wisp_moments_mean(ctx, &m, WISP_REAL_PART, mean, error));
         for (int n = 0; n < 30; n++) {
             for (int v = 0; v < m.vectors; v++) value[v] = m.mu[v * 30 + n];
             double truth = statistics(&m, value, &bar);
             assert_true(same(mean[n], truth, 1e-12) && same(error[n], bar, 1e-12));
         }
-        REF_OK(ctx, wisp_moments_mean(ctx, &m, mean, NULL));
+        REF_OK(ctx, wisp_moments_mean(ctx, &m, WISP_REAL_PART, mean, NULL));
         wisp_moments_free(&m);
     }
 }

@@ -193,7 +193,7 @@ static void cancel(void **state)
     REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
     assert_int_equal(part.vectors, 0);
     double mean[20];
-    REF_FAILS(ctx, wisp_moments_mean(ctx, &part, mean, NULL), WISP_ERR_ARG, "no vector was completed");
+    REF_FAILS(ctx, wisp_moments_mean(ctx, &part, WISP_REAL_PART, mean, NULL), WISP_ERR_ARG, "no vector was completed");
     wisp_moments_free(&part);
     /* Cancelled before it began. */
     REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");

@@ -37,59 +37,124 @@ static void check_written(const ender *e, bool always)
         assert_int_equal(info.written, e->asked + 1);
 }
 
+typedef struct {
+    const char *spec;
+    wisp_kpm_opts o;
+    wisp_mat_opts mo;
+    bool left;           /* with WISP_TRACE_GIVEN */
+    const char *adjoint; /* a matrix of as many rows; NULL: none */
+} kpm_case;
+
+/* The options of a case on a context: with vectors and an operator of its own. */
+typedef struct {
+    wisp_mat *A, *adjoint;
+    wisp_blk *right, *left;
+    wisp_kpm_opts o;
+} kpm_call;
+
+static wisp_status try_call(kpm_call *c, wisp_ctx *ctx, const kpm_case *k)
+{
+    wisp_status status = wisp_mat_open(&c->A, ctx, k->spec, &k->mo);
+    wisp_map *map = status == WISP_OK ? wisp_mat_map(c->A) : NULL;
+    const int width = (int)k->o.vectors;
+    const bool given = k->o.trace == WISP_TRACE_GIVEN;
+    if (status == WISP_OK && k->adjoint)
+        status = wisp_mat_open(&c->adjoint, ctx, k->adjoint, &(wisp_mat_opts){.map = map});
+    if (status == WISP_OK && given) status = wisp_blk_create(&c->right, ctx, map, k->o.type, width);
+    if (status == WISP_OK && given) status = wisp_blk_fill_random(c->right, WISP_RANDOM_GAUSS, 7, 0, 0);
+    if (status == WISP_OK && k->left) status = wisp_blk_create(&c->left, ctx, map, k->o.type, width);
+    if (status == WISP_OK && k->left) status = wisp_blk_fill_random(c->left, WISP_RANDOM_GAUSS, 8, 0, 0);
+    c->o.right = c->right, c->o.left = c->left, c->o.adjoint = c->adjoint;
+    return status;
+}
+
+static kpm_call open_call(wisp_ctx *ctx, const kpm_case *k)
+{
+    kpm_call c = {.o = k->o};
+    REF_OK(ctx, try_call(&c, ctx, k));
+    return c;
+}
+
+static void close_call(kpm_call *c)
+{
+    wisp_mat_free(c->A);
+    wisp_mat_free(c->adjoint);
+    wisp_blk_free(c->right);
+    wisp_blk_free(c->left);
+}
+
 /* A run that ends `ends` times, after random numbers of offers, and goes on each time. The contexts of its pieces have
    other numbers of threads. */
-static void in_pieces(wisp_moments *m, const char *spec, const wisp_mat_opts *mo, wisp_kpm_opts o, ref_rng *r, int ends)
+static void in_pieces(wisp_moments *m, const kpm_case *k, ref_rng *r, int ends)
 {
     wisp_status status = WISP_ERR_CANCELLED;
     memset(m, 0, sizeof *m);
     for (int piece = 0; status == WISP_ERR_CANCELLED; piece++) {
         wisp_ctx *ctx = own_ctx(1 + piece % 3);
-        wisp_mat *A;
+        kpm_call c = open_call(ctx, k);
         wisp_state *kept = NULL;
         /* Others are written in between, and one may be under way at the end: by requests, or by the clock, always. */
         const bool always = piece % 3 == 2;
         ender e = {.left = piece < ends ? (int)(1 + ref_below(r, 40)) : -1, .between = piece % 3 == 1};
         wisp_moments_free(m);
-        REF_OK(ctx, wisp_mat_open(&A, ctx, spec, mo));
         if (piece > 0) REF_OK(ctx, wisp_state_open(&kept, ctx, path));
         REF_OK(ctx, wisp_checkpoint_create(
                         &e.to, ctx, &(wisp_checkpoint_opts){.path = path, .every = always ? 1e-9 : 0, .after = kept}));
-        o.offer = end_at, o.offer_arg = &e, o.resume = kept;
-        status = wisp_kpm(m, A, &o);
+        c.o.offer = end_at, c.o.offer_arg = &e, c.o.resume = kept;
+        status = wisp_kpm(m, c.A, &c.o);
         if (status != WISP_OK && status != WISP_ERR_CANCELLED) fail_msg("%s", message_of(ctx));
         if (status == WISP_ERR_CANCELLED) check_written(&e, always);
         if (status == WISP_OK) wisp_checkpoint_remove(e.to);
         wisp_checkpoint_free(e.to);
         wisp_state_free(kept);
-        wisp_mat_free(A);
+        close_call(&c);
         wisp_ctx_free(ctx);
     }
 }
 
-typedef struct {
-    const char *spec;
-    wisp_kpm_opts o;
-    wisp_mat_opts mo;
-} kpm_case;
-
 static const int64_t some_sites[] = {3, 0, 17};
 static const kpm_case kpm_cases[] = {
-    {"topi:nx=5,ny=4,nz=3", {.moments = 201, .vectors = 7, .width = 3, .seed = 4}, {.order = WISP_ROWS_NATURAL}},
-    {"topi:nx=5,ny=4,nz=3",
+    {.spec = "topi:nx=5,ny=4,nz=3",
+     {.moments = 201, .vectors = 7, .width = 3, .seed = 4},
+     {.order = WISP_ROWS_NATURAL}},
+    {.spec = "topi:nx=5,ny=4,nz=3",
      {.moments = 64, .vectors = 5, .width = 4, .type = WISP_C},
      {.type = WISP_C, .order = WISP_ROWS_RCM}},
-    {"anderson:nx=6,ny=5,nz=4,disorder=3",
+    {.spec = "anderson:nx=6,ny=5,nz=4,disorder=3",
      {.moments = 99, .trace = WISP_TRACE_EXACT, .width = 33},
      {.order = WISP_ROWS_NATURAL}},
-    {"graphene:nx=8,ny=9,vacancies=0.2",
+    {.spec = "graphene:nx=8,ny=9,vacancies=0.2",
      {.moments = 120, .vectors = 3, .trace = WISP_TRACE_SITES, .sites = some_sites, .width = 1},
      {.order = WISP_ROWS_RCM}},
-    {"laplace:nx=9,ny=8,nz=7", {.moments = 150, .vectors = 4, .variant = WISP_KPM_NAIVE}, {.order = WISP_ROWS_NATURAL}},
-    {"laplace:nx=9,ny=8,nz=7",
+    {.spec = "laplace:nx=9,ny=8,nz=7",
+     {.moments = 150, .vectors = 4, .variant = WISP_KPM_NAIVE},
+     {.order = WISP_ROWS_NATURAL}},
+    {.spec = "laplace:nx=9,ny=8,nz=7",
      {.moments = 77, .vectors = 6, .width = 2, .reduce_each_step = 1, .depth = 3},
      {.type = WISP_S, .order = WISP_ROWS_NATURAL}},
-    {"spinchain:sites=10,up=5", {.moments = 300, .vectors = 2, .width = 2, .depth = 1}, {.order = WISP_ROWS_NATURAL}},
+    {.spec = "spinchain:sites=10,up=5",
+     {.moments = 300, .vectors = 2, .width = 2, .depth = 1},
+     {.order = WISP_ROWS_NATURAL}},
+    {.spec = "topi:nx=5,ny=4,nz=3",
+     {.moments = 80, .vectors = 7, .width = 3, .trace = WISP_TRACE_GIVEN, .type = WISP_Z},
+     {.order = WISP_ROWS_RCM},
+     .left = true,
+     .adjoint = "laplace:nx=240,ny=1,nz=1"},
+    {.spec = "anderson:nx=6,ny=5,nz=4,disorder=3",
+     {.moments = 70, .vectors = 5, .width = 2, .trace = WISP_TRACE_GIVEN, .type = WISP_D, .depth = 2},
+     {.order = WISP_ROWS_NATURAL}},
+    {.spec = "anderson:nx=6,ny=5,nz=4,disorder=3",
+     {.moments = 51, .vectors = 4, .trace = WISP_TRACE_GIVEN, .type = WISP_Z, .variant = WISP_KPM_NAIVE},
+     {.order = WISP_ROWS_NATURAL},
+     .left = true},
+    {.spec = "laplace:nx=9,ny=8,nz=7",
+     {.moments = 90, .vectors = 5, .width = 4, .depth = 3},
+     {.order = WISP_ROWS_NATURAL},
+     .adjoint = "anderson:nx=504,ny=1,nz=1,disorder=2"},
+    {.spec = "laplace:nx=6,ny=5,nz=2",
+     {.moments = 41, .trace = WISP_TRACE_EXACT, .width = 33, .reduce_each_step = 1},
+     {.order = WISP_ROWS_NATURAL},
+     .adjoint = "anderson:nx=60,ny=1,nz=1,disorder=2"},
 };
 enum { KPM_CASES = sizeof kpm_cases / sizeof *kpm_cases };
 
@@ -101,20 +166,21 @@ static void goes_on(void **state)
         for (int times = 0; times < 3; times++) {
             const kpm_case *k = &kpm_cases[c];
             wisp_ctx *ctx = own_ctx(2);
-            wisp_mat *A;
+            kpm_call call = open_call(ctx, k);
             wisp_moments want, got;
-            REF_OK(ctx, wisp_mat_open(&A, ctx, k->spec, &k->mo));
-            REF_OK(ctx, wisp_kpm(&want, A, &k->o));
+            REF_OK(ctx, wisp_kpm(&want, call.A, &call.o));
             assert_int_equal(remove_files(), 0);
-            in_pieces(&got, k->spec, &k->mo, k->o, &r, 1 + 2 * times);
+            in_pieces(&got, k, &r, 1 + 2 * times);
             assert_int_equal(count_files(), 0);
             assert_true(got.n == want.n && got.vectors == want.vectors && !got.partial);
             assert_memory_equal(&got.bounds, &want.bounds, sizeof want.bounds);
             assert_true(got.flops == want.flops);
             assert_memory_equal(got.mu, want.mu, (size_t)(want.n * want.vectors) * sizeof *want.mu);
+            assert_int_equal(got.imag != NULL, want.imag != NULL);
+            if (got.imag) assert_memory_equal(got.imag, want.imag, (size_t)(want.n * want.vectors) * sizeof *want.imag);
             wisp_moments_free(&want);
             wisp_moments_free(&got);
-            wisp_mat_free(A);
+            close_call(&call);
             wisp_ctx_free(ctx);
         }
 }
@@ -124,6 +190,7 @@ typedef struct {
     const kpm_case *k;
     bool ends;
     wisp_moments *want;
+    double size; /* of the largest moment */
 } kpm_by_ranks;
 
 /* Several ranks look at each other's requests at their first offer, and then at times of a clock. So they offer nothing
@@ -138,26 +205,27 @@ static int kpm_rank(void *arg, int rank)
 {
     const kpm_by_ranks *b = arg;
     wisp_ctx *ctx = own_ctx(1);
-    wisp_mat *A;
+    kpm_call c = open_call(ctx, b->k);
     wisp_state *kept = NULL;
     wisp_moments m;
-    wisp_kpm_opts o = b->k->o;
     ender e = {.left = b->ends ? 5 : -1};
-    REF_OK(ctx, wisp_mat_open(&A, ctx, b->k->spec, &b->k->mo));
     if (!b->ends) REF_OK(ctx, wisp_state_open(&kept, ctx, path));
     REF_OK(ctx, wisp_checkpoint_create(&e.to, ctx, &(wisp_checkpoint_opts){.path = path, .after = kept}));
-    o.offer = b->ends ? end_ranks_at : end_at, o.offer_arg = &e, o.resume = kept;
+    c.o.offer = b->ends ? end_ranks_at : end_at, c.o.offer_arg = &e, c.o.resume = kept;
     if (b->ends && rank == 0) wisp_checkpoint_request(e.to, 1); /* for all */
-    const wisp_status status = wisp_kpm(&m, A, &o);
+    const wisp_status status = wisp_kpm(&m, c.A, &c.o);
     if (status != (b->ends ? WISP_ERR_CANCELLED : WISP_OK))
         fail_msg("%s: %s", wisp_status_string(status), message_of(ctx));
-    const double allowed = (o.type == WISP_C || b->k->mo.type == WISP_S ? 1e-5 : 1e-12) * b->want->mu[0];
-    for (int64_t i = 0; !b->ends && i < m.n * m.vectors; i++) assert_true(fabs(m.mu[i] - b->want->mu[i]) <= allowed);
+    const double allowed = (c.o.type == WISP_C || b->k->mo.type == WISP_S ? 1e-5 : 1e-12) * b->size;
+    for (int64_t i = 0; !b->ends && i < m.n * m.vectors; i++) {
+        assert_true(fabs(m.mu[i] - b->want->mu[i]) <= allowed);
+        if (m.imag) assert_true(fabs(m.imag[i] - b->want->imag[i]) <= allowed);
+    }
     wisp_moments_free(&m);
     if (!b->ends) wisp_checkpoint_remove(e.to);
     wisp_checkpoint_free(e.to);
     wisp_state_free(kept);
-    wisp_mat_free(A);
+    close_call(&c);
     wisp_ctx_free(ctx);
     return status != WISP_OK;
 }
@@ -170,12 +238,12 @@ static void by_other_ranks(void **state)
         for (int from = 0; from < 3; from++)
             for (int to = 0; to < 3; to++) {
                 wisp_ctx *ctx = own_ctx(1);
-                wisp_mat *A;
+                kpm_call call = open_call(ctx, &kpm_cases[c]);
                 wisp_moments want;
-                kpm_by_ranks b = {&kpm_cases[c], true, &want};
+                kpm_by_ranks b = {&kpm_cases[c], true, &want, 0};
                 int ended, result;
-                REF_OK(ctx, wisp_mat_open(&A, ctx, b.k->spec, &b.k->mo));
-                REF_OK(ctx, wisp_kpm(&want, A, &b.k->o));
+                REF_OK(ctx, wisp_kpm(&want, call.A, &call.o));
+                for (int64_t i = 0; i < want.n * want.vectors; i++) b.size = fmax(b.size, fabs(want.mu[i]));
                 assert_int_equal(remove_files(), 0);
                 assert_int_equal(wisp_ranks_run(way[from], kpm_rank, &b, &ended), WISP_OK);
                 assert_int_not_equal(ended, 0);
@@ -183,7 +251,7 @@ static void by_other_ranks(void **state)
                 assert_int_equal(wisp_ranks_run(way[to], kpm_rank, &b, &result), WISP_OK);
                 assert_int_equal(result, 0);
                 wisp_moments_free(&want);
-                wisp_mat_free(A);
+                close_call(&call);
                 wisp_ctx_free(ctx);
             }
 }
@@ -236,37 +304,83 @@ static void refuses(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* A state of a run with other vectors, or another operator, is refused too. */
+static void refuses_other_sides(void **state)
+{
+    const kpm_case *k = &kpm_cases[7];
+    wisp_ctx *ctx = own_ctx(1);
+    kpm_call c = open_call(ctx, k);
+    wisp_mat *other;
+    wisp_state *kept;
+    wisp_moments m;
+    wisp_kpm_opts o = c.o;
+    ender e = {.left = 3};
+    (void)state;
+    assert_int_equal(remove_files(), 0);
+    REF_OK(ctx, wisp_mat_open(&other, ctx, "laplace:nx=120,ny=2,nz=1", &(wisp_mat_opts){.map = wisp_mat_map(c.A)}));
+    REF_OK(ctx, wisp_checkpoint_create(&e.to, ctx, &(wisp_checkpoint_opts){.path = path}));
+    o.offer = end_at, o.offer_arg = &e;
+    assert_int_equal(wisp_kpm(&m, c.A, &o), WISP_ERR_CANCELLED);
+    wisp_moments_free(&m);
+    wisp_checkpoint_free(e.to);
+    REF_OK(ctx, wisp_state_open(&kept, ctx, path));
+    const struct {
+        const char *words;
+        wisp_kpm_opts o;
+    } bad[] = {
+        {"opts.trace given, with left vectors, with an operator", {.trace = WISP_TRACE_RANDOM, .adjoint = c.adjoint}},
+        {"opts.trace given, with left vectors, with an operator",
+         {.trace = WISP_TRACE_GIVEN, .right = c.right, .adjoint = c.adjoint}},
+        {"opts.trace given, with left vectors, with an operator",
+         {.trace = WISP_TRACE_GIVEN, .right = c.right, .left = c.left}},
+        {"opts.adjoint double, 718 entries",
+         {.trace = WISP_TRACE_GIVEN, .right = c.right, .left = c.left, .adjoint = other}},
+        {"opts.left differs in column 0",
+         {.trace = WISP_TRACE_GIVEN, .right = c.right, .left = c.right, .adjoint = c.adjoint}},
+        {"opts.right differs in column 0",
+         {.trace = WISP_TRACE_GIVEN, .right = c.left, .left = c.left, .adjoint = c.adjoint}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        wisp_kpm_opts with = bad[i].o;
+        with.moments = o.moments, with.vectors = o.vectors, with.width = o.width, with.type = o.type;
+        with.resume = kept;
+        REF_FAILS(ctx, wisp_kpm(&m, c.A, &with), WISP_ERR_MISMATCH, bad[i].words);
+        assert_true(!m.mu && !m.imag);
+    }
+    wisp_state_free(kept);
+    wisp_mat_free(other);
+    close_call(&c);
+    wisp_ctx_free(ctx);
+}
+
 /* Each allocation of a run that is kept and goes on fails once: the run fails or ends well, the file stays whole, and
    nothing leaks. */
-static void no_memory(void **state)
+static void no_memory_of(const kpm_case *k)
 {
-    const kpm_case *k = &kpm_cases[0];
     char text[16];
     int done = 0;
-    (void)state;
     for (int at = 1; !done && at < 4000; at += at < 200 ? 1 : 17) {
         wisp_ctx *ctx = NULL;
-        wisp_mat *A = NULL;
+        kpm_call c = {.o = k->o};
         wisp_state *kept = NULL;
         wisp_moments m = {0};
-        wisp_kpm_opts o = k->o;
         ender e = {.left = 4};
         assert_int_equal(remove_files(), 0);
         snprintf(text, sizeof text, "%d", at);
         setenv("WISP_ALLOC_FAIL_AT", text, 1);
-        o.moments = 41;
         wisp_status status = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
         unsetenv("WISP_ALLOC_FAIL_AT");
-        if (status == WISP_OK) status = wisp_mat_open(&A, ctx, k->spec, &k->mo);
+        if (status == WISP_OK) status = try_call(&c, ctx, k);
+        c.o.moments = 41;
         if (status == WISP_OK) status = wisp_checkpoint_create(&e.to, ctx, &(wisp_checkpoint_opts){.path = path});
-        o.offer = end_at, o.offer_arg = &e;
-        if (status == WISP_OK) status = wisp_kpm(&m, A, &o);
+        c.o.offer = end_at, c.o.offer_arg = &e;
+        if (status == WISP_OK) status = wisp_kpm(&m, c.A, &c.o);
         wisp_checkpoint_free(e.to);
         wisp_moments_free(&m);
         if (status == WISP_ERR_CANCELLED) status = wisp_state_open(&kept, ctx, path);
         if (status == WISP_OK) {
-            o.offer = NULL, o.resume = kept;
-            status = wisp_kpm(&m, A, &o);
+            c.o.offer = NULL, c.o.resume = kept;
+            status = wisp_kpm(&m, c.A, &c.o);
             done = status == WISP_OK;
         }
         /* The copy or the file may have been what failed: then there is no state. */
@@ -274,15 +388,23 @@ static void no_memory(void **state)
             fail_msg("allocation %d: %s", at, ctx ? message_of(ctx) : wisp_status_string(status));
         wisp_moments_free(&m);
         wisp_state_free(kept);
-        wisp_mat_free(A);
+        close_call(&c);
         wisp_ctx_free(ctx);
     }
     assert_true(done);
 }
 
+static void no_memory(void **state)
+{
+    (void)state;
+    no_memory_of(&kpm_cases[0]);
+    no_memory_of(&kpm_cases[7]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(goes_on), cmocka_unit_test(by_other_ranks),
-                                       cmocka_unit_test(refuses), cmocka_unit_test(no_memory)};
+                                       cmocka_unit_test(refuses), cmocka_unit_test(refuses_other_sides),
+                                       cmocka_unit_test(no_memory)};
     return run_in_folder(tests, sizeof tests / sizeof *tests);
 }

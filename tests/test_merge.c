@@ -58,7 +58,7 @@ static void seeds(void **state)
     runs[1].bounds.center += 4e-16 * runs[1].bounds.halfwidth; /* as if printed and read */
     REF_OK(ctx, wisp_moments_merge(ctx, &m, runs, 2));
     assert_true(m.vectors == VECTORS && m.seed == 1 && m.first_vector == -1);
-    REF_OK(ctx, wisp_moments_mean(ctx, &m, mean, error));
+    REF_OK(ctx, wisp_moments_mean(ctx, &m, WISP_REAL_PART, mean, error));
     for (int k = 0; k < MOMENTS; k++) {
         double sum = 0, squares = 0, value[VECTORS];
         for (int v = 0; v < VECTORS; v++) {

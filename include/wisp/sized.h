@@ -94,8 +94,8 @@ WISP_API wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, si
                                               size_t runs_size, int64_t count);
 WISP_API wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t a_size, const wisp_moments *b,
                                             size_t b_size);
-WISP_API wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, double *mean,
-                                             double *error);
+WISP_API wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, wisp_part part,
+                                             double *mean, double *error);
 WISP_API wisp_status wisp_dos_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
                                     size_t opts_size, int64_t vector, int64_t points, const double *energy, double *dos,
                                     double *error);
@@ -320,9 +320,10 @@ static inline wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a,
 {
     return wisp_moments_fit_sized(ctx, a, sizeof *a, b, sizeof *b);
 }
-static inline wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error)
+static inline wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part part, double *mean,
+                                            double *error)
 {
-    return wisp_moments_mean_sized(ctx, m, sizeof *m, mean, error);
+    return wisp_moments_mean_sized(ctx, m, sizeof *m, part, mean, error);
 }
 static inline wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                    int64_t points, const double *energy, double *dos, double *error)

@@ -60,13 +60,13 @@ WISP_SIZED void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
 
 typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_variant;
-typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES } wisp_trace;
+typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES, WISP_TRACE_GIVEN } wisp_trace;
 
 typedef struct {
     int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
-    int64_t vectors;      /* R random vectors; 0: 32 */
+    int64_t vectors;      /* R random vectors; 0: 32. GIVEN: the columns of `right`; 0: all, and no other number */
     int64_t first_vector; /* number of the first random vector, to add to an earlier run with its bounds */
-    wisp_trace trace;     /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
+    wisp_trace trace;     /* random vectors, all unit vectors, the unit vectors of sites[] (local DOS), or `right` */
     const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
@@ -76,24 +76,30 @@ typedef struct {
     int64_t cache_budget;     /* as in wisp_mpk_opts */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors. DEFAULT: the matrix's. A real matrix also takes complex ones, and a */
-                    /* single-precision one double ones */
+                    /* single-precision one double ones. GIVEN, DEFAULT: that of `right` */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
     /* How much rounding is allowed, as a share of half a moment's 95% bar; for block vectors in single precision, and
-       two random vectors or more. Rounding is estimated when two vectors are through: the first one is run once more in
-       double precision, for a part of the moments. A run that exceeds the limit fails with WISP_ERR_PRECISION. 0:
-       rounding is not estimated. */
+       two random vectors or more, without `adjoint`. Rounding is estimated when two vectors are through: the first one
+       is run once more in double precision, for a part of the moments. A run that exceeds the limit fails with
+       WISP_ERR_PRECISION. 0: rounding is not estimated. */
     double rounding_limit;
     /* See state.h. The state is offered before each call of wisp_mpk; the vectors' moments so far, the moments of those
        under way, and two blocks make it up. */
     wisp_offer_fn offer; /* may be NULL */
     void *offer_arg;     /* passed to offer() */
     wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */
+    /* Moments <l|B T_n|r>, see wisp_kpm; blocks on A's map, of `type`, which are read alone, and an operator. */
+    const wisp_blk *right;   /* |r>: for WISP_TRACE_GIVEN, which needs it; else NULL. Any width, any view */
+    const wisp_blk *left;    /* |l>, of the same width, for WISP_TRACE_GIVEN; NULL: |l> = |r> */
+    const wisp_mat *adjoint; /* B^H, the adjoint of B, for any trace; NULL: B = 1 */
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 
 /* Chebyshev moments, and all that is needed to evaluate and to repeat them. mu[v * n + k] is
-   <v|T_k((A - center)/halfwidth)|v> for vector v. For an exact trace vectors = 1 and mu is the trace itself. The arrays
-   and texts belong to the struct, until wisp_moments_free; they do not belong to a context, and may outlive it. */
+   <v|T_k((A - center)/halfwidth)|v> for vector v; with opts.left or opts.adjoint it is the real part of
+   <l|B T_k|r>, and imag[v * n + k] the imaginary one. For an exact trace vectors = 1, and mu and imag are those of the
+   trace itself. The arrays and texts belong to the struct, until wisp_moments_free; they do not belong to a context,
+   and may outlive it. */
 typedef struct {
     int64_t rows, nnz, n, vectors;
     double *mu;
@@ -112,17 +118,29 @@ typedef struct {
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
+    double *imag; /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM
    paper): first bounds, unless they are given, then batches of opts->width vectors. opts may be NULL. m need not be
    initialised; it is empty after a failure, but for a cancelled call. The caller frees it with wisp_moments_free. A is
    not changed.
+   Vectors of the user's (WISP_TRACE_GIVEN): mu is <r|T_n|r> of each column |r> of opts->right. Nothing is normalised:
+   mu_0 = <r|r>. On the left there may be other vectors |l> and an operator B: moments are <l|B T_n|r>, conjugate in
+   |l>, and complex (m->imag). They are computed as <w|T_n|r> with |w> = B^H|l>, so that B costs one product a vector.
+   That is why opts->adjoint is B^H and not B: a matrix or an operator (wisp_mat_from_apply) on A's map, applied to |l>
+   before the first step. For a Hermitian B give B itself; B need not be Hermitian. It may be A. With random vectors
+   mu + i imag is an estimate of tr(B T_n) with the usual errors; with an exact trace it is tr(B T_n), with sites
+   <s|B T_n|s>. Each sweep gives one moment then, not two: n - 1 sweeps and one block more. Powers of 2 are taken out of
+   the user's vectors and of |w> meanwhile, so that their unit is of no matter to the arithmetic.
+   WISP_ERR_MISMATCH: a block or B is not on A's map, or of another type or width. WISP_ERR_NUMERIC: a vector holds a
+   NaN, an infinity, or too large numbers, or a moment is beyond double precision.
    WISP_ERR_CANCELLED, also where offer() ended it: m holds the vectors that were completed, m->vectors of them; or, if
    there is none yet, those of the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
-   WISP_ERR_BOUNDS: a moment exceeds mu_0, so that eigenvalues lie outside the bounds; the message names the bound.
-   WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED: blocks of that type do not go with A.
-   WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are counted as in table I of the KPM paper. */
+   WISP_ERR_BOUNDS: a moment exceeds mu_0 (or the norms of |w> and |r>), so that eigenvalues lie outside the bounds; the
+   message names the bound. WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED: blocks of that
+   type do not go with A. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are counted as in table
+   I of the KPM paper. */
 WISP_SIZED wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
 /* The width of the blocks that wisp_kpm will use, for a matrix with values of this type and so many rows: give it to
    the matrix when it is made (wisp_mat_opts.width). It is opts->width; if that is 0, block rows are 128 bytes long, or
@@ -136,7 +154,8 @@ WISP_SIZED wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_
 /* The options with which wisp_kpm calls wisp_bounds_find, for a matrix with values of this type and so many rows. */
 WISP_SIZED wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* *plan becomes what wisp_kpm with these options will take, moments among it. A and step: as in wisp_mpk_plan, for all
-   vectors of the run. Products and seconds are those of the moments, without those that find the bounds
+   vectors of the run. Of opts->right and left it is asked alone whether they are there; right may be NULL where vectors
+   and type are given. Products and seconds are those of the moments, without those that find the bounds
    (wisp_bounds_plan). Statuses as of wisp_kpm for such options. */
 WISP_SIZED wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts,
                                      const wisp_choice *step);
@@ -154,21 +173,27 @@ WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, c
 WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
 /* Takes the random vectors of `count` runs on one matrix together: m becomes as if all vectors had been of one run,
    with the error bars of so many. m must not be one of the runs; it is overwritten, and the caller frees it; the runs
-   stay as they are. WISP_ERR_MISMATCH: two runs do not fit (wisp_moments_fit); the message says why. */
+   stay as they are. Of runs with opts.adjoint it must have been the same one; nothing here tells. WISP_ERR_MISMATCH:
+   two runs do not fit (wisp_moments_fit); the message says why. */
 WISP_SIZED wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
 /* WISP_OK if two runs can be taken together: they have the same matrix (rows, entries, and name without folders where
    both have one), type, number of moments and bounds (to rounding), both have random vectors, and no vector is in both
    (another seed, or other numbers of vectors). Else WISP_ERR_MISMATCH, and the message says why. */
 WISP_SIZED wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
-/* mean[n] becomes the estimate of tr T_k for each moment k (for WISP_TRACE_SITES: of the sum over the sites), and
-   error[n] its standard error: NaN for a single random vector, 0 for exact traces and sites. error may be NULL. */
-WISP_SIZED wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);
+/* Parts of moments; imaginary ones are there with opts.left or opts.adjoint alone (WISP_ERR_ARG). */
+typedef enum { WISP_REAL_PART, WISP_IMAGINARY_PART } wisp_part;
+/* mean[n] becomes the estimate of this part of tr T_k or tr(B T_k) for each moment k (of WISP_TRACE_SITES and
+   WISP_TRACE_GIVEN the sum over the vectors), and error[n] its standard error: NaN for a single random vector, 0 for
+   vectors that are not random. error may be NULL. */
+WISP_SIZED wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part part, double *mean,
+                                         double *error);
 
 typedef enum { WISP_JACKSON, WISP_LORENTZ, WISP_FEJER, WISP_DIRICHLET } wisp_damping;
 typedef struct {
     wisp_damping kernel;
-    double lambda; /* Lorentz; 0: 4 */
-    int64_t n;     /* use the first n moments only; 0: all */
+    wisp_part part; /* what is evaluated of complex moments */
+    double lambda;  /* Lorentz; 0: 4 */
+    int64_t n;      /* use the first n moments only; 0: all */
 } wisp_eval_opts;
 
 /* Standard deviation of the Jackson kernel at the centre, pi h / N (Weisse et al. 2006, eq. 76). */
@@ -178,11 +203,12 @@ WISP_API int64_t wisp_moments_for(double halfwidth, double resolution);
 /* energy[points] becomes the default grid: the Chebyshev nodes of the whole interval, ascending. */
 WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy);
 /* dos[points] becomes the density of states per unit of energy at energy[points], by equation 81 of Weisse et al. 2006,
-   and error[points] its standard error (NaN for a single random vector, 0 for exact traces and sites); error may be
-   NULL. Each vector is evaluated by itself, and the mean of them given. vector = -1: the trace, so that the integral is
-   the number of rows; >= 0: that vector (site) alone. Energies outside the bounds give 0. opts may be NULL.
-   WISP_ERR_ARG: also for moments without a complete vector, and for an energy that is NaN. WISP_ERR_NUMERIC: a density
-   is too large for a number. */
+   and error[points] its standard error (NaN for a single random vector, 0 for vectors that are not random); error may
+   be NULL. Each vector is evaluated by itself, and the mean of them given. vector = -1: the trace, so that the integral
+   is the number of rows (of other vectors the sum over them); >= 0: that vector (site) alone. With opts.left or
+   opts.adjoint it is opts->part of sum or mean of <l|B delta(E - A)|r>. Energies outside the bounds give 0. opts may be
+   NULL. WISP_ERR_ARG: also for moments without a complete vector, and for an energy that is NaN. WISP_ERR_NUMERIC: a
+   density is too large for a number. */
 WISP_SIZED wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                 int64_t points, const double *energy, double *dos, double *error);
 /* *count becomes the number of eigenvalues in [a, b], and *error its standard error, evaluated as in wisp_dos. a and b
@@ -195,8 +221,8 @@ WISP_API double wisp_student95(int64_t vectors);
 /* low[count] and high[count] become the ends of 95% bars of densities or counts: value[count] and error[count] come
    from wisp_dos or wisp_count with the same m and opts, and low[i] <= value[i] <= high[i]. As these quantities are not
    negative, a bar reaches farther up than down where few states make them up (docs/solvers.md has the formulas).
-   For WISP_DIRICHLET bars are Student's. low = high = value for exact traces and sites, and where all vectors agree;
-   NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
+   For WISP_DIRICHLET, and with opts.adjoint, bars are Student's. low = high = value for vectors that are not random,
+   and where all vectors agree; NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
 WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
                             const double *error, double *low, double *high);
 

@@ -79,8 +79,8 @@ ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
 ENDS_WITH(wisp_plan, iteration_seconds);
 ENDS_WITH(wisp_machine, exchange_gbs);
-ENDS_WITH(wisp_kpm_opts, resume);
-ENDS_WITH(wisp_moments, version);
+ENDS_WITH(wisp_kpm_opts, adjoint);
+ENDS_WITH(wisp_moments, imag);
 ENDS_WITH(wisp_eval_opts, n);
 ENDS_WITH(wisp_evolve_opts, resume);
 ENDS_WITH(wisp_evolution, bounds_seconds);
@@ -539,11 +539,12 @@ wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t 
     return status;
 }
 
-wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, double *mean, double *error)
+wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, wisp_part part, double *mean,
+                                    double *error)
 {
     wisp_status status = WISP_OK;
     IN(wisp_moments, m, ctx);
-    if (status == WISP_OK) status = wisp_moments_mean(ctx, m_known, mean, error);
+    if (status == WISP_OK) status = wisp_moments_mean(ctx, m_known, part, mean, error);
     return status;
 }
 

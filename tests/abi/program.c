@@ -497,7 +497,7 @@ static void random_moments(const wisp_mat *A)
     WORKS(wisp_moments_merge(ctx, &both, part, 2));
     CHECK(both.vectors == 6 && both.n == 16 && both.seed == 77);
     for (int i = 0; i < 6 * 16; i++) CHECK(near(both.mu[i], whole.mu[i], 1e-12));
-    WORKS(wisp_moments_mean(ctx, &both, mean, error));
+    WORKS(wisp_moments_mean(ctx, &both, WISP_REAL_PART, mean, error));
     CHECK(near(mean[0], ROWS, 1e-9) && fabs(mean[2] - chebyshev_moment(2, 4, 4.25, -1)) < 10 * error[2] &&
           error[2] > 0);
     wisp_moments_free(&whole), wisp_moments_free(&both);

@@ -12,7 +12,7 @@ wisp_status wisp__chebfd_mean(wisp__chebfd *c)
     c->mean.mu = calloc((size_t)moments, sizeof *c->mean.mu);
     if (!c->mean.mu)
         return wisp_ctx_failf(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
-    return wisp_moments_mean(c->k->ctx, c->m, c->mean.mu, NULL);
+    return wisp_moments_mean(c->k->ctx, c->m, WISP_REAL_PART, c->mean.mu, NULL);
 }
 
 wisp_kpm_opts wisp__chebfd_look_opts(const wisp__chebfd *c, int64_t moments)

@@ -47,6 +47,10 @@ static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_o
     *full = opts ? *opts : (wisp_eval_opts){0};
     if (!m->mu || m->vectors < 1)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
+    if (full->part < WISP_REAL_PART || full->part > WISP_IMAGINARY_PART)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.part: unknown value %d", (int)full->part);
+    if (full->part == WISP_IMAGINARY_PART && !m->imag)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the moments are real; they have no imaginary parts");
     if (vector < -1 || vector >= m->vectors)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "vector %lld: the moments have vectors 0 to %lld", (long long)vector,
                               (long long)m->vectors - 1);
@@ -92,16 +96,22 @@ static double combine(const choice *c, const double *value, int64_t stride, doub
     return sum / count;
 }
 
-wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error)
+/* The moments of one part, [vectors][n]. */
+static const double *part_of(const wisp_moments *m, wisp_part part)
+{
+    return part == WISP_IMAGINARY_PART ? m->imag : m->mu;
+}
+
+wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part part, double *mean, double *error)
 {
     wisp_eval_opts full;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, mean);
-    wisp_status status = check(ctx, m, NULL, -1, &full);
+    wisp_status status = check(ctx, m, &(wisp_eval_opts){.part = part}, -1, &full);
     if (status != WISP_OK) return status;
     choice all = choose(m, -1);
-    for (int64_t n = 0; n < m->n; n++) mean[n] = combine(&all, m->mu + n, m->n, error ? error + n : NULL);
+    for (int64_t n = 0; n < m->n; n++) mean[n] = combine(&all, part_of(m, part) + n, m->n, error ? error + n : NULL);
     return WISP_OK;
 }
 
@@ -109,6 +119,7 @@ wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean
 
 typedef struct {
     const wisp_moments *m;
+    const double *mu; /* of the part */
     choice chosen;
     int64_t moments;
     const double *g;
@@ -147,7 +158,7 @@ static void sum_series(const density *d, const double *theta, double (*sum)[LANE
         int64_t count = d->moments - n < RESTART ? d->moments - n : RESTART;
         damped_chebyshev(d->g, n, count, theta, T);
         for (int64_t v = 0; v < d->chosen.count; v++) {
-            const double *mu = d->m->mu + (d->chosen.first + v) * d->m->n + n;
+            const double *mu = d->mu + (d->chosen.first + v) * d->m->n + n;
             pair s[LANES / 2], t[LANES / 2];
             memcpy(s, sum[v], sizeof s);
             for (int64_t i = 0; i < count; i++) {
@@ -227,7 +238,7 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
         if (isnan(energy[i])) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "energy number %lld is NaN", (long long)i);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     damping(&full, g);
-    density d = {m, choose(m, vector), full.n, g, points, energy, dos, error};
+    density d = {m, part_of(m, full.part), choose(m, vector), full.n, g, points, energy, dos, error};
     WISP_TRY(evaluate_all(ctx, &d));
     for (int64_t i = 0; i < points; i++)
         if (isinf(dos[i]) || (error && isinf(error[i])))
@@ -267,8 +278,9 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     double from = angle(&m->bounds, a), to = angle(&m->bounds, b);
     g[0] *= (from - to) / pi;
     for (int64_t n = 1; n < full.n; n++) g[n] *= (sin((double)n * from) - sin((double)n * to)) / ((double)n * pi);
+    const double *mu = part_of(m, full.part);
     for (int64_t v = 0; v < chosen.count; v++)
-        for (int64_t n = 0; n < full.n; n++) value[v] += g[n] * m->mu[(chosen.first + v) * m->n + n];
+        for (int64_t n = 0; n < full.n; n++) value[v] += g[n] * mu[(chosen.first + v) * m->n + n];
     *count = combine(&chosen, value, 1, error);
 out:
     wisp_free(ctx, g);
@@ -361,7 +373,8 @@ void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t coun
 {
     if (!m || !value || !error || !low || !high) return;
     const double R = (double)m->vectors, t95 = wisp_student95(m->vectors);
-    const bool is_random = m->trace == WISP_TRACE_RANDOM, positive = !opts || opts->kernel != WISP_DIRICHLET;
+    const bool is_random = m->trace == WISP_TRACE_RANDOM,
+               positive = !m->imag && (!opts || opts->kernel != WISP_DIRICHLET);
     const double equal = wisp__is_single(m->type) ? 1e-6 : 1e-12;
     for (int64_t i = 0; i < count; i++) {
         double v = value[i], e = error[i];

@@ -1,51 +1,25 @@
 /* Chebyshev moments by the kernel polynomial method: figures 3 to 5 of Kreutzer et al., "Performance engineering
    of the kernel polynomial method on large-scale CPU-GPU systems". */
-#include "../solver.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "kpm.h"
 
 /* What one step of the recurrence does beside the product, for its cost. */
-enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
+enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, ONE_SIDE = WISP_DOT_XX | WISP_DOT_XY };
+static unsigned dots_of(int parts) { return parts == 2 ? WISP_DOT_UY : ONE_SIDE; }
 
-typedef struct kpm {
-    wisp_ctx *ctx;
-    const wisp_mat *A;
-    const wisp_kpm_opts *opts; /* with every default filled in */
-    const char *task;          /* for the progress */
-    wisp_bounds bounds;
-    int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
-    wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
-    int width;           /* their columns */
-    int per_call;        /* steps of a call of wisp_mpk */
-    int depth;           /* of the last call that had all its steps; 1: there was none */
-    wisp_scalar *factor; /* [3][per_call]: alpha, beta, gamma of these steps */
-    wisp_scalar *dot;    /* [per_call][3][width] of one call, as wisp_mpk gives them */
-    double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
-    int64_t *row;        /* [width] of the unit vectors */
-    int64_t sweeps;      /* of the present batch that are done */
-    double sweep_flops;  /* of one sweep and vector */
-    double flops;        /* so far */
-    double look_seconds; /* for the look at rounding, which are not those of the moments */
-    double before;       /* seconds of the calls that this one goes on from */
-    double began;        /* when this one began, see wisp_now */
-    wisp_moments *m;
-    int64_t first;    /* vector of the present batch */
-    bool goes_on;     /* in the middle of that batch, from a kept state */
-    wisp_state *live; /* NULL: it is not offered */
-    wisp_status (*steps)(struct kpm *k, int64_t first, int count);
-} kpm;
-
-static void swap(kpm *k)
+static void swap(wisp__kpm_run *k)
 {
     wisp_blk *v = k->v;
     k->v = k->w;
     k->w = v;
 }
 
-/* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, each step in one pass. */
-static wisp_status steps_fused(kpm *k, int64_t first, int count)
+/* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, each step in one pass.
+   With two sides <left|w> is the only dot. */
+static wisp_status steps_fused(wisp__kpm_run *k, int64_t first, int count)
 {
     wisp_scalar *alpha = k->factor, *beta = alpha + k->per_call, *gamma = beta + k->per_call;
     for (int i = 0; i < count; i++) wisp__chebyshev_step(&k->bounds, first + i, alpha + i, beta + i, gamma + i);
@@ -53,11 +27,12 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .alpha = alpha,
                        .beta = beta,
                        .gamma = gamma,
-                       .terms = WISP_DOT_XX | WISP_DOT_XY,
+                       .terms = dots_of(k->parts),
                        .dot = k->dot,
                        .depth = k->opts->depth, /* 0: left to wisp_mpk */
                        .cache_budget = k->opts->cache_budget,
-                       .depth_used = count == k->per_call ? &k->depth : NULL};
+                       .depth_used = count == k->per_call ? &k->depth : NULL,
+                       .u = k->left};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
     if (count % 2) swap(k);
@@ -65,7 +40,7 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
 }
 
 /* Figure 3: one step by a sparse product and BLAS-1 calls. */
-static wisp_status step_naive(kpm *k, int64_t m, int count)
+static wisp_status step_naive(wisp__kpm_run *k, int64_t m, int count)
 {
     wisp_status status = WISP_OK;
     wisp_scalar alpha, beta, gamma;
@@ -75,72 +50,69 @@ static wisp_status step_naive(kpm *k, int64_t m, int count)
     WISP_TRY(wisp_axpy(k->u, wisp__real(-k->bounds.center), k->v)); /* |u> = |u> - c |v> */
     WISP_TRY(wisp_scal(k->w, beta));                                /* |w> = -|w> */
     WISP_TRY(wisp_axpy(k->w, alpha, k->u));                         /* |w> = |w> + 2/h |u> */
-    WISP_TRY(wisp_dot(k->v, k->v, k->dot));                         /* <v|v> */
-    WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width));              /* <w|v> */
+    if (k->left) {
+        WISP_TRY(wisp_dot(k->left, k->w, k->dot + 3 * k->width)); /* <left|w> */
+    } else {
+        WISP_TRY(wisp_dot(k->v, k->v, k->dot));            /* <v|v> */
+        WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width)); /* <w|v> */
+    }
     swap(k);
 out:
     return status;
 }
 
-/* Keeps <v|v> or <w|v> of the present sweep as eta_n. */
-static void keep(kpm *k, int64_t n, const wisp_scalar *dot)
-{
-    for (int j = 0; j < k->width; j++) k->eta[n * k->width + j] = dot[j].re;
-}
-
 /* On which side the spectrum leaves the bounds, of column j: beyond the upper one <nu_m+1|nu_m> grows and is
    positive, beyond the lower one it is negative. The last pair of dots is that of sweep m. */
-static const char *side(const kpm *k, int64_t m, int j)
+static const char *side(const wisp__kpm_run *k, int64_t m, int j)
 {
     double ratio = k->eta[(2 * m + 1) * k->width + j] / k->eta[2 * m * k->width + j];
     return ratio > 0.2 ? "above the upper bound" : ratio < -0.2 ? "below the lower bound" : "beyond the bounds";
 }
 
-/* Moment n of column j from the dots: mu_2m = 2 <nu_m|nu_m> - mu_0, mu_2m+1 = 2 <nu_m+1|nu_m> - mu_1. */
-static double moment(const kpm *k, int64_t n, int j)
+/* Moment n of column j from the dots: mu_2m = 2 <nu_m|nu_m> - mu_0, mu_2m+1 = 2 <nu_m+1|nu_m> - mu_1. With two sides
+   each dot is one, of two parts. */
+static double moment(const wisp__kpm_run *k, int64_t n, int j, int part)
 {
     const double *eta = k->eta + j;
+    if (k->parts == 2) return eta[(2 * n + part) * k->width];
     return n < 2 ? eta[n * k->width] : 2 * eta[n * k->width] - eta[(n % 2) * k->width];
 }
 
-/* No moment exceeds mu_0 as long as |T_n| <= 1, that is while the spectrum lies within the bounds. Checks moment n;
-   sweep m made the last pair of dots. Single precision's rounding needs more room. */
-static wisp_status guard(const kpm *k, int64_t first, int64_t n, int64_t m)
+/* No moment exceeds mu_0 as long as |T_n| <= 1, that is while the spectrum lies within the bounds; with two sides, the
+   product of the vectors' norms. Checks moment n; sweep m made the last dots. Single precision's rounding needs more
+   room. */
+static wisp_status guard(const wisp__kpm_run *k, int64_t first, int64_t n, int64_t m)
 {
     const double allowed = 1 + (wisp__is_single(k->opts->type) ? 2e-4 : 2e-8);
     for (int j = 0; j < k->width; j++) {
-        const double mu_0 = moment(k, 0, j), mu = moment(k, n, j);
-        if (fabs(mu) <= mu_0 * allowed) continue;
+        const double most = k->left ? k->column[j].limit : moment(k, 0, j, 0);
+        const double mu = k->left ? hypot(moment(k, n, j, 0), moment(k, n, j, 1)) : moment(k, n, j, 0);
+        if (fabs(mu) <= most * allowed) continue;
         return wisp_ctx_failf(
             k->ctx, WISP_ERR_BOUNDS,
-            "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.4g times moment "
-            "0; take wider opts.bounds%s",
-            side(k, m, j), k->bounds.center - k->bounds.halfwidth, k->bounds.center + k->bounds.halfwidth, (long long)n,
-            (long long)(first + j), mu / mu_0,
+            "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.4g times %s; "
+            "take wider opts.bounds%s",
+            k->left ? "beyond the bounds" : side(k, m, j), k->bounds.center - k->bounds.halfwidth,
+            k->bounds.center + k->bounds.halfwidth, (long long)n, (long long)(first + j), mu / most,
+            k->left ? "the product of the norms of its two sides" : "moment 0",
             isnan(k->bounds.failure_probability) ? ", or none, so that they are found" : "");
     }
     return WISP_OK;
 }
 
-/* |v> = |nu_0>: vector number `first` and those that follow it. */
-static wisp_status start(kpm *k, int64_t first)
-{
-    const wisp_kpm_opts *o = k->opts;
-    if (o->trace == WISP_TRACE_RANDOM)
-        return wisp_blk_fill_random(k->v, WISP_RANDOM_TRACE, o->seed, WISP__STREAM_TRACE,
-                                    (uint32_t)(o->first_vector + first));
-    for (int j = 0; j < k->width; j++) k->row[j] = o->trace == WISP_TRACE_SITES ? o->sites[first + j] : first + j;
-    return wisp_blk_fill_units(k->v, k->row);
-}
-
-/* Keeps the dots of steps `m` and following: eta_2m = <v|v>, eta_2m+1 = <w|v>. */
-static wisp_status take_dots(kpm *k, int64_t first, int64_t m, int count, int whole)
+/* Keeps the dots of steps `m` and following: eta_2m = <v|v>, eta_2m+1 = <w|v>; with two sides eta_m+1 = <left|w>. */
+static wisp_status take_dots(wisp__kpm_run *k, int64_t first, int64_t m, int count, int whole)
 {
     wisp_status status = WISP_OK;
     for (int i = 0; i < count; i++) {
-        const wisp_scalar *dot = k->dot + 3 * i * k->width;
-        keep(k, 2 * (m + i), dot);
-        keep(k, 2 * (m + i) + 1, dot + k->width);
+        const wisp_scalar *dot = k->dot + (k->left ? 4 : 3) * i * k->width;
+        if (k->left) {
+            wisp__kpm_keep(k, m + i + 1, dot + 3 * k->width);
+            if (whole) WISP_TRY(guard(k, first, m + i + 1, m + i));
+            continue;
+        }
+        wisp__kpm_keep(k, 2 * (m + i), dot);
+        wisp__kpm_keep(k, 2 * (m + i) + 1, dot + k->width);
         if (whole) WISP_TRY(guard(k, first, 2 * (m + i), m + i));
         if (whole) WISP_TRY(guard(k, first, 2 * (m + i) + 1, m + i));
     }
@@ -148,123 +120,19 @@ out:
     return status;
 }
 
-static void free_blocks(kpm *k)
-{
-    wisp_blk_free(k->v);
-    wisp_blk_free(k->w);
-    wisp_blk_free(k->u);
-    k->v = k->w = k->u = NULL;
-    k->width = 0;
-}
-
-/* Blocks for a batch; the last one may be narrower. */
-static wisp_status set_width(kpm *k, int width)
-{
-    wisp_status status = WISP_OK;
-    wisp_map *map = wisp_mat_map(k->A);
-    wisp_type type = k->opts->type;
-    if (width == k->width) return WISP_OK;
-    free_blocks(k);
-    WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
-    WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
-    if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
-    k->width = width;
-out:
-    return status;
-}
-
-/* Whether each rank has the dots of all ranks after each call; else each has its own part of them. */
-static bool whole_each_step(const wisp_kpm_opts *o) { return o->reduce_each_step || o->variant == WISP_KPM_NAIVE; }
-
-/* The rows whose local densities are computed have to be those of this call. */
-static wisp_status same_sites(const kpm *k, wisp_state *s)
-{
-    wisp_status status;
-    int64_t *kept = NULL;
-    const int64_t *site = k->opts->sites;
-    const size_t bytes = (size_t)k->vectors * sizeof *site;
-    if (!wisp_state_is_kept(s)) return wisp_state_data(s, "sites", (void *)site, bytes);
-    WISP_TRY(wisp_alloc(k->ctx, &kept, (size_t)k->vectors, sizeof *kept));
-    WISP_TRY(wisp_state_data(s, "sites", kept, bytes));
-    if (memcmp(kept, site, bytes))
-        status = wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH, "the state is of a run with other sites");
-out:
-    wisp_free(k->ctx, kept);
-    return status;
-}
-
-/* The state between two calls of wisp_mpk. What is given back first says how much of the rest there is. */
-static wisp_status items(void *arg, wisp_state *s)
-{
-    kpm *k = arg;
-    wisp_moments *m = k->m;
-    const wisp_kpm_opts *o = k->opts;
-    struct {
-        int64_t first, sweeps, width;
-        double flops, seconds, bounds_seconds, rounding, depth;
-    } at = {k->first,          k->sweeps,   k->width, k->flops, k->before + wisp_now() - k->began - k->look_seconds,
-            m->bounds_seconds, m->rounding, k->depth};
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp_state_samef(s, "solver", "kpm"));
-    WISP_TRY(wisp_state_samef(s, "rows", "%lld", (long long)m->rows));
-    WISP_TRY(wisp_state_samef(s, "opts.moments", "%lld", (long long)m->n));
-    WISP_TRY(
-        wisp_state_samef(s, "opts.vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
-    WISP_TRY(wisp_state_samef(s, "opts.seed", "%llu", (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_samef(s, "opts.trace", "%s",
-                              o->trace == WISP_TRACE_RANDOM  ? "random"
-                              : o->trace == WISP_TRACE_EXACT ? "exact"
-                                                             : "sites"));
-    WISP_TRY(wisp_state_samef(s, "opts.type", "%s", wisp_type_name(o->type)));
-    WISP_TRY(wisp_state_samef(s, "opts.variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
-                              whole_each_step(o) ? "summed at each step" : "summed at the end"));
-    WISP_TRY(wisp_state_samef(s, "opts.width", "%d", wisp__kpm_width(o, k->vectors)));
-    WISP_TRY(wisp__same_bounds(s, "opts.bounds", &o->bounds));
-    WISP_TRY(wisp_state_data(s, "at", &at, sizeof at));
-    WISP_TRY(wisp_state_data(s, "found bounds", &k->bounds, sizeof k->bounds));
-    if (wisp_state_is_kept(s)) {
-        if (at.first < 0 || at.sweeps < 0 || at.sweeps > m->n / 2 || at.width < 1 || at.first + at.width > k->vectors ||
-            at.width > wisp__kpm_width(o, k->vectors))
-            return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, step %lld",
-                                  (long long)at.first, (long long)at.sweeps);
-        WISP_TRY(set_width(k, (int)at.width));
-        k->first = at.first;
-        k->sweeps = at.sweeps;
-        k->flops = at.flops;
-        k->before = at.seconds;
-        k->depth = (int)at.depth;
-        m->bounds = k->bounds;
-        m->bounds_seconds = at.bounds_seconds;
-        m->rounding = at.rounding;
-        if (m->trace != WISP_TRACE_EXACT) m->vectors = k->first;
-        k->goes_on = true;
-    }
-    const int64_t lines = m->trace == WISP_TRACE_EXACT ? 1 : k->first;
-    WISP_TRY(wisp_state_data(s, "mu", m->mu, (size_t)(lines * m->n) * sizeof *m->mu));
-    const size_t dots = (size_t)(2 * k->sweeps * k->width);
-    if (whole_each_step(o))
-        WISP_TRY(wisp_state_data(s, "eta", k->eta, dots * sizeof *k->eta));
-    else
-        WISP_TRY(wisp_state_sums(s, "eta", k->eta, dots));
-    if (o->trace == WISP_TRACE_SITES) WISP_TRY(same_sites(k, s));
-    WISP_TRY(wisp_state_block(s, "v", k->v));
-    WISP_TRY(wisp_state_block(s, "w", k->w));
-out:
-    return status;
-}
-
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
-   last dot needs no sweep of its own. */
-static wisp_status run_batch(kpm *k, int64_t first)
+   last dot needs no sweep of its own. With two sides: n - 1 sweeps, a dot each, and one before. */
+static wisp_status run_batch(wisp__kpm_run *k, int64_t first)
 {
     wisp_status status = WISP_OK;
-    const int64_t n = k->opts->moments, sweeps = n / 2;
+    const int64_t n = k->opts->moments, sweeps = wisp__kpm_sweeps(k->opts);
+    const int64_t dots = k->left ? n : 2 * sweeps;
     /* One reduction at the very end: until then each process has its own part of the dots, of which the guard can
        only judge the whole. */
-    const bool whole = whole_each_step(k->opts) || wisp_ctx_processes(k->ctx) == 1;
+    const bool whole = wisp__kpm_whole_each_step(k->opts) || wisp_ctx_processes(k->ctx) == 1;
     if (!k->goes_on) {
         k->sweeps = 0;
-        WISP_TRY(start(k, first));
+        WISP_TRY(wisp__kpm_start(k, first));
     }
     k->goes_on = false;
     for (int64_t first_step = k->sweeps; first_step < sweeps; first_step = k->sweeps) {
@@ -278,59 +146,79 @@ static wisp_status run_batch(kpm *k, int64_t first)
         k->flops += k->sweep_flops * k->width * count;
     }
     if (!whole) {
-        WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(2 * sweeps * k->width)));
-        for (int64_t i = 0; i < 2 * sweeps; i++) WISP_TRY(guard(k, first, i, i / 2));
+        WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(dots * k->parts * k->width)));
+        for (int64_t i = 0; i < dots; i++) WISP_TRY(guard(k, first, i, i / 2));
     }
-    if (n % 2) {
+    if (n > dots) {
         WISP_TRY(wisp_dot(k->v, k->v, k->dot));
-        keep(k, n - 1, k->dot);
+        wisp__kpm_keep(k, n - 1, k->dot);
         WISP_TRY(guard(k, first, n - 1, sweeps - 1));
     }
 out:
     return status;
 }
 
-/* The batch's moments. An exact trace is the sum over all vectors. */
-static void collect(const kpm *k, int64_t first, wisp_moments *m)
+/* The batch's moments, of `n` of them and one part. An exact trace is the sum over all vectors. */
+static wisp_status collect(const wisp__kpm_run *k, int64_t first, double *mu, int64_t n, int part)
 {
     for (int j = 0; j < k->width; j++) {
-        double *mu = k->opts->trace == WISP_TRACE_EXACT ? m->mu : m->mu + (first + j) * m->n;
-        for (int64_t n = 0; n < m->n; n++) mu[n] += moment(k, n, j);
+        const int exponent = k->column ? k->column[j].exponent : 0;
+        double *to = k->opts->trace == WISP_TRACE_EXACT ? mu : mu + (first + j) * k->m->n;
+        for (int64_t i = 0; i < n; i++) {
+            to[i] += ldexp(moment(k, i, j, part), exponent);
+            if (!isfinite(to[i]))
+                return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                                      "moment %lld of vector %lld is beyond double precision; divide the vectors, or "
+                                      "the operator, by a large number",
+                                      (long long)i, (long long)(first + j));
+        }
     }
+    return WISP_OK;
+}
+
+static wisp_status collect_all(const wisp__kpm_run *k, int64_t first)
+{
+    wisp_status status = collect(k, first, k->m->mu, k->m->n, 0);
+    if (status == WISP_OK && k->left) status = collect(k, first, k->m->imag, k->m->n, 1);
+    return status;
 }
 
 /* Cancelled before the first batch was complete: its vectors are kept with the moments they have. */
-static void keep_begun(const kpm *k, wisp_moments *m)
+static void keep_begun(const wisp__kpm_run *k, wisp_moments *m)
 {
     if (m->vectors > 0 || m->trace == WISP_TRACE_EXACT || k->sweeps == 0) return;
     if (wisp_ctx_processes(k->ctx) > 1) return; /* each has some of the sums, and may be a step ahead */
-    m->n = 2 * k->sweeps;
-    collect(k, 0, m);
-    m->vectors = k->width;
+    m->n = k->left ? k->sweeps + 1 : 2 * k->sweeps;
+    if (collect_all(k, 0) == WISP_OK) m->vectors = k->width;
 }
 
 /* The kernel polynomial method: batch by batch. m->vectors counts those whose moments are there. */
-static wisp_status run(kpm *k, wisp_moments *m)
+static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
-    size_t most = (size_t)wisp__kpm_width(k->opts, k->vectors);
+    const size_t most = (size_t)k->most, rows_of_dots = k->parts == 2 ? 4 : 3;
     WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->per_call, sizeof *k->factor));
-    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->per_call * most, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, rows_of_dots * (size_t)k->per_call * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
-    WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
-    if (k->opts->resume) WISP_TRY(items(k, k->opts->resume));
-    if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, items, k));
+    WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)(m->n * k->parts) * most, sizeof *k->eta));
+    if (wisp__kpm_has_columns(k->opts)) {
+        WISP_TRY(wisp_alloc(k->ctx, &k->column, most, sizeof *k->column));
+        WISP_TRY(wisp_alloc(k->ctx, &k->scale, most, sizeof *k->scale));
+    }
+    if (k->opts->trace == WISP_TRACE_GIVEN && (k->opts->resume || k->opts->offer)) WISP_TRY(wisp__kpm_stamp(k));
+    if (k->opts->resume) WISP_TRY(wisp__kpm_items(k, k->opts->resume));
+    if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__kpm_items, k));
     for (int64_t first = k->first, done; first < k->vectors; first = done) {
         int64_t left = k->vectors - first;
         k->first = first;
-        WISP_TRY(set_width(k, left < (int64_t)most ? (int)left : (int)most));
+        WISP_TRY(wisp__kpm_set_width(k, left < k->most ? (int)left : k->most));
         WISP_TRY(run_batch(k, first));
-        collect(k, first, m);
+        WISP_TRY(collect_all(k, first));
         done = first + k->width;
         if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
         if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) {
             const double before = wisp_now();
-            free_blocks(k); /* so that the look needs no more memory */
+            WISP_TRY(wisp__kpm_set_width(k, 0)); /* so that the look needs no more memory */
             WISP_TRY(wisp__kpm_rounding(m, k->A, k->opts));
             k->look_seconds = wisp_now() - before;
         }
@@ -341,11 +229,14 @@ out:
     m->partial = status == WISP_ERR_CANCELLED;
     if (m->partial) keep_begun(k, m);
     wisp_state_free(k->live);
-    free_blocks(k);
+    wisp__kpm_set_width(k, 0);
     wisp_free(k->ctx, k->factor);
     wisp_free(k->ctx, k->dot);
     wisp_free(k->ctx, k->row);
     wisp_free(k->ctx, k->eta);
+    wisp_free(k->ctx, k->column);
+    wisp_free(k->ctx, k->scale);
+    wisp_free(k->ctx, k->stamp);
     return status;
 }
 
@@ -370,7 +261,8 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
     snprintf(m->version, sizeof m->version, "%s", wisp_version());
     m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
     if (o->trace == WISP_TRACE_SITES) m->sites = calloc(lines, sizeof *m->sites);
-    if (!m->mu || (o->trace == WISP_TRACE_SITES && !m->sites))
+    if (wisp__kpm_two_sides(o)) m->imag = calloc(lines, (size_t)m->n * sizeof *m->imag);
+    if (!m->mu || (o->trace == WISP_TRACE_SITES && !m->sites) || (wisp__kpm_two_sides(o) && !m->imag))
         return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %lld moments of %zu vectors", (long long)m->n,
                               lines);
     if (m->sites) memcpy(m->sites, o->sites, lines * sizeof *m->sites);
@@ -397,7 +289,8 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     WISP_TRY(wisp__kpm_options(&full, A, opts));
     WISP_TRY(describe(m, ctx, &info, &full));
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
-    WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
+    const int parts = wisp__kpm_two_sides(&full) ? 2 : 1;
+    WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS | dots_of(parts), &sweep));
     WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
     double before = wisp_now();
     const wisp_bounds_opts how = wisp_kpm_bounds_opts(info.type, info.rows, &full);
@@ -408,17 +301,19 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     if (!full.resume) WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
     m->bounds_seconds = wisp_now() - before;
 
-    kpm k = {.ctx = ctx,
-             .A = A,
-             .opts = &full,
-             .task = task,
-             .bounds = m->bounds,
-             .vectors = wisp__kpm_vectors(&full, info.rows),
-             .per_call = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
-             .depth = 1,
-             .m = m,
-             .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
-             .sweep_flops = sweep.flops};
+    wisp__kpm_run k = {.ctx = ctx,
+                       .A = A,
+                       .opts = &full,
+                       .task = task,
+                       .bounds = m->bounds,
+                       .vectors = wisp__kpm_vectors(&full, info.rows),
+                       .most = wisp__kpm_width(&full, wisp__kpm_vectors(&full, info.rows)),
+                       .parts = parts,
+                       .per_call = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
+                       .depth = 1,
+                       .m = m,
+                       .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
+                       .sweep_flops = sweep.flops};
     k.began = wisp_now();
     status = run(&k, m);
     m->seconds = k.before + wisp_now() - k.began - k.look_seconds;

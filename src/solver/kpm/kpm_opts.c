@@ -1,6 +1,7 @@
 /* The options of wisp_kpm: defaults, checks, and the memory that a run will take. */
-#include "../solver.h"
+#include <limits.h>
 #include <math.h>
+#include "kpm.h"
 
 /* Rows of blocks by default: two cache lines. The matrix's share of the traffic is small by then, and what a sweep, or
    some interleaved ones, come back to still finds room in the cache. (Gflop/s at rows of 64, 128, 256 bytes, in turn:
@@ -14,6 +15,10 @@ void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_k
     *full = opts ? *opts : (wisp_kpm_opts){0};
     if (full->moments == 0) full->moments = DEFAULT_MOMENTS;
     if (full->vectors == 0 && full->trace == WISP_TRACE_RANDOM) full->vectors = DEFAULT_VECTORS;
+    if (full->trace == WISP_TRACE_GIVEN && full->right) {
+        if (full->vectors == 0) full->vectors = wisp_blk_width(full->right);
+        if (full->type == WISP_DEFAULT) full->type = wisp_blk_type(full->right);
+    }
     if (full->type == WISP_DEFAULT) full->type = matrix_type;
 }
 
@@ -43,7 +48,7 @@ int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opt
 enum { LONG_STEPS = 8, LONG_CALLS = 12 };
 static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
 {
-    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_STEPS;
+    const int64_t width = wisp__kpm_width(full, vectors), calls = wisp__kpm_sweeps(full) / LONG_STEPS;
     return full->variant == WISP_KPM_BLOCKED && full->depth == 0 && !full->reduce_each_step && width > 0 &&
            calls * (vectors / width) >= LONG_CALLS;
 }
@@ -52,7 +57,7 @@ int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors)
 {
     if (is_long(full, vectors)) return LONG_STEPS;
     if (full->variant == WISP_KPM_NAIVE || full->depth == 0) return 1;
-    const int64_t sweeps = full->moments / 2;
+    const int64_t sweeps = wisp__kpm_sweeps(full);
     return full->depth < sweeps ? full->depth : (int)sweeps;
 }
 
@@ -79,6 +84,10 @@ static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t ro
                 return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.sites: %lld is not a row; they are 0 to %lld",
                                       (long long)o->sites[i], (long long)rows - 1);
         return WISP_OK;
+    case WISP_TRACE_GIVEN:
+        if (vectors < 1 || vectors > INT_MAX)
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.vectors is %lld, and opts.right has none", vectors);
+        return WISP_OK;
     }
     return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.trace: unknown value %d", (int)o->trace);
 }
@@ -102,7 +111,7 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
 }
 
 /* A real matrix takes complex vectors too, and a single-precision matrix double ones. */
-static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix)
+static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix, const char *what)
 {
     const int known = vectors >= WISP_S && vectors <= WISP_Z;
     if (known && wisp_type_is_complex(vectors) >= wisp_type_is_complex(matrix) &&
@@ -110,9 +119,9 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix
         return WISP_OK;
     return wisp_ctx_failf(
         ctx, WISP_ERR_UNSUPPORTED,
-        "opts.type: vectors of type %s do not go with a matrix of type %s; assemble the matrix in the precision "
+        "opts.type: vectors of type %s do not go with %s of type %s; assemble the matrix in the precision "
         "that is wanted",
-        wisp_type_name(vectors), wisp_type_name(matrix));
+        wisp_type_name(vectors), what, wisp_type_name(matrix));
 }
 
 /* The limit is for what can be compared: single precision against the bars of random vectors. */
@@ -121,7 +130,8 @@ static wisp_status check_rounding(wisp_ctx *ctx, wisp_kpm_opts *full)
     if (!(full->rounding_limit >= 0))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.rounding_limit is %g, it can't be negative",
                               full->rounding_limit);
-    if (full->trace != WISP_TRACE_RANDOM || full->vectors < 2 || !wisp__is_single(full->type)) full->rounding_limit = 0;
+    if (full->trace != WISP_TRACE_RANDOM || full->vectors < 2 || full->adjoint || !wisp__is_single(full->type))
+        full->rounding_limit = 0;
     return WISP_OK;
 }
 
@@ -133,9 +143,49 @@ static wisp_status check(wisp_ctx *ctx, wisp_kpm_opts *full, const wisp_mat_info
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.moments is %lld, it must be 2 to %lld", (long long)full->moments,
                               (long long)most_moments);
     WISP_TRY(check_variant(ctx, full));
-    WISP_TRY(check_type(ctx, full->type, info->type));
+    WISP_TRY(check_type(ctx, full->type, info->type, "a matrix"));
     WISP_TRY(check_trace(ctx, full, info->rows));
     WISP_TRY(check_rounding(ctx, full));
+out:
+    return status;
+}
+
+/* One of the user's blocks, against the matrix's map, the type and the number of vectors. */
+static wisp_status check_block(const wisp_mat *A, const wisp_kpm_opts *o, const wisp_blk *x, const char *name)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    if (wisp_blk_map(x) != wisp_mat_map(A) || wisp_blk_nrows(x) != wisp_map_local(wisp_mat_map(A), NULL))
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s is on another map than the matrix, or has some of its rows",
+                              name);
+    if (wisp_blk_type(x) != o->type)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s is of type %s, and the run's vectors are of type %s", name,
+                              wisp_type_name(wisp_blk_type(x)), wisp_type_name(o->type));
+    if (wisp_blk_width(x) != o->vectors)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s has %d columns, and there are %lld vectors", name,
+                              wisp_blk_width(x), (long long)o->vectors);
+    return WISP_OK;
+}
+
+/* The user's vectors, and the operator on the left. */
+static wisp_status check_sides(const wisp_mat *A, const wisp_kpm_opts *o)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    const bool given = o->trace == WISP_TRACE_GIVEN;
+    if (given && !o->right)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.right is NULL; its columns are the vectors of WISP_TRACE_GIVEN");
+    if (!given && (o->right || o->left))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.%s is for WISP_TRACE_GIVEN alone", o->right ? "right" : "left");
+    if (o->right) WISP_TRY(check_block(A, o, o->right, "opts.right"));
+    if (o->left) WISP_TRY(check_block(A, o, o->left, "opts.left"));
+    if (!o->adjoint) goto out;
+    wisp_map *map = wisp_mat_map(A);
+    wisp_mat_info B;
+    wisp_mat_get_info(o->adjoint, &B);
+    if (wisp_mat_map(o->adjoint) != map || wisp_mat_col_map(o->adjoint) != map)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                              "opts.adjoint is on another map than the matrix; make it with opts.map");
+    status = check_type(ctx, o->type, B.type, "opts.adjoint, a matrix");
 out:
     return status;
 }
@@ -144,7 +194,8 @@ wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp
 {
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    return check(wisp_mat_ctx(A), full, &info, opts);
+    const wisp_status status = check(wisp_mat_ctx(A), full, &info, opts);
+    return status == WISP_OK ? check_sides(A, full) : status;
 }
 
 wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
@@ -152,8 +203,8 @@ wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_k
     wisp_kpm_opts full;
     wisp__kpm_defaults(&full, type, opts);
     const int64_t vectors = wisp__kpm_vectors(&full, rows);
-    return wisp__bounds_opts(&full.bounds, full.seed, 0.5 * (double)full.moments * (double)vectors, 0,
-                             wisp__kpm_width(&full, vectors));
+    const double per_vector = (wisp__kpm_two_sides(&full) ? 1 : 0.5) * (double)full.moments;
+    return wisp__bounds_opts(&full.bounds, full.seed, per_vector * (double)vectors, 0, wisp__kpm_width(&full, vectors));
 }
 
 /* The parts of what a run holds. */
@@ -167,11 +218,16 @@ static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
 {
     const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
     const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
+    const int sides = wisp__kpm_two_sides(full) ? 2 : 1, blocks = (full->variant == WISP_KPM_NAIVE ? 2 : 1) + sides;
     parts p = {.width = (int)width, .steps = wisp__kpm_steps(full, vectors)};
-    p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
-    p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.steps * sizeof(wisp_scalar);
+    p.blocks = blocks * width * (double)wisp_type_size(full->type) * (double)rows;
+    p.dots = (sides * n + 1) * width * sizeof(double) + ((sides + 2) * width + 3) * p.steps * sizeof(wisp_scalar);
+    if (wisp__kpm_has_columns(full))
+        p.dots += width * (sizeof(wisp__kpm_column) + sizeof(wisp_scalar) + sizeof(double));
+    if (full->trace == WISP_TRACE_GIVEN && (full->offer || full->resume))
+        p.dots += 3 * (full->left ? 2 : 1) * (double)vectors * sizeof(double);
     if (look) p.dots += 2 * n * sizeof(double);
-    p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
+    p.moments = sides * n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
     return p;
 }
 
@@ -186,6 +242,20 @@ static double step_seconds(const wisp_kpm_opts *full, int64_t vectors, const wis
     if (full->variant != WISP_KPM_NAIVE) return step->seconds;
     const double column = (double)A->local_rows * (double)wisp_type_size(full->type);
     return step->seconds + 1e-9 * NAIVE * column * (double)vectors / step->load_gbs;
+}
+
+/* What a product with B^H holds, if that is more than the steps do. */
+static wisp_status add_product(wisp_plan *steps, wisp_ctx *ctx, const wisp_kpm_opts *full, int width)
+{
+    wisp_mat_info B;
+    wisp_plan once;
+    wisp_mat_get_info(full->adjoint, &B);
+    const wisp_status status =
+        wisp_mpk_plan(&once, ctx, &B, full->type, width, &(wisp_mpk_opts){.steps = 1, .depth = 1}, NULL);
+    if (status != WISP_OK) return status;
+    if (once.bytes > steps->bytes) steps->bytes = once.bytes;
+    if (once.bytes_most > steps->bytes_most) steps->bytes_most = once.bytes_most;
+    return status;
 }
 
 /* The scratch memory of the bounds stays for the moments. */
@@ -204,10 +274,12 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     WISP_TRY(wisp__check_bounds(ctx, A, &full.bounds));
     const int64_t held = A->local_rows + A->halo_rows, vectors = wisp__kpm_vectors(&full, A->rows);
     const parts p = parts_of(&full, vectors, held);
-    const wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    if (wisp__kpm_two_sides(&full)) o.terms = WISP_DOT_UY;
     WISP_TRY(wisp_mpk_plan(&steps, ctx, A, full.type, p.width > 0 ? p.width : 1, &o, NULL));
+    if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &full, p.width > 0 ? p.width : 1));
     const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
-    const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)(full.moments / 2);
+    const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
     *plan = (wisp_plan){.bytes = whole(all + (double)steps.bytes),
                         .bytes_most = whole(all + (double)steps.bytes_most + sums + ranks + LITTLE),
                         .products = sweeps * (double)vectors,

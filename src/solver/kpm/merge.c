@@ -48,6 +48,8 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
     if (a->type != b->type)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "their vectors differ: %s and %s", wisp_type_name(a->type),
                               wisp_type_name(b->type));
+    if (!a->imag != !b->imag)
+        return no_fit(ctx, "one of them has an operator on the left (opts.adjoint), the other has none");
     if (a->n != b->n)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "they have %lld and %lld moments", (long long)a->n,
                               (long long)b->n);
@@ -92,16 +94,20 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
     }
     const size_t row = (size_t)runs[0].n * sizeof *m->mu;
     *m = runs[0];
-    m->sites = NULL, m->matrix = NULL, m->command = NULL;
-    if (!(m->mu = calloc((size_t)vectors, row))) {
+    m->sites = NULL, m->matrix = NULL, m->command = NULL, m->mu = m->imag = NULL;
+    if (!(m->mu = calloc((size_t)vectors, row)) || (runs[0].imag && !(m->imag = calloc((size_t)vectors, row)))) {
         status =
             wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the moments of %lld vectors", (long long)vectors);
         goto out;
     }
-    memcpy(m->mu, runs[0].mu, (size_t)runs[0].vectors * row);
-    for (int64_t i = 1; i < count; i++) {
+    m->vectors = 0;
+    for (int64_t i = 0; i < count; i++) {
         memcpy(m->mu + m->vectors * m->n, runs[i].mu, (size_t)runs[i].vectors * row);
-        add_run(m, &runs[i]);
+        if (m->imag) memcpy(m->imag + m->vectors * m->n, runs[i].imag, (size_t)runs[i].vectors * row);
+        if (i > 0)
+            add_run(m, &runs[i]);
+        else
+            m->vectors = runs[0].vectors;
     }
     WISP_TRY(wisp_moments_label(ctx, m, runs[0].matrix, runs[0].command));
 out:

@@ -9,6 +9,7 @@ void wisp_moments_free(wisp_moments *m)
 {
     if (!m) return;
     free(m->mu);
+    free(m->imag);
     free(m->sites);
     free(m->matrix);
     free(m->command);

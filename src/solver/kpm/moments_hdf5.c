@@ -266,6 +266,9 @@ static wisp_status save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
     char seal[WISP__SEAL + 1];
     if (!m->mu || m->vectors < 1 || m->n < 1)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
+    if (m->imag || m->trace == WISP_TRACE_GIVEN)
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                              "%s: moments of given vectors, or with an operator, have no file", path);
     quiet q = be_quiet();
     WISP_TRY(make_image(ctx, m, path, &image, &size));
     wisp__seal_make(seal, image, size);

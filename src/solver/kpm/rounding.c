@@ -19,7 +19,7 @@ wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
     wisp_kpm_opts full;
     wisp__kpm_defaults(&full, type, opts);
     const double limit = full.rounding_limit > 0 ? full.rounding_limit : WISP_ROUNDING_LIMIT;
-    const bool has_bars = full.trace == WISP_TRACE_RANDOM && full.vectors > 1;
+    const bool has_bars = full.trace == WISP_TRACE_RANDOM && full.vectors > 1 && !full.adjoint;
     if (!has_bars || !(expected(&full, rows) <= limit)) return type;
     return wisp_type_is_complex(type) ? WISP_C : WISP_S;
 }
@@ -82,7 +82,7 @@ wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kp
     WISP_TRY(wisp_alloc(ctx, &mean, (size_t)m->n, sizeof *mean));
     WISP_TRY(wisp_alloc(ctx, &half_bar, (size_t)m->n, sizeof *half_bar));
     WISP_TRY(wisp__kpm(&exact, A, &o, &m->bounds, "rounding"));
-    WISP_TRY(wisp_moments_mean(ctx, m, mean, half_bar));
+    WISP_TRY(wisp_moments_mean(ctx, m, WISP_REAL_PART, mean, half_bar));
     for (int64_t n = 0; n < m->n; n++) half_bar[n] *= others; /* it was the standard error so far */
     m->rounding = largest_share(&(look){m, &exact, mean, half_bar}, &moment);
     if (!(m->rounding <= full->rounding_limit)) status = refusal(ctx, moment, m->rounding, full->rounding_limit);

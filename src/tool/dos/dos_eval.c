@@ -168,7 +168,7 @@ int results_evaluate(tool *t, results *r)
                          local ? "single rows" : "a trace", local ? "ldos" : "dos");
     int rc = choose_moments(t, r);
     if (rc) return rc;
-    r->eval = (wisp_eval_opts){(wisp_damping)t->opt.kernel, t->opt.lambda, r->n};
+    r->eval = (wisp_eval_opts){.kernel = (wisp_damping)t->opt.kernel, .lambda = t->opt.lambda, .n = r->n};
     r->resolution = wisp_resolution(m->bounds.halfwidth, r->n);
     r->has_error = m->trace != WISP_TRACE_RANDOM || m->vectors > 1;
     r->t95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
@@ -180,7 +180,7 @@ int results_evaluate(tool *t, results *r)
         if ((rc = choose_sites(t, r))) return rc;
     } else if (wisp_alloc(t->ctx, &r->mean, (size_t)m->n, sizeof(double)) ||
                wisp_alloc(t->ctx, &r->mean_error, (size_t)m->n, sizeof(double)) ||
-               wisp_moments_mean(t->ctx, m, r->mean, r->mean_error)) {
+               wisp_moments_mean(t->ctx, m, WISP_REAL_PART, r->mean, r->mean_error)) {
         return tool_fail_ctx(t);
     }
     if (t->cmd->bit == CMD_COUNT && (rc = evaluate_count(t, r))) return rc;
