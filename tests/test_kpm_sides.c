@@ -121,6 +121,12 @@ static void traces(void **state)
             }
             if (p == 0) assert_true(error[p][3] > 0);
         }
+        /* Bars are Student's, for a density that may be negative. */
+        double energy[9], dos[9], wrong[9], low[9], high[9];
+        wisp_energies(&random.bounds, 9, energy);
+        REF_OK(ctx, wisp_dos(ctx, &random, NULL, -1, 9, energy, dos, wrong));
+        wisp_bars95(&random, NULL, 9, dos, wrong, low, high);
+        for (int k = 0; k < 9; k++) assert_true(high[k] == dos[k] + wisp_student95(R) * wrong[k] && low[k] < dos[k]);
         wisp_blk *v;
         REF_OK(ctx, wisp_blk_create(&v, ctx, wisp_mat_map(s.A), c.blk, R));
         REF_OK(ctx, wisp_blk_fill_random(v, WISP_RANDOM_TRACE, 4, 0, 0));

@@ -55,7 +55,7 @@ static int tear_down(void **state)
     return left;
 }
 
-static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n)
+static wisp_moments sample_of(wisp_trace trace, int64_t vectors, int64_t n, int two_sides)
 {
     wisp_moments m = {.rows = 50,
                       .nnz = 99,
@@ -79,11 +79,17 @@ static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n)
     m.mu = calloc((size_t)(n * vectors), sizeof *m.mu);
     for (int64_t i = 0; i < n * vectors; i++)
         m.mu[i] = i % n ? ref_uniform(&r) : trace == WISP_TRACE_SITES ? 1 : (double)m.rows; /* mu_0 is exact */
+    if (two_sides) {
+        m.imag = calloc((size_t)(n * vectors), sizeof *m.imag);
+        for (int64_t i = 0; i < n * vectors; i++) m.imag[i] = ref_uniform(&r), m.mu[i] = 3 * ref_uniform(&r);
+    }
     if (trace != WISP_TRACE_SITES) return m;
     m.sites = calloc((size_t)vectors, sizeof *m.sites);
     for (int64_t v = 0; v < vectors; v++) m.sites[v] = 49 - v;
     return m;
 }
+
+static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n) { return sample_of(trace, vectors, n, 0); }
 
 static void assert_text(const char *a, const char *b)
 {
@@ -98,6 +104,8 @@ static void assert_same(const wisp_moments *a, const wisp_moments *b)
     assert_int_equal(a->n, b->n);
     assert_int_equal(a->vectors, b->vectors);
     assert_memory_equal(a->mu, b->mu, (size_t)(a->n * a->vectors) * sizeof *a->mu);
+    assert_true((a->imag == NULL) == (b->imag == NULL));
+    if (a->imag) assert_memory_equal(a->imag, b->imag, (size_t)(a->n * a->vectors) * sizeof *a->imag);
     assert_true((a->sites == NULL) == (b->sites == NULL));
     if (a->sites) assert_memory_equal(a->sites, b->sites, (size_t)a->vectors * sizeof *a->sites);
     assert_int_equal(a->trace, b->trace);
@@ -119,11 +127,11 @@ static void there_and_back(void **state)
 {
     fixture *f = *state;
     static const char *const label[] = {NULL, "", "topi:nx=3 \xc3\xa4 \"quoted\"\n"};
-    for (int i = 0; i < 9; i++) {
-        wisp_trace trace = (wisp_trace)(i % 3);
-        wisp_moments m = sample(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i), back;
+    for (int i = 0; i < 18; i++) {
+        wisp_trace trace = (wisp_trace)(i < 9 ? i % 3 : i % 4);
+        wisp_moments m = sample_of(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i, i >= 14), back;
         if (i == 4) m.bounds.failure_probability = NAN;
-        REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i / 3], label[(i + 1) % 3]));
+        REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i % 9 / 3], label[(i + 1) % 3]));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file)); /* over the one before */
         REF_OK(f->ctx, wisp_moments_load(f->ctx, &back, f->file));
         assert_same(&m, &back);
@@ -183,10 +191,11 @@ static void put_set(hid_t file, const char *name, hid_t type, int rank, hsize_t 
 }
 
 static const double numbers[12] = {1, 0.2, 0.3, 1, 0.4, 0.6, 1, NAN, 0.1, 1, 0.1, 0.2};
+static const double below[8] = {1, 0, 1, 0, -1, 0, 1, 0}, zeros[12] = {0}, all_zero[24] = {0};
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2, three = 3;
+static const int two = 2, four = 4;
 
 static void damage(hid_t h, int which)
 {
@@ -204,7 +213,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &three); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &four); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -217,6 +226,19 @@ static void damage(hid_t h, int which)
     case 23: put(h, "seconds", H5T_NATIVE_DOUBLE, &negative); break;
     case 24: put(h, "matrix", H5T_NATIVE_DOUBLE, &zero); break;
     case 25: put(h, "version", H5T_NATIVE_INT, &two); break;
+    case 26: put_text(h, "trace", "given"), put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 4, 2, below); break;
+    case 27: put_text(h, "trace", "given"); break;
+    /* Those of two sides. */
+    case 28: remove_link(h, "imaginary"); break;
+    case 29: put_set(h, "imaginary", H5T_NATIVE_DOUBLE, 2, 4, 3, numbers); break;
+    case 30: put_set(h, "imaginary", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
+    case 31: put_set(h, "imaginary", H5T_NATIVE_INT64, 2, 2, 2, rows); break;
+    case 32:
+        put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 4, 3, zeros);
+        put_set(h, "imaginary", H5T_NATIVE_DOUBLE, 2, 4, 3, numbers);
+        break;
+    case 33: put_set(h, "imaginary", H5T_NATIVE_DOUBLE, 2, 4, 6, all_zero); break;
+    case 34: put(h, "format_version", H5T_NATIVE_INT, &two); break;
     default: fail();
     }
 }
@@ -238,7 +260,7 @@ static const struct {
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 3; this wisp reads 1 and 2"},
+    {WISP_ERR_UNSUPPORTED, "format version 4; this wisp reads 1 to 3"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
@@ -251,13 +273,24 @@ static const struct {
     {WISP_ERR_FORMAT, "seconds or bounds_seconds is out of range"},
     {WISP_ERR_FORMAT, "matrix is not a text"},
     {WISP_ERR_FORMAT, "version is not a text"},
+    {WISP_ERR_FORMAT, "moment 0 of vector 2 is -1 and can't be negative"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
+    {WISP_ERR_FORMAT, "moment 0 of vector 0 is "},
+    {WISP_ERR_FORMAT, "imaginary and moments differ in their shape"},
+    {WISP_ERR_FORMAT, "imaginary has the wrong shape"},
+    {WISP_ERR_FORMAT, "imaginary is not a dataset of the right type"},
+    {WISP_ERR_NUMERIC, "moment 1 of vector 2 is not finite"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
+    {WISP_ERR_FORMAT, "moment 0 of vector 0 is "},
 };
 
 static void damaged(void **state)
 {
     fixture *f = *state;
+    enum { ONE_SIDE = 28 };
     wisp_moments m = sample(WISP_TRACE_SITES, 4, 6), back;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        if (i == ONE_SIDE) wisp_moments_free(&m), m = sample_of(WISP_TRACE_SITES, 4, 6, 1);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, "a matrix", "a command"));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
         hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -266,7 +299,7 @@ static void damaged(void **state)
         H5Fclose(h);
         REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), expected[i].status, expected[i].words);
         assert_memory_equal(message_of(f->ctx), f->file, strlen(f->file));
-        assert_null(back.mu);
+        assert_true(!back.mu && !back.imag);
     }
     wisp_moments_free(&m);
 }

@@ -74,29 +74,41 @@ static const char *out_of_range(const wisp_moments *m)
     return NULL;
 }
 
+/* Of given vectors nothing is known but that mu_0 = <v|v>; with two sides nothing at all. */
+static wisp_status check_first(wisp_ctx *ctx, const wisp_moments *m, int64_t v, const char *path)
+{
+    const double first = m->trace == WISP_TRACE_SITES ? 1 : (double)m->rows, mu_0 = m->mu[v * m->n];
+    if (m->imag || (m->trace == WISP_TRACE_GIVEN ? mu_0 >= 0 : mu_0 == first)) return WISP_OK;
+    if (m->trace == WISP_TRACE_GIVEN)
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                              "%s: moment 0 of vector %lld is %g and can't be negative: the file is damaged", path,
+                              (long long)v, mu_0);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                          "%s: moment 0 of vector %lld is %.17g and must be %.17g: the file is damaged", path,
+                          (long long)v, mu_0, first);
+}
+
 /* mu_0 = <v|v> is exact for every kind of vector, and no |<v|T_n|v>| is larger, but for rounding and the guard's
    allowance. */
 static wisp_status check_moments(wisp_ctx *ctx, const wisp_moments *m, const char *path)
 {
-    const double first = m->trace == WISP_TRACE_SITES ? 1 : (double)m->rows;
-    const double most = first * (wisp__is_single(m->type) ? 1 + 1e-2 : 1 + 1e-4);
+    const double allowed = wisp__is_single(m->type) ? 1 + 1e-2 : 1 + 1e-4;
+    wisp_status status = WISP_OK;
     for (int64_t v = 0; v < m->vectors; v++) {
         const double *mu = m->mu + v * m->n;
         for (int64_t n = 0; n < m->n; n++)
-            if (!isfinite(mu[n]))
+            if (!isfinite(mu[n]) || (m->imag && !isfinite(m->imag[v * m->n + n])))
                 return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", path,
                                       (long long)n, (long long)v);
-        if (mu[0] != first)
-            return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
-                                  "%s: moment 0 of vector %lld is %.17g and must be %.17g: the file is damaged", path,
-                                  (long long)v, mu[0], first);
-        for (int64_t n = 1; n < m->n; n++)
-            if (!(fabs(mu[n]) <= most))
+        WISP_TRY(check_first(ctx, m, v, path));
+        for (int64_t n = 1; n < m->n && !m->imag; n++)
+            if (!(fabs(mu[n]) <= mu[0] * allowed))
                 return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
                                       "%s: moment %lld of vector %lld is %g, more than moment 0: the file is damaged",
                                       path, (long long)n, (long long)v, mu[n]);
     }
-    return WISP_OK;
+out:
+    return status;
 }
 
 wisp_status wisp__moments_check(wisp_ctx *ctx, const wisp_moments *m, const char *path)

@@ -1,4 +1,5 @@
-/* Moments files: HDF5, /moments [vectors][n] and /sites [vectors], all else as attributes of the root. */
+/* Moments files: HDF5, /moments and /imaginary [vectors][n] and /sites [vectors], all else as attributes of the root
+   (moments_fields.c). */
 #include "moments.h"
 #include "config.h"
 
@@ -26,7 +27,6 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 #else
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
@@ -36,106 +36,17 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-/* Version 1 had no checksum. */
-enum { FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+/* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
+   of wisp can't read; all other moments are in files of version 2. */
+enum { WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+static int version_for(const wisp_moments *m)
+{
+    return m->imag || m->trace == WISP_TRACE_GIVEN ? WITH_SIDES : FORMAT_VERSION;
+}
 static const char format_name[] = "wisp-moments";
 static const char units[] = "moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's "
                             "own unit of energy; seconds: s; flops: floating-point operations";
-
-/* ---- the attributes: one table for both directions ------------------------------------------------ */
-
-/* int64, int, int that is 1 where it is missing, uint64, double, enum, string */
-typedef enum { INTEGER, WHOLE, WHOLE_OR_1, UNSIGNED, NUMBER, WORD, TEXT } kind;
-typedef struct {
-    const char *name;
-    kind kind;
-    size_t offset;
-    const char *const *words; /* of an enum, in its order; ends with NULL */
-} field;
-
-static const char *const trace_words[] = {"random", "exact", "sites", NULL};
-static const char *const method_words[] = {"lanczos", "gershgorin", "given", NULL};
-static const char *const variant_words[] = {"blocked", "fused", "naive", NULL};
-static const char *const type_words[] = {"default", "single", "double", "complex single", "complex double", NULL};
-
-#define AT(member) offsetof(wisp_moments, member)
-static const field fields[] = {
-    {"rows", INTEGER, AT(rows), NULL},
-    {"nnz", INTEGER, AT(nnz), NULL},
-    {"trace", WORD, AT(trace), trace_words},
-    {"center", NUMBER, AT(bounds.center), NULL},
-    {"halfwidth", NUMBER, AT(bounds.halfwidth), NULL},
-    {"failure_probability", NUMBER, AT(bounds.failure_probability), NULL},
-    {"bounds_method", WORD, AT(bounds_method), method_words},
-    {"bounds_seconds", NUMBER, AT(bounds_seconds), NULL},
-    {"seed", UNSIGNED, AT(seed), NULL},
-    {"first_vector", INTEGER, AT(first_vector), NULL},
-    {"type", WORD, AT(type), type_words},
-    {"variant", WORD, AT(variant), variant_words},
-    {"width", WHOLE, AT(width), NULL},
-    {"powers", WHOLE_OR_1, AT(depth), NULL}, /* the depth, by its name in files of format version 2 */
-    {"threads", WHOLE, AT(threads), NULL},
-    {"seconds", NUMBER, AT(seconds), NULL},
-    {"flops", NUMBER, AT(flops), NULL},
-    {"partial", INTEGER, AT(partial), NULL},
-    {"matrix", TEXT, AT(matrix), NULL},
-    {"command", TEXT, AT(command), NULL},
-};
-#undef AT
-enum { FIELDS = sizeof fields / sizeof fields[0] };
-
-/* ---- the checksum ----------------------------------------------------------------------------------- */
-
-/* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
-   then its value; then version, vectors, n, moments, sites. Texts end with a zero byte, numbers are 8 bytes, little
-   endian: two's complement or IEEE double. A text that is missing is the byte 255. */
-static uLong add_text(uLong crc, const char *text)
-{
-    return text ? crc32_z(crc, (const Bytef *)text, strlen(text) + 1) : crc32_z(crc, (const Bytef *)"\xff", 1);
-}
-
-static uLong add_numbers(uLong crc, const void *number, int64_t count)
-{
-    enum { AT_ONCE = 512 };
-    uint64_t some[AT_ONCE];
-    for (int64_t done = 0; done < count; done += AT_ONCE) {
-        const size_t n = (size_t)(count - done < AT_ONCE ? count - done : AT_ONCE);
-        memcpy(some, (const char *)number + done * 8, n * sizeof *some);
-        for (size_t i = 0; i < n; i++) some[i] = htole64(some[i]);
-        crc = crc32_z(crc, (const Bytef *)some, n * sizeof *some);
-    }
-    return crc;
-}
-
-static uLong add_field(uLong crc, const field *f, const wisp_moments *m)
-{
-    const void *p = (const char *)m + f->offset;
-    crc = add_text(crc, f->name);
-    switch (f->kind) {
-    case INTEGER:
-    case UNSIGNED:
-    case NUMBER: return add_numbers(crc, p, 1);
-    case WHOLE:
-    case WHOLE_OR_1: return add_numbers(crc, &(int64_t){*(const int *)p}, 1);
-    case WORD: return add_text(crc, f->words[*(const int *)p]);
-    case TEXT: return add_text(crc, *(char *const *)p);
-    }
-    return crc;
-}
-
-static uint32_t checksum(const wisp_moments *m)
-{
-    uLong crc = crc32_z(0, NULL, 0);
-    for (int i = 0; i < FIELDS; i++) crc = add_field(crc, &fields[i], m);
-    crc = add_text(crc, m->version);
-    crc = add_numbers(crc, &m->vectors, 1);
-    crc = add_numbers(crc, &m->n, 1);
-    crc = add_numbers(crc, m->mu, m->vectors * m->n);
-    if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
-    return (uint32_t)crc;
-}
 
 /* ---- HDF5's messages -------------------------------------------------------------------------------- */
 
@@ -194,7 +105,7 @@ static int write_text(hid_t file, const char *name, const char *text)
     return ok;
 }
 
-static int write_field(hid_t file, const field *f, const wisp_moments *m)
+static int write_field(hid_t file, const wisp__moments_field *f, const wisp_moments *m)
 {
     const void *p = (const char *)m + f->offset;
     const char *text;
@@ -222,14 +133,15 @@ static int write_dataset(hid_t file, const char *name, hid_t type, int rank, con
 
 static int fill_file(hid_t file, const wisp_moments *m)
 {
-    const int version = FORMAT_VERSION;
-    const uint32_t sum = checksum(m);
+    const int version = version_for(m);
+    const uint32_t sum = wisp__moments_checksum(m);
     hsize_t dims[2] = {(hsize_t)m->vectors, (hsize_t)m->n};
     int ok = write_text(file, "format", format_name) &&
              write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
              write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
-    for (int i = 0; i < FIELDS && ok; i++) ok = write_field(file, &fields[i], m);
+    for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
     ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
+    if (m->imag) ok = ok && write_dataset(file, "imaginary", H5T_NATIVE_DOUBLE, 2, dims, m->imag);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
     return ok;
 }
@@ -266,9 +178,6 @@ static wisp_status save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
     char seal[WISP__SEAL + 1];
     if (!m->mu || m->vectors < 1 || m->n < 1)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
-    if (m->imag || m->trace == WISP_TRACE_GIVEN)
-        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
-                              "%s: moments of given vectors, or with an operator, have no file", path);
     quiet q = be_quiet();
     WISP_TRY(make_image(ctx, m, path, &image, &size));
     wisp__seal_make(seal, image, size);
@@ -346,7 +255,7 @@ static wisp_status read_text(const reader *r, const char *name, char **text)
     return status;
 }
 
-static wisp_status read_word(const reader *r, const field *f, int *value)
+static wisp_status read_word(const reader *r, const wisp__moments_field *f, int *value)
 {
     char *text = NULL;
     wisp_status status = read_text(r, f->name, &text);
@@ -359,7 +268,7 @@ static wisp_status read_word(const reader *r, const field *f, int *value)
     return status;
 }
 
-static wisp_status read_field(const reader *r, const field *f, wisp_moments *m)
+static wisp_status read_field(const reader *r, const wisp__moments_field *f, wisp_moments *m)
 {
     void *p = (char *)m + f->offset;
     switch (f->kind) {
@@ -388,10 +297,10 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
-    if (*number != FORMAT_VERSION && *number != WITHOUT_CHECKSUM) {
+    if (*number < WITHOUT_CHECKSUM || *number > WITH_SIDES) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
-                                "%s: moments file of format version %d; this wisp reads %d and %d", r->path, *number,
-                                WITHOUT_CHECKSUM, FORMAT_VERSION);
+                                "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
+                                WITHOUT_CHECKSUM, WITH_SIDES);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -437,7 +346,7 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
     return status;
 }
 
-static wisp_status read_moments(const reader *r, wisp_moments *m)
+static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
 {
     wisp_status status = WISP_OK;
     hsize_t dims[2];
@@ -445,6 +354,11 @@ static wisp_status read_moments(const reader *r, wisp_moments *m)
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
+    if (version == WITH_SIDES && H5Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
+        WISP_TRY(read_dataset(r, "imaginary", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->imag));
+        if ((int64_t)dims[0] != m->vectors || (int64_t)dims[1] != m->n)
+            return bad(r, "and moments differ in their shape", "imaginary");
+    }
     if (m->trace != WISP_TRACE_SITES) goto out;
     WISP_TRY(read_dataset(r, "sites", 1, H5T_NATIVE_INT64, dims, (void **)&m->sites));
     if ((int64_t)dims[0] != m->vectors) return bad(r, "and moments differ in their number of vectors", "sites");
@@ -463,7 +377,7 @@ static wisp_status check_sum(const reader *r, const wisp_moments *m, int version
         return WISP_OK;
     }
     const wisp_status status = read_attribute(r, "checksum", H5T_NATIVE_UINT32, &sum);
-    if (status != WISP_OK || sum == checksum(m)) return status;
+    if (status != WISP_OK || sum == wisp__moments_checksum(m)) return status;
     return wisp_ctx_failf(
         r->ctx, WISP_ERR_FORMAT,
         "%s: the checksum does not fit: the file is damaged, or was changed; compute the moments anew", r->path);
@@ -502,8 +416,8 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
     quiet q = be_quiet();
     WISP_TRY(open_reader(&r));
     WISP_TRY(check_format(&r, m, &version));
-    for (int i = 0; i < FIELDS; i++) WISP_TRY(read_field(&r, &fields[i], m));
-    WISP_TRY(read_moments(&r, m));
+    for (const wisp__moments_field *f = wisp__moments_fields; f->name; f++) WISP_TRY(read_field(&r, f, m));
+    WISP_TRY(read_moments(&r, m, version));
     WISP_TRY(wisp__moments_check(ctx, m, path));
     WISP_TRY(check_sum(&r, m, version));
 out:

@@ -163,6 +163,11 @@ int results_evaluate(tool *t, results *r)
 {
     const wisp_moments *m = r->m;
     bool local = m->trace == WISP_TRACE_SITES;
+    if (m->imag || m->trace == WISP_TRACE_GIVEN)
+        return tool_fail(t,
+                         "%s holds the moments of a program's own vectors, or with an operator: no density of states; "
+                         "evaluate it by wisp_dos",
+                         t->opt.from);
     if (local != (t->cmd->bit == CMD_LDOS))
         return tool_fail(t, "%s holds the moments of %s; see wisp %s --from", t->opt.from,
                          local ? "single rows" : "a trace", local ? "ldos" : "dos");
