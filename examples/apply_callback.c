@@ -45,8 +45,8 @@ static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
     product p = {.l = l, .width = wisp_blk_width(x)};
     void *from = NULL, *to = NULL;
     wisp_status status;
-    WISP_TRY(wisp_blk_lend(x, &from, &p.x_stride));
-    WISP_TRY(wisp_blk_lend(y, &to, &p.y_stride));
+    WISP_TRY(wisp_blk_lend(x, WISP_READ, &from, &p.x_stride));
+    WISP_TRY(wisp_blk_lend(y, WISP_DISCARD, &to, &p.y_stride));
     p.x = from;
     p.y = to;
     WISP_TRY(wisp_ctx_each(l->ctx, l->lines, multiply_line, &p));

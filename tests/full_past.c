@@ -25,7 +25,7 @@ static void fill(wisp_ctx *ctx, wisp_blk *x, int64_t elements)
     const bool single = type == WISP_S || type == WISP_C;
     ref_rng r = {7};
     void *data;
-    REF_OK(ctx, wisp_blk_lend(x, &data, NULL));
+    REF_OK(ctx, wisp_blk_lend(x, WISP_WRITE, &data, NULL));
     for (int64_t i = 0; i < reals; i++) {
         const double v = ref_uniform(&r);
         if (single)
@@ -47,7 +47,7 @@ static void same_bits(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int widt
     for (int i = 0; i < 2; i++) {
         REF_OK(ctx, wisp_blk_create(&y[i], ctx, wisp_mat_map(A), type, width));
         REF_OK(ctx, wisp_spmmv(y[i], A, x, &(wisp_aug){.terms = i ? WISP_DOT_YY : 0, .dot = dot}));
-        REF_OK(ctx, wisp_blk_lend(y[i], &data[i], NULL));
+        REF_OK(ctx, wisp_blk_lend(y[i], WISP_WRITE, &data[i], NULL));
     }
     if (memcmp(data[0], data[1], bytes))
         fail_msg("%s, %s, width %d: other bits past the caches", wisp_ctx_isa(ctx), wisp_type_name(type), width);

@@ -75,8 +75,8 @@ static inline wisp_status apply_ring(void *arg, wisp_blk *y, const wisp_blk *x)
     void *in, *out;
     int64_t from, to;
     wisp_status status;
-    if ((status = wisp_blk_lend(x, &in, &from)) != WISP_OK) return status;
-    if ((status = wisp_blk_lend(y, &out, &to)) == WISP_OK) {
+    if ((status = wisp_blk_lend(x, WISP_READ, &in, &from)) != WISP_OK) return status;
+    if ((status = wisp_blk_lend(y, WISP_DISCARD, &out, &to)) == WISP_OK) {
         const double *v = in;
         double *w = out;
         for (int64_t i = 0; i < g->cells; i++) {

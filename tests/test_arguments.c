@@ -22,6 +22,7 @@ CALL(wisp_ctx_message)
     return strcmp(said, null == 1 ? "" : null == 0 ? "oth" : "wor") ? WISP_ERR_ARG : WISP_OK;
 }
 QUERY(wisp_ctx_threads, P(0, f->ctx))
+PLAIN(wisp_ctx_finish, P(0, f->ctx))
 static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
@@ -169,7 +170,7 @@ PLAIN(wisp_blk_fill_random, P(0, f->x), WISP_RANDOM_GAUSS, 1, 2, 3)
 PLAIN(wisp_blk_fill_units, P(0, f->x), P(1, col))
 PLAIN(wisp_blk_put, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}), WIDTH)
 PLAIN(wisp_blk_get, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}), WIDTH)
-PLAIN(wisp_blk_lend, P(0, f->x), P(1, &(void *){NULL}), P(2, &(int64_t){0}))
+PLAIN(wisp_blk_lend, P(0, f->x), WISP_READ, P(1, &(void *){NULL}), P(2, &(int64_t){0}))
 PLAIN(wisp_blk_return, P(0, f->x))
 PLAIN(wisp_copy, P(0, f->y), P(1, f->x))
 PLAIN(wisp_axpy, P(0, f->y), ONE, P(1, f->x))
@@ -208,6 +209,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_free, 1, 0, ALL),
     ROW(wisp_ctx_message, 2, 3, ALL),
     ROW(wisp_ctx_threads, 1, 0, ALL),
+    ROW(wisp_ctx_finish, 1, 0, 1),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),
     ROW(wisp_ctx_halo, 1, 1, ALL),

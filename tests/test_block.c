@@ -130,7 +130,7 @@ static void views_and_copies(void **state)
     assert_ptr_equal(wisp_blk_ctx(x), ctx);
     void *memory;
     int64_t stride;
-    REF_OK(ctx, wisp_blk_lend(x, &memory, &stride));
+    REF_OK(ctx, wisp_blk_lend(x, WISP_WRITE, &memory, &stride));
     int64_t first;
     const int64_t local = wisp_map_local(wisp_mat_map(opened), &first);
     for (int i = 0; i < 2 * local; i++) ((double *)memory)[i / 2 * stride + i % 2] = (double)(2 * first + i);

@@ -115,7 +115,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
         at[t.group * steps + t.step] = i;
     }
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
     for (int64_t i = 0; i < A->local_rows; i++)
         for (int e = 0; e < wisp__row_len(&host.mat, i); e++) {
             const wisp__row row = wisp__row_of(&host.mat, i);
@@ -477,8 +477,8 @@ static void same(wisp_ctx *ctx, const wisp_blk *a, const wisp_blk *b, const char
     const size_t row = (size_t)wisp_blk_width(a) * wisp_type_size(wisp_blk_type(a));
     void *x, *y;
     int64_t stride;
-    REF_OK(ctx, wisp_blk_lend(a, &x, &stride));
-    REF_OK(ctx, wisp_blk_lend(b, &y, NULL));
+    REF_OK(ctx, wisp_blk_lend(a, WISP_WRITE, &x, &stride));
+    REF_OK(ctx, wisp_blk_lend(b, WISP_WRITE, &y, NULL));
     assert_int_equal(stride, wisp_blk_width(a));
     if (memcmp(x, y, (size_t)wisp_blk_nrows(a) * row)) fail_msg("%s", what);
     REF_OK(ctx, wisp_blk_return(a));

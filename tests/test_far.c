@@ -1,10 +1,12 @@
-/* The device `far` (src/backend/far.c) keeps its word: its memory is closed to the host but between map and unmap, and
-   elsewhere there than for the device; it takes no address but its own; a call reaches no buffer but those that it
-   names. What looks at a matrix does so where map says. */
+/* The device `far` (src/backend/far/) keeps its word: its memory is closed to the host but while it is lent, in the way
+   in which it is lent, and elsewhere there than for the device; it takes no address but its own; a call reaches no
+   buffer but those that it names. What looks at a matrix does so where lend says. Work is queued, with a copy of what
+   the host gave, and waited for where it is to be. */
 #include "ref.h"
 #include "data/data.h"
 #include <wisp/solve.h>
 #include <wisp/solvers.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -52,17 +54,17 @@ static void closed_to_the_host(void **state)
     assert_int_equal(reads(wisp__at(x)), SIGSEGV);
     assert_int_equal(reads(wisp__at(y)), SIGSEGV);
     assert_int_equal(reads(A->local.val), SIGSEGV);
-    REF_OK(ctx, wisp_blk_lend(y, &data, &stride));
+    REF_OK(ctx, wisp_blk_lend(y, WISP_WRITE, &data, &stride));
     assert_int_equal(reads(data), 0);
     assert_ptr_not_equal(data, wisp__at(y));
     assert_int_equal(reads(wisp__at(y)), SIGSEGV); /* by its own address it is as closed as ever */
     assert_int_equal(reads(wisp__at(x)), SIGSEGV);
-    assert_int_equal(ctx->backend->map(ctx, data, &again), WISP_ERR_ARG);
+    assert_int_equal(ctx->backend->lend(ctx, data, 8, WISP_READ, &again), WISP_ERR_ARG);
     REF_OK(ctx, wisp_spmmv(y, A, x, NULL)); /* a call meanwhile closes nothing that is open */
     assert_int_equal(reads(data), 0);
     REF_OK(ctx, wisp_blk_return(y));
     assert_int_equal(reads(data), SIGSEGV);
-    REF_OK(ctx, wisp__mat_lend(A, &host));
+    REF_OK(ctx, wisp__mat_lend(A, WISP_READ, &host));
     const void *val = host.mat.local.val;
     assert_ptr_not_equal(val, A->local.val);
     assert_int_equal(reads(val), 0);
@@ -101,6 +103,7 @@ static void call(const void *arg)
     const wisp__grid grid = {.blocks = 1, .chunks_per_block = 1, .chunks = 1};
     elsewhere = r->elsewhere;
     REF_OK(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){(uintptr_t)reading_kernel}, &p, &grid, 0, 1, 0));
+    REF_OK(ctx, wisp_ctx_finish(ctx));
 }
 
 static void a_call_reaches_what_it_names(void **state)
@@ -267,7 +270,7 @@ static void views_without_rows(void **state)
     REF_OK(ctx, wisp_map_create(&map, ctx, rows));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_blk_rows(&view, x, rows, 0));
-    REF_OK(ctx, wisp_blk_lend(view, &data, NULL));
+    REF_OK(ctx, wisp_blk_lend(view, WISP_WRITE, &data, NULL));
     REF_OK(ctx, wisp_blk_return(view));
     const wisp__axpby_params axpby = {
         .x = wisp__at(view), .y = wisp__at(view), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
@@ -295,8 +298,12 @@ static void only_its_own_addresses(void **state)
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     const wisp__axpby_params axpby = {.x = host, .y = wisp__at(x), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
     REF_FAILS(ctx, ctx->backend->axpby(ctx, true, &axpby, ROWS), WISP_ERR_ARG, "no buffer");
-    const wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1};
-    REF_FAILS(ctx, ctx->backend->dot(ctx, true, false, false, &dot, ROWS, K_STRIP, sum), WISP_ERR_ARG, "no buffer");
+    wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1, .parts = 1};
+    const wisp__dot_kind kind = {.is_double = true};
+    double *there = (double *)(void *)wisp__at(x);
+    REF_FAILS(ctx, ctx->backend->dot(ctx, &kind, &dot, ROWS, K_STRIP, there, NULL), WISP_ERR_ARG, "no buffer");
+    dot.y = dot.x;
+    REF_FAILS(ctx, ctx->backend->dot(ctx, &kind, &dot, ROWS, K_STRIP, sum, NULL), WISP_ERR_ARG, "no buffer");
     const wisp__columns_params columns = {.from = host,
                                           .to = wisp__at(x),
                                           .to_column = (int[]){0},
@@ -306,7 +313,7 @@ static void only_its_own_addresses(void **state)
                                           .parts = 1};
     REF_FAILS(ctx, ctx->backend->copy_columns(ctx, &columns, ROWS), WISP_ERR_ARG, "no buffer");
     const wisp__gram_params gram = {.v = wisp__at(x), .w = host, .ld_v = 1, .ld_w = 1, .rows = ROWS, .p = 1, .q = 1};
-    REF_FAILS(ctx, ctx->backend->gram(ctx, true, false, &gram, K_STRIP, sum), WISP_ERR_ARG, "no buffer");
+    REF_FAILS(ctx, ctx->backend->gram(ctx, true, false, &gram, K_STRIP, there), WISP_ERR_ARG, "no buffer");
     const wisp__update_params update = {
         .v = host, .w = wisp__at(x), .x = &one, .ld_v = 1, .ld_w = 1, .ld_x = 1, .p = 1, .q = 1};
     REF_FAILS(ctx, ctx->backend->update(ctx, true, &update, ROWS), WISP_ERR_ARG, "no buffer");
@@ -330,6 +337,177 @@ static void only_its_own_addresses(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* ---- the queue -------------------------------------------------------------------------------- */
+
+enum { LONG = 1003, CALLS = 50 };
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_mat *A;
+    wisp_blk *x, *y;
+} queued;
+
+static queued queued_open(void)
+{
+    queued q = {.ctx = far_ctx()};
+    char name[64];
+    snprintf(name, sizeof name, "laplace:points=5,nx=%d,ny=17", LONG / 17);
+    REF_OK(q.ctx, wisp_mat_open(&q.A, q.ctx, name, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}));
+    wisp_blk **all[] = {&q.x, &q.y};
+    for (int i = 0; i < 2; i++) {
+        REF_OK(q.ctx, wisp_blk_create(all[i], q.ctx, wisp_mat_map(q.A), WISP_D, 2));
+        REF_OK(q.ctx, wisp_blk_fill(*all[i], (wisp_scalar){1, 0}));
+    }
+    return q;
+}
+
+static void queued_close(queued *q)
+{
+    wisp_blk_free(q->x);
+    wisp_blk_free(q->y);
+    wisp_mat_free(q->A);
+    wisp_ctx_free(q->ctx);
+}
+
+/* What the host gives may change as soon as a call returns, and what was freed is used by the calls before. */
+static void host_data_is_read_at_once(void **state)
+{
+    (void)state;
+    queued q = queued_open();
+    double got[2 * LONG];
+    wisp_scalar a[2] = {{2, 0}, {3, 0}};
+    wisp_term term[2] = {{.x = q.y, .factor = a}, {.x = q.x}};
+    wisp_update update = {.y = q.y, .terms = 2, .term = term};
+    for (int i = 0; i < CALLS; i++) {
+        wisp_blk *x;
+        REF_OK(q.ctx, wisp_blk_create(&x, q.ctx, wisp_mat_map(q.A), WISP_D, 2));
+        REF_OK(q.ctx, wisp_copy(x, q.x));
+        a[0] = (wisp_scalar){0.5, 0}, a[1] = (wisp_scalar){0.25, 0};
+        term[1].x = x;
+        REF_OK(q.ctx, wisp_fuse(&update, 1, NULL, 0, 0)); /* y = a y + x */
+        a[0] = a[1] = (wisp_scalar){1, 0};
+        REF_OK(q.ctx, wisp_vaxpy(q.y, a, x));
+        a[0] = a[1] = (wisp_scalar){1e9, 0};
+        term[1].x = NULL;
+        wisp_blk_free(x);
+    }
+    REF_OK(q.ctx, wisp_blk_get(q.y, WISP_ROW_MAJOR, got, 2));
+    double want[2] = {1, 1};
+    for (int i = 0; i < CALLS; i++) want[0] = 0.5 * want[0] + 2, want[1] = 0.25 * want[1] + 2;
+    for (int i = 0; i < 2 * LONG; i++) assert_true(got[i] == want[i % 2]);
+    queued_close(&q);
+}
+
+/* A failure is told by the next call that waits, once; what was behind it does not run, what comes after it does. */
+static void failures_come_later(void **state)
+{
+    (void)state;
+    queued q = queued_open();
+    wisp_scalar dot[2];
+    REF_OK(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL)); /* with this the ops have the memory that they keep */
+    REF_OK(q.ctx, wisp_scal(q.y, (wisp_scalar){5, 0}));
+    REF_OK(q.ctx, wisp_blk_fill(q.y, (wisp_scalar){1, 0}));
+    q.ctx->alloc_fail_at = atomic_load(&q.ctx->alloc_number) + 1; /* that of the product's kernel */
+    REF_OK(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL));
+    REF_OK(q.ctx, wisp_scal(q.y, (wisp_scalar){5, 0}));
+    REF_FAILS(q.ctx, wisp_ctx_finish(q.ctx), WISP_ERR_NOMEM, "out of memory");
+    REF_OK(q.ctx, wisp_ctx_finish(q.ctx));
+    REF_OK(q.ctx, wisp_dot(q.y, q.y, dot));
+    assert_true(dot[0].re == LONG && dot[1].re == LONG);
+    q.ctx->alloc_fail_at = atomic_load(&q.ctx->alloc_number) + 1;
+    REF_OK(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL));
+    REF_FAILS(q.ctx, wisp_dot(q.y, q.y, dot), WISP_ERR_NOMEM, "out of memory");
+    queued_close(&q); /* with work that nobody waited for */
+}
+
+static void write_to(const void *address) { *(volatile char *)(uintptr_t)address = 1; }
+
+/* Who reads can't write; what is discarded is gone; no more than an array is lent. */
+static void loans(void **state)
+{
+    (void)state;
+    queued q = queued_open();
+    void *data, *again, *host;
+    double got[2 * LONG];
+    const size_t bytes = sizeof got, line = 64;
+    REF_OK(q.ctx, wisp_blk_lend(q.x, WISP_READ, &data, NULL));
+    assert_int_equal(reads(data), 0);
+    assert_int_equal(fate(write_to, data), SIGSEGV);
+    REF_OK(q.ctx, wisp_blk_lend(q.x, WISP_WRITE, &again, NULL));
+    assert_ptr_equal(again, data);
+    assert_int_equal(fate(write_to, data), 0);
+    REF_OK(q.ctx, wisp_blk_return(q.x));
+    assert_int_equal(fate(write_to, data), SIGSEGV);
+    REF_OK(q.ctx, wisp_blk_return(q.x));
+    assert_int_equal(reads(data), SIGSEGV);
+    REF_OK(q.ctx, wisp_blk_lend(q.y, WISP_DISCARD, &data, NULL));
+    assert_true(isnan(((double *)data)[2 * LONG - 1]));
+    REF_OK(q.ctx, wisp_blk_return(q.y));
+    const wisp__backend *backend = q.ctx->backend;
+    REF_FAILS(q.ctx, backend->lend(q.ctx, wisp__at(q.x), bytes + line, WISP_READ, &host), WISP_ERR_ARG, "past the end");
+    REF_FAILS(q.ctx, backend->read(q.ctx, wisp__at(q.x), got, bytes + line), WISP_ERR_ARG, "past the end");
+    REF_FAILS(q.ctx, backend->read(q.ctx, got, got, bytes), WISP_ERR_ARG, "past the end");
+    REF_FAILS(q.ctx, backend->write(q.ctx, got, got, bytes), WISP_ERR_ARG, "no buffer");
+    REF_FAILS(q.ctx, wisp_blk_lend(q.x, (wisp_access)7, &data, NULL), WISP_ERR_ARG, "unknown access 7");
+    for (int i = 0; i < 2 * LONG; i++) got[i] = i;
+    REF_OK(q.ctx, backend->write(q.ctx, wisp__at(q.x), got, bytes));
+    memset(got, 0, bytes);
+    REF_OK(q.ctx, backend->read(q.ctx, wisp__at(q.x), got, bytes));
+    for (int i = 0; i < 2 * LONG; i++) assert_true(got[i] == i);
+    queued_close(&q);
+}
+
+static int64_t trips(wisp_ctx *ctx)
+{
+    wisp_counts c;
+    wisp_ctx_counts(ctx, &c);
+    return c.round_trips;
+}
+
+/* What waits, on either device. */
+static void round_trips(void **state)
+{
+    (void)state;
+    enum { STEPS_OF_ALL = 64 };
+    static const char *const device[] = {"far", "cpu"};
+    for (int d = 0; d < 2; d++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 2});
+        wisp_mat *A;
+        wisp_blk *v[2];
+        static double got[2 * LONG];
+        static wisp_scalar dot[STEPS_OF_ALL][3][2];
+        double norm[2];
+        REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=59,ny=17", NULL));
+        for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 2));
+        int64_t before = trips(ctx);
+        REF_OK(ctx, wisp_blk_fill(v[1], (wisp_scalar){1e-3, 0}));
+        assert_int_equal(trips(ctx) - before, 1); /* the host fills it */
+        before = trips(ctx);
+        REF_OK(ctx, wisp_spmmv(v[0], A, v[1], NULL));
+        REF_OK(ctx, wisp_axpy(v[0], (wisp_scalar){2, 0}, v[1]));
+        REF_OK(ctx, wisp_copy(v[0], v[1]));
+        assert_int_equal(trips(ctx) - before, 0);
+        REF_OK(ctx, wisp_spmmv(v[0], A, v[1], &(wisp_aug){.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot[0][0]}));
+        assert_int_equal(trips(ctx) - before, 1);
+        const wisp_scalar alpha[STEPS_OF_ALL] = {{0.2, 0}};
+        const wisp_mpk_opts o = {
+            .steps = STEPS_OF_ALL, .alpha = alpha, .terms = WISP_DOT_XX | WISP_DOT_XY, .dot = dot[0][0]};
+        REF_OK(ctx, wisp_mpk(v, 2, A, &o));
+        assert_int_equal(trips(ctx) - before, 2); /* one for the dots of all steps */
+        const wisp_term term = {.x = v[1]};
+        const wisp_inner inner[2] = {{v[0], v[1], NULL, dot[0][0]}, {v[1], v[1], NULL, dot[0][1]}};
+        REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 2, 0));
+        assert_int_equal(trips(ctx) - before, 3);
+        REF_OK(ctx, wisp_blk_fill(v[1], (wisp_scalar){1, 0}));
+        REF_OK(ctx, wisp_norm(v[1], norm));
+        REF_OK(ctx, wisp_blk_get(v[1], WISP_ROW_MAJOR, got, 2));
+        assert_int_equal(trips(ctx) - before, 6);
+        for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 /* Nothing is left of what it held, and the limit counts what it holds. */
 static void counted(void **state)
 {
@@ -351,8 +529,16 @@ static void counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_to_the_host), cmocka_unit_test(a_call_reaches_what_it_names), cmocka_unit_test(looks),
-        cmocka_unit_test(views_without_rows), cmocka_unit_test(only_its_own_addresses),       cmocka_unit_test(counted),
+        cmocka_unit_test(closed_to_the_host),
+        cmocka_unit_test(a_call_reaches_what_it_names),
+        cmocka_unit_test(looks),
+        cmocka_unit_test(views_without_rows),
+        cmocka_unit_test(only_its_own_addresses),
+        cmocka_unit_test(counted),
+        cmocka_unit_test(host_data_is_read_at_once),
+        cmocka_unit_test(failures_come_later),
+        cmocka_unit_test(loans),
+        cmocka_unit_test(round_trips),
     };
     return REF_RUN(tests);
 }

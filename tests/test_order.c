@@ -148,7 +148,7 @@ static int64_t stored_bandwidth(const wisp_mat *A)
     wisp__host_mat host;
     const wisp__stored *s = &host.mat.local;
     int64_t most = 0;
-    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
     for (int64_t i = 0; i < A->local_rows; i++)
         for (int k = 0; k < s->row_len[i]; k++)
             most = WISP__MAX(most, llabs(s->col[wisp__sell_at(s, A->log_c, i, k)] - i));

@@ -25,7 +25,7 @@ static void model_counts(void **state)
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
     const wisp__walk w = wisp__walk_of(&host.mat);
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
@@ -65,7 +65,7 @@ static void tiles_save_traffic(void **state)
         wisp__traffic t;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
         wisp__host_mat host;
-        assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+        assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
         const wisp__graph graph = {A->local_rows, host.mat.local.chunk, host.mat.local.col};
         const int64_t blocks = (A->local_rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
@@ -137,7 +137,7 @@ static void new_gathers(void **state)
             set_caches(ctx, 2 * near[i], 1);
             REF_OK(ctx, wisp__mat_prepare(A));
             wisp__host_mat host;
-            REF_OK(ctx, wisp__mat_lend(A, &host));
+            REF_OK(ctx, wisp__mat_lend(A, WISP_READ, &host));
             const uint32_t *fresh = wisp__cpu_prepared_of(&A->told)->fresh;
             const wisp__stored *s = &host.mat.local;
             int64_t right = 0, rows = 0;

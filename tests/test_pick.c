@@ -280,9 +280,9 @@ static void views(void **state)
     /* Rising neighbours are an ordinary view, however they were come by. */
     REF_OK(ctx, wisp_blk_pick(&b, a, 2, (int[]){1, 2}));
     REF_OK(ctx, wisp_blk_pick(&c, a, 1, (int[]){3}));
-    REF_OK(ctx, wisp_blk_lend(b, &data, NULL));
+    REF_OK(ctx, wisp_blk_lend(b, WISP_WRITE, &data, NULL));
     REF_OK(ctx, wisp_blk_return(b));
-    REF_OK(ctx, wisp_blk_lend(c, &data, NULL));
+    REF_OK(ctx, wisp_blk_lend(c, WISP_WRITE, &data, NULL));
     REF_OK(ctx, wisp_blk_return(c));
     wisp_blk_free(b), wisp_blk_free(c), wisp_blk_free(x);
     wisp_blk_free(a); /* the last that holds the memory */
@@ -367,7 +367,7 @@ static void refused(void **state)
     REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_Z, WIDTH));
     REF_OK(ctx, wisp_blk_pick(&v, all, WIDTH, (int[]){0, 2, 5}));
     REF_OK(ctx, wisp_blk_fill(all, (wisp_scalar){1, 0}));
-    REF_FAILS(ctx, wisp_blk_lend(v, &data, &stride), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_blk_lend(v, WISP_WRITE, &data, &stride), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_blk_return(v), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_spmmv(v, A, x, NULL), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_spmmv(y, A, v, NULL), WISP_ERR_UNSUPPORTED, words);

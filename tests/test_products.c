@@ -36,7 +36,7 @@ static void sample_free(sample *s)
 static void visit_halo_last(wisp_mat *A)
 {
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
     assert_int_equal(wisp__visit_halo_last(&host.mat), WISP_OK);
     A->visit = host.mat.visit;
     A->grid = host.mat.grid;

@@ -288,7 +288,7 @@ static int mixed_rank(void *arg, int rank)
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_mat_create(&wide, ctx, &all, &(wisp_mat_opts){.map = map}));
     REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, 1));
-    REF_OK(ctx, wisp_blk_lend(x, &data, NULL));
+    REF_OK(ctx, wisp_blk_lend(x, WISP_WRITE, &data, NULL));
     if (wisp_ctx_processes(ctx) > 1) REF_FAILS(ctx, wisp_spmmv(y, wide, x, NULL), WISP_ERR_UNSUPPORTED, "return");
     REF_OK(ctx, wisp_blk_return(x));
     REF_OK(ctx, wisp_spmmv(y, wide, x, NULL));

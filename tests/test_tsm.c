@@ -236,8 +236,8 @@ static void large_blocks(void **state)
             REF_OK(ctx, wisp_tsm_update(y, (wisp_scalar){2, 0}, v, x, w, (wisp_scalar){0, 0}));
             const double *vd, *yd;
             int64_t sv, sy;
-            REF_OK(ctx, wisp_blk_lend(v, (void **)(uintptr_t)&vd, &sv));
-            REF_OK(ctx, wisp_blk_lend(y, (void **)(uintptr_t)&yd, &sy));
+            REF_OK(ctx, wisp_blk_lend(v, WISP_WRITE, (void **)(uintptr_t)&vd, &sv));
+            REF_OK(ctx, wisp_blk_lend(y, WISP_WRITE, (void **)(uintptr_t)&yd, &sy));
             for (int64_t i = 0; i < wisp_blk_nrows(y); i++)
                 for (int j = 0; j < w; j++) { /* whole numbers: exact */
                     double sum = 0;

@@ -269,9 +269,16 @@ WISP_API wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row);
    natural order. ld is the distance between rows (row-major) or columns (column-major) in elements. */
 WISP_API wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int64_t ld);
 WISP_API wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int64_t ld);
+/* What the host does with memory that is lent to it. */
+typedef enum {
+    WISP_READ,   /* it reads, and changes nothing */
+    WISP_WRITE,  /* it reads and writes */
+    WISP_DISCARD /* it writes every element; what was there is lost, and need not be copied to the host */
+} wisp_access;
 /* Lends the block's memory to the host, until it is returned: element (i, j) is at (*data)[i * *stride + j], with the
-   local rows in wisp's own order. stride may be NULL. Who was given x as const only reads. */
-WISP_API wisp_status wisp_blk_lend(const wisp_blk *x, void **data, int64_t *stride);
+   local rows in wisp's own order. stride may be NULL. Who was given x as const takes it to READ. It waits for the ops
+   before it. */
+WISP_API wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64_t *stride);
 WISP_API wisp_status wisp_blk_return(const wisp_blk *x);
 
 #ifdef __cplusplus

@@ -188,12 +188,19 @@ WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, co
 /* What ops on a context have done so far: passes over block vectors (a product of one step, an op on blocks, a pass of
    wisp_fuse; a call of wisp_mpk counts its steps), products with a matrix among them, and reductions (sums over the
    ranks, of any number of dots at once; also counted where there is one rank). And what this rank has sent to others
-   for products: messages, and bytes in them. */
+   for products: messages, and bytes in them. Round trips: how often a call waited until numbers or memory of the device
+   were there for the host (dots; wisp_blk_lend, wisp_blk_get and their like), without those that only several ranks
+   need; counted on the CPU as on a device that is far from the host. */
 typedef struct {
     int64_t passes, products, reductions;
     int64_t messages, sent_bytes;
+    int64_t round_trips;
 } wisp_counts;
 WISP_SIZED void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts);
+
+/* Waits until all is done that calls on this context have begun. An op may return while the device still works; what
+   fails there is told by the next call that waits, or by this one. On the CPU there is nothing to wait for. */
+WISP_API wisp_status wisp_ctx_finish(wisp_ctx *ctx);
 
 #ifdef __cplusplus
 }

@@ -85,7 +85,7 @@ ENDS_WITH(wisp_eval_opts, n);
 ENDS_WITH(wisp_evolve_opts, resume);
 ENDS_WITH(wisp_evolution, bounds_seconds);
 ENDS_WITH(wisp_mat_props, largest);
-ENDS_WITH(wisp_counts, sent_bytes);
+ENDS_WITH(wisp_counts, round_trips);
 ENDS_WITH(wisp_solve_opts, resume);
 ENDS_WITH(wisp_solution, bytes);
 ENDS_WITH(wisp_eig_opts, reserved);

@@ -82,16 +82,29 @@ typedef struct {
 typedef struct {
     wisp__kernel kernel;
     const wisp__spmmv_params *p;
-    double *dot; /* [dot_size]; NULL without dots */
+    double *dot; /* [dot_size], in the device's memory; NULL without dots */
 } wisp__step;
 
-/* A device: its memory and its kernels.
+#define WISP__WHOLE_ARRAY SIZE_MAX
+
+/* What dots of blocks there are to be. */
+typedef struct {
+    bool is_double;
+    bool cross; /* with imaginary parts */
+    bool adds;  /* to what is there */
+} wisp__dot_kind;
+
+/* A device: its memory, its kernels, and a queue of work for them.
+
+   A call returns when its work is queued, and work runs in the order of the calls. What comes with a call from the host
+   (parameters, factors, chains, lists of columns, a small matrix) is read before the call returns. Only read, lend and
+   finish wait, until all work before them is done. Where work fails, the next of these tells, once, and what was queued
+   behind that work does not run. To free memory never waits: it stays until the work that uses it is over. Making and
+   preparing a matrix may wait, too. On the CPU all work is done when its call returns.
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
-   may follow it, and the host between map and unmap; where the host can't be let into the memory at all, map copies.
-   What comes with a call (scalars, factors of columns, chains, lists of columns, a small matrix) is the host's: a
-   backend copies it if it has to. Dots arrive on the host, finished: summed over the blocks of the grid in a fixed
-   order, so that they depend on the layout alone. */
+   may follow it; the host follows what lend gives. Dots go to the device's memory: summed over the blocks of the grid
+   in a fixed order, so that they depend on the layout alone. */
 typedef struct wisp__backend {
     const char *name;
     bool host_memory; /* its addresses are the host's, all the time: messages may come from there, and go there */
@@ -112,9 +125,16 @@ typedef struct wisp__backend {
     void (*foresee)(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making);
     /* Memory of the user's as the device's; WISP_ERR_UNSUPPORTED where a device has memory of its own. */
     wisp_status (*borrow)(wisp_ctx *ctx, const void *host);
-    /* Lets the host into the memory around an address, until unmap; calls may be nested. */
-    wisp_status (*map)(wisp_ctx *ctx, void *address, void *pointer_to_host);
-    void (*unmap)(wisp_ctx *ctx, void *address);
+
+    /* Lends the host so many bytes from an address on (WISP__WHOLE_ARRAY: all to the end of its array), until unlend
+       with the same address; loans may be nested. Only they may be followed, and only in this way: where the host can't
+       be let into the memory itself, they are copied there (but for DISCARD), and back (but for READ). */
+    wisp_status (*lend)(wisp_ctx *ctx, void *address, size_t bytes, wisp_access how, void *pointer_to_host);
+    void (*unlend)(wisp_ctx *ctx, void *address);
+    /* Copies bytes to the host, and from it. */
+    wisp_status (*read)(wisp_ctx *ctx, const void *address, void *host, size_t bytes);
+    wisp_status (*write)(wisp_ctx *ctx, void *address, const void *host, size_t bytes);
+    wisp_status (*finish)(wisp_ctx *ctx);
 
     /* The kernel for a key and such entries; there is one for every valid key (a generic one at worst, logged once). */
     wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a);
@@ -133,19 +153,19 @@ typedef struct wisp__backend {
     /* The same as launch_spmmv with half of a Hermitian matrix. */
     wisp_status (*launch_half)(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p, const wisp__half *half,
                                double *dot, size_t dot_size);
-    /* Copies rows of a block to the host, one after the other, and from there. */
+    /* Copies rows of a block to the host, one after the other, for which it waits; and from there. */
     wisp_status (*pack)(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
     wisp_status (*unpack)(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
     /* Each line of the blocks is met once. */
     wisp_status (*copy_columns)(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
-    /* Sums of products over blocks of per_block periods (a multiple of K_STRIP): sum[s][c][a row's reals]. s: 0, and if
-       compensated 1, the sum's rounding errors. c: 0, and with cross 1, products of real with imaginary parts. */
-    wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
-                       int64_t count, int64_t per_block, double *sum);
-    /* One pass; sum[sets][row], over blocks of per_block periods. */
-    wisp_status (*fuse)(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum);
-    /* As dot: sum[1 or, compensated, 2][p][q], over blocks of per_block rows, a multiple of K_STRIP. */
+    /* Sums of products over blocks of per_block periods (a multiple of K_STRIP), as complex numbers: dot[width]. error,
+       if not NULL: the sums are compensated, and these are their errors. */
+    wisp_status (*dot)(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                       int64_t per_block, double *dot, double *error);
+    /* One pass, over blocks of per_block periods; each dot goes where its parameters say. */
+    wisp_status (*fuse)(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
+    /* Sums of products over blocks of per_block rows, a multiple of K_STRIP: sum[1 or, compensated, 2][p][q]. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *sum);
     wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
@@ -153,6 +173,14 @@ typedef struct wisp__backend {
 
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
 extern const wisp__row_cut wisp__cpu_row_cut;
+
+/* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
+static inline void wisp__add(double *a, double *error, double b, double b_error)
+{
+    const double old = *a, s = old + b, bb = s - old;
+    *a = s;
+    if (error) *error += b_error + ((old - (s - bb)) + (b - bb));
+}
 
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {

@@ -222,8 +222,11 @@ out:
 void wisp_ctx_free(wisp_ctx *ctx)
 {
     if (!ctx || !wisp__tasks_close(ctx)) return;
+    if (ctx->device) ctx->backend->finish(ctx); /* its work needs the team */
     wisp_free(ctx, ctx->stream);
     ctx->stream = NULL;
+    if (ctx->backend) ctx->backend->free(ctx, ctx->dots);
+    ctx->dots = NULL;
     wisp__team_close(ctx->team);
     ctx->team = NULL;
     wisp__ctx_let_go(ctx);
@@ -249,6 +252,12 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
     take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
     pthread_mutex_unlock(&ctx->lock);
+}
+
+wisp_status wisp_ctx_finish(wisp_ctx *ctx)
+{
+    WISP_NEED(NULL, ctx);
+    return ctx->backend->finish(ctx);
 }
 
 int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }

@@ -87,6 +87,8 @@ struct wisp_ctx {
     unsigned alloc_fail_at;          /* this allocation fails, for tests */
     bool alloc_guard;                /* arrays end where a page begins that nobody may touch, for tests */
     void *device;                    /* what a backend keeps */
+    double *dots;                    /* in the device's memory: see wisp__dots_room */
+    size_t dots_room;                /* numbers */
     void *stream;                    /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
     int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
@@ -98,7 +100,7 @@ struct wisp_ctx {
     wisp_machine topology;   /* see wisp__topology */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 
-    atomic_llong passes, products, reductions, messages, sent_bytes; /* see wisp_counts */
+    atomic_llong passes, products, reductions, messages, sent_bytes, round_trips; /* see wisp_counts */
 };
 
 /* Performance warnings that are logged once per context. */

@@ -192,14 +192,31 @@ wisp_map *wisp_blk_map(const wisp_blk *x) { return x ? x->map : NULL; }
 
 wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
-wisp_status wisp_blk_lend(const wisp_blk *x, void **data, int64_t *stride)
+/* Bytes from where a view begins to the end of its last element. */
+static size_t extent(const wisp_blk *x)
+{
+    int columns = x->width;
+    for (int j = 0; x->column && j < x->width; j++) columns = WISP__MAX(columns, x->column[j] + 1);
+    return x->nrows == 0 ? 0 : (size_t)((x->nrows - 1) * x->stride + columns) * wisp_type_size(x->type);
+}
+
+static wisp_status lend(const wisp_blk *x, wisp_access how, void *pointer_to_host)
+{
+    /* Between the columns of a view there are others, which stay. */
+    if (how == WISP_DISCARD && (x->column || x->stride > x->width)) how = WISP_WRITE;
+    wisp__count(&x->ctx->round_trips, 1);
+    return x->ctx->backend->lend(x->ctx, wisp__at(x), extent(x), how, pointer_to_host);
+}
+
+wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     wisp_status status = wisp__refuse_scattered("lend", x);
     if (status != WISP_OK) return status;
+    if ((unsigned)how > WISP_DISCARD) return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "lend: unknown access %d", (int)how);
     if (stride) *stride = x->stride;
-    status = x->ctx->backend->map(x->ctx, wisp__at(x), data);
+    status = lend(x, how, data);
     if (status == WISP_OK) atomic_fetch_add(&x->store->lent, 1);
     return status;
 }
@@ -209,18 +226,18 @@ wisp_status wisp_blk_return(const wisp_blk *x)
     WISP_NEED(NULL, x);
     const wisp_status status = wisp__refuse_scattered("return", x);
     if (status != WISP_OK) return status;
-    x->ctx->backend->unmap(x->ctx, wisp__at(x));
+    x->ctx->backend->unlend(x->ctx, wisp__at(x));
     atomic_fetch_sub(&x->store->lent, 1);
     return WISP_OK;
 }
 
 /* The block as the host sees it, until wisp_blk_return: for the time of a call, without references of its own. */
-static wisp_status host_view(const wisp_blk *x, wisp_blk *host)
+static wisp_status host_view(const wisp_blk *x, wisp_access how, wisp_blk *host)
 {
     *host = *x;
-    return x->ctx->backend->map(x->ctx, wisp__at(x), &host->host);
+    return lend(x, how, &host->host);
 }
-static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, wisp__at(x)); }
+static void host_done(const wisp_blk *x) { x->ctx->backend->unlend(x->ctx, wisp__at(x)); }
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
@@ -281,7 +298,7 @@ wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
     WISP_NEED(NULL, x);
     wisp_blk host;
     value_run r = {.x = &host};
-    const wisp_status status = host_view(x, &host);
+    const wisp_status status = host_view(x, WISP_DISCARD, &host);
     if (status != WISP_OK) return status;
     wisp__store(x->type, &r.value, value);
     each_rows(x, fill_rows, &r);
@@ -318,7 +335,7 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
     call_run r = {.x = &host, .fn = fn, .arg = arg, .failed = INT64_MAX};
     wisp_status status;
     wisp_ctx_enter(x->ctx);
-    WISP_TRY(host_view(x, &host));
+    WISP_TRY(host_view(x, WISP_DISCARD, &host));
     each_rows(x, call_rows, &r);
     host_done(x);
     const long long failed = atomic_load(&r.failed);
@@ -357,7 +374,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
     wisp_blk host;
     random_run r = {&host, kind, seed, stream, first};
     const bool little = x->nrows * x->width <= WISP__SMALL;
-    const wisp_status status = host_view(x, &host);
+    const wisp_status status = host_view(x, WISP_DISCARD, &host);
     if (status != WISP_OK) return status;
     const bool whole = wisp__run_some(x->ctx->team, little, random_thread, &r);
     host_done(x);
@@ -374,7 +391,7 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
                                   (long long)x->map->rows - 1);
     wisp_blk host;
     wisp_status status = wisp_blk_fill(x, (wisp_scalar){0, 0});
-    if (status == WISP_OK) status = host_view(x, &host);
+    if (status == WISP_OK) status = host_view(x, WISP_WRITE, &host);
     if (status != WISP_OK) return status;
     for (int j = 0; j < x->width; j++) {
         const int64_t local = row[j] - x->map->first;
@@ -458,7 +475,7 @@ wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int6
     WISP_NEED(x->ctx, data);
     wisp_blk host;
     wisp_status status = check_user_array(x, layout, ld);
-    if (status == WISP_OK) status = host_view(x, &host);
+    if (status == WISP_OK) status = host_view(x, WISP_DISCARD, &host);
     if (status != WISP_OK) return status;
     each_rows(x, copy_rows, &(copy_run){&host, layout, ld, data, NULL});
     host_done(x);
@@ -471,7 +488,7 @@ wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int6
     WISP_NEED(x->ctx, data);
     wisp_blk host;
     wisp_status status = check_user_array(x, layout, ld);
-    if (status == WISP_OK) status = host_view(x, &host);
+    if (status == WISP_OK) status = host_view(x, WISP_READ, &host);
     if (status != WISP_OK) return status;
     each_rows(x, copy_rows, &(copy_run){&host, layout, ld, NULL, data});
     host_done(x);

@@ -141,8 +141,8 @@ typedef struct {
     wisp_mat mat; /* without what is kept with `of`: properties, cascades */
     wisp__half_mat half;
 } wisp__host_mat;
-/* From one to the other; the matrix keeps its arrays meanwhile. */
-wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host);
+/* From one to the other; the matrix keeps its arrays meanwhile. how: READ or WRITE. */
+wisp_status wisp__mat_lend(const wisp_mat *A, wisp_access how, wisp__host_mat *host);
 void wisp__mat_return(wisp__host_mat *host);
 
 /* Memory that blocks share with their views. */
@@ -164,7 +164,7 @@ struct wisp_blk {
     int64_t stride;           /* elements */
     const int *column;        /* [width] of a scattered view: its columns, counted from the leftmost one; else NULL */
     size_t offset;            /* bytes in the memory at which this view begins */
-    char *host;               /* where the host sees that: in copies that block.c makes, while they are mapped */
+    char *host;               /* where the host sees that: in copies that block.c makes, while they are lent */
     wisp__store_t *store;
 };
 /* Where a block begins in the device's memory. */

@@ -67,7 +67,8 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
     wisp__store_t *store = x->store;
     const int64_t rows = x->map->local + WISP__MAX(h->rows, x->map->halo);
     const size_t row = (size_t)x->stride * wisp_type_size(x->type);
-    void *at = NULL, *from, *to;
+    const size_t bytes = (size_t)x->map->local * row;
+    void *at = NULL, *from;
     wisp_status status = WISP_OK;
     if (store->rows >= x->map->local + h->rows) return status;
     if (store->borrowed)
@@ -79,14 +80,10 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
                               "a block that is lent can't move to where the rows of other processes have room: return "
                               "it (wisp_blk_return), or make it after the matrix");
     WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
-    if (x->map->local) {
-        WISP_TRY(backend->map(x->ctx, store->at, &from));
-        status = backend->map(x->ctx, at, &to);
-        if (status == WISP_OK) {
-            memcpy(to, from, (size_t)x->map->local * row);
-            backend->unmap(x->ctx, at);
-        }
-        backend->unmap(x->ctx, store->at);
+    if (bytes > 0) {
+        WISP_TRY(backend->lend(x->ctx, store->at, bytes, WISP_READ, &from));
+        status = backend->write(x->ctx, at, from, bytes);
+        backend->unlend(x->ctx, store->at);
         WISP_TRY(status);
     }
     backend->free(x->ctx, store->at);
@@ -132,14 +129,18 @@ static wisp_status make_buffer(wisp__halo *h, const wisp_blk *x)
 static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
 {
     const size_t row = row_bytes(x);
+    const bool at_once = !in_place(x); /* then those for all neighbours are packed, and waited for, at once */
     wisp__rows_params p = rows_of(x);
     wisp_status status = WISP_OK;
+    p.row = h->send;
+    p.count = h->sends;
+    if (at_once && h->sends > 0) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
     for (int i = 0; i < h->to_count; i++) {
         const wisp__range *to = &h->to[i];
         const bool straight = sends_straight(x, to);
         char *const data = (straight ? wisp__at(x) : h->buffer) + (size_t)(straight ? to->row : to->first) * row;
         h->message[i] = (wisp__message){to->rank, data, (size_t)to->count * row};
-        if (straight) continue;
+        if (straight || at_once) continue;
         p.row = h->send + to->first;
         p.count = to->count;
         WISP_TRY(h->ctx->backend->pack(h->ctx, &p, data));

@@ -52,7 +52,7 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     wisp_ctx_enter(A->ctx);
     WISP_TRY(wisp__need_entries(A, "lengths of rows"));
     WISP_TRY(wisp_alloc(A->ctx, &count, (size_t)bins, sizeof *count));
-    WISP_TRY(wisp__mat_lend(A, &host));
+    WISP_TRY(wisp__mat_lend(A, WISP_READ, &host));
     for (int64_t i = 0; i < A->local_rows; i++) count[WISP__MIN(wisp__row_len(&host.mat, i), bins - 1)]++;
     wisp__mat_return(&host);
     status = A->ctx->comm->sum(A->ctx, count, (size_t)bins);

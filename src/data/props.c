@@ -404,7 +404,7 @@ static wisp_status look_at_all(const wisp_mat *A, props_run *run)
     wisp__host_mat host;
     wisp_mat_props *props = run->all;
     bool whole = false;
-    wisp_status status = wisp__mat_lend(A, &host);
+    wisp_status status = wisp__mat_lend(A, WISP_READ, &host);
     if (status != WISP_OK) return status;
     run->A = &host.mat;
     if ((status = tables_open(run)) == WISP_OK)

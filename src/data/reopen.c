@@ -102,7 +102,7 @@ wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
     WISP_NEED(NULL, A);
     WISP_TRY(wisp__need_entries(A, "a matrix as a source"));
     WISP_TRY(wisp_alloc(A->ctx, &r, 1, sizeof *r));
-    WISP_TRY(wisp__mat_lend(A, &r->host));
+    WISP_TRY(wisp__mat_lend(A, WISP_READ, &r->host));
     if (wisp__half_of(A) && (status = find_mirrors(&r->left, &r->host.mat)) != WISP_OK) {
         close_reopened(r);
         return status;

@@ -227,7 +227,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
 {
     const wisp__stored *s = &A->local;
     wisp__host_mat host;
-    wisp_status status = wisp__mat_lend(A, &host);
+    wisp_status status = wisp__mat_lend(A, WISP_READ, &host);
     if (status != WISP_OK) return status;
     wisp__walk w = wisp__walk_of(&host.mat);
     w.visit = A->square ? A->grid.order : NULL;

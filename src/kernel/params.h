@@ -163,7 +163,8 @@ typedef struct {
     const void *x, *y;
     int64_t ld_x, ld_y;
     int period, rows; /* rows in a period */
-    int exponent; /* for the backend, not for its kernels: 0; or, of x = y, a single column, 2^exponent x is taken */
+    int parts;        /* real elements of a number; this and what follows is for the backend, not for its kernels */
+    int exponent;     /* 0; or, of x = y, a single column, 2^exponent x is taken */
 } wisp__dot_params;
 /* Periods of several rows have fewer elements. */
 enum { K_DOT_PERIOD = 1024 };
@@ -193,8 +194,9 @@ typedef struct {
 typedef struct {
     const void *x, *y, *rows; /* rows multiply y */
     int64_t ld_x, ld_y, ld_rows;
-    int cross; /* sums as those of wisp__dot_params, one set or two: */
-    int set;   /* the number of the first */
+    int cross;  /* sums as those of wisp__dot_params, one set or two: */
+    int set;    /* the number of the first */
+    double *to; /* [row / parts] complex numbers, where the backend puts the dot */
 } wisp__fuse_dot;
 typedef struct {
     int64_t count;                   /* rows */
@@ -208,7 +210,7 @@ typedef struct {
     int64_t terms, factor_count; /* of all updates */
 } wisp__fuse_params;
 #define K_TERM_ADDRESSES(t) &(t)->x, &(t)->rows
-#define K_DOT_ADDRESSES(d) &(d)->x, &(d)->y, &(d)->rows
+#define K_DOT_ADDRESSES(d) &(d)->x, &(d)->y, &(d)->rows, &(d)->to
 /* Periods [begin, end), so many at a time; adds the dots to sum[sets][period]. */
 typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum);
 

@@ -55,7 +55,7 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__need_entries(A, "fill-in"));
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->local_rows, sizeof *len));
-    WISP_TRY(wisp__mat_lend(A, &host));
+    WISP_TRY(wisp__mat_lend(A, WISP_READ, &host));
     for (int64_t i = 0; i < A->local_rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(&host.mat, i);
     wisp__mat_return(&host);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->local_rows, __builtin_ctz((unsigned)C), sigma, &padded));

@@ -68,7 +68,7 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     }
     WISP_TRY(wisp__refuse_too_small(A, &part.src));
     if (A->local.how->row) {
-        WISP_TRY(wisp__mat_lend(A, &host));
+        WISP_TRY(wisp__mat_lend(A, WISP_WRITE, &host));
         status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows,
                                 &host.mat);
         wisp__mat_return(&host);

@@ -90,18 +90,23 @@ out:
     return status;
 }
 
-static wisp_status dots(const wisp_blk *y, const wisp_blk *x, const wisp_blk *u, unsigned terms, double *dot)
+/* Those that are not asked for are zero, as those of a kernel are. */
+static wisp_status dots(const wisp__sweep *s, double *dot)
 {
+    const wisp_blk *x = s->x, *y = s->y;
     const struct {
         unsigned term;
         const wisp_blk *left, *right;
-    } set[K_DOT_SETS] = {{K_DOT_XX, x, x}, {K_DOT_XY, x, y}, {K_DOT_YY, y, y}, {K_DOT_UY, u, y}};
-    wisp_status status = WISP_OK;
-    for (int i = 0; i < K_DOT_SETS; i++) {
-        wisp_scalar *at = (wisp_scalar *)(void *)dot + i * x->width;
-        if (terms & set[i].term) WISP_TRY(wisp__dot_local(set[i].left, set[i].right, at));
-    }
+    } set[K_DOT_SETS] = {{K_DOT_XX, x, x}, {K_DOT_XY, x, y}, {K_DOT_YY, y, y}, {K_DOT_UY, s->u, y}};
+    const size_t n = wisp__dot_size(x, s->terms);
+    double *zeros;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(x->ctx, &zeros, n, sizeof *zeros));
+    WISP_TRY(x->ctx->backend->write(x->ctx, dot, zeros, n * sizeof *zeros));
+    for (int i = 0; i < K_DOT_SETS; i++)
+        if (s->p.terms & set[i].term) WISP_TRY(wisp__dot_local(set[i].left, set[i].right, dot + 2 * i * x->width));
 out:
+    wisp_free(x->ctx, zeros);
     return status;
 }
 
@@ -120,10 +125,7 @@ wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot)
     WISP_TRY(scale(s->y, ax, s->prev, p));
     if (p->terms & K_ADD) WISP_TRY(add_columns(A, s->y, p, K_FACTORS_ADD, 1, s->u));
     WISP_TRY(add_chains(s));
-    if (p->terms & K_DOTS) {
-        memset(dot, 0, wisp__dot_size(s->x, s->terms) * sizeof *dot);
-        WISP_TRY(dots(s->y, s->x, s->u, p->terms, dot));
-    }
+    if (p->terms & K_DOTS) WISP_TRY(dots(s, dot));
 out:
     give_spare(A, spare);
     return status;

@@ -215,71 +215,85 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha)
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
-                             double *error);
+/* Where the dots of a call come to be, in the device's memory: number[2 width] and, if they are compensated (else
+   NULL), their errors. */
+typedef struct {
+    double *number, *error;
+} dots;
 
-static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
-                            double *error)
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, dots to);
+
+static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, dots to)
 {
     wisp_status status = WISP_OK;
     for (int j = 0, n; j < x->width && status == WISP_OK; j += n) {
         n = run_of(x, y, j);
         const wisp_blk xj = columns_of(x, j, n), yj = columns_of(y, j, n);
-        status = local_dot(&xj, &yj, cross, exponent, dot + j, error ? error + 2 * j : NULL);
+        status = local_dot(&xj, &yj, cross, exponent, (dots){to.number + 2 * j, to.error ? to.error + 2 * j : NULL});
     }
     return status;
 }
 
-/* Adds the sums over `count` periods to dot[], and their errors to error[], if that is not NULL. */
-static wisp_status dot_periods(const wisp_blk *x, bool cross, const wisp__dot_params *p, int64_t count,
-                               wisp_scalar *dot, double *error)
+/* The sums over `count` periods. */
+static wisp_status dot_periods(const wisp_blk *x, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                               dots to)
 {
     enum { SUMS = 1 << 15 };
-    wisp_ctx *ctx = x->ctx;
-    const size_t sums = (size_t)(x->width * wisp__parts(x->type) * (cross ? 2 : 1)), size = error ? 2 * sums : sums;
+    const size_t sums = (size_t)(x->width * p->parts * (kind->cross ? 2 : 1)), size = to.error ? 2 * sums : sums;
     const int64_t per = wisp__rows_per_sum(count, size * (size_t)p->rows, SUMS, 1);
-    double *sum;
-    wisp_status status = WISP_OK;
-    if (count == 0) goto out;
-    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, size, sizeof *sum));
-    WISP_TRY(ctx->backend->dot(ctx, wisp__type_is_double(x->type), cross, error, p, count, per, sum));
-    wisp__gather_dots(x, cross, sum, sum + sums, dot, error);
-out:
-    return status;
+    if (count == 0 && kind->adds) return WISP_OK;
+    return x->ctx->backend->dot(x->ctx, kind, p, count, per, to.number, to.error);
 }
 
-/* The dots of this process, with exponent as in wisp__dot_params; compensated with their errors, error[2 width], if
-   that is not NULL. */
-static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
-                             double *error)
+/* The dots of this process, with exponent as in wisp__dot_params. */
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, dots to)
 {
-    if (x->column || y->column) return dot_runs(x, y, cross, exponent, dot, error);
+    if (x->column || y->column) return dot_runs(x, y, cross, exponent, to);
     const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(wisp__real_type(x->type));
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
+    wisp__dot_kind kind = {.is_double = wisp__type_is_double(x->type), .cross = cross};
     wisp__dot_params p = {.x = wisp__at(x),
                           .y = wisp__at(y),
                           .ld_x = x->stride * parts * c.rows,
                           .ld_y = y->stride * parts * c.rows,
                           .period = c.period,
                           .rows = c.rows,
+                          .parts = parts,
                           .exponent = exponent};
     wisp_status status;
-    memset(dot, 0, (size_t)x->width * sizeof *dot);
-    if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    WISP_TRY(dot_periods(x, cross, &p, c.count, dot, error));
+    WISP_TRY(dot_periods(x, &kind, &p, c.count, to));
     p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
     p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
     p.ld_x = p.ld_y = p.period = x->width * parts; /* rows that are left, of compact blocks */
     p.rows = 1;
-    status = dot_periods(x, cross, &p, c.tail, dot, error);
+    kind.adds = true;
+    status = dot_periods(x, &kind, &p, c.tail, to);
+out:
+    return status;
+}
+
+/* The same, brought to the host. */
+static wisp_status bring_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, double *number,
+                             double *error)
+{
+    const size_t n = 2 * (size_t)x->width, all = error ? 2 * n : n;
+    double *there, *here = number;
+    wisp_status status;
+    if (error) WISP_TRY(wisp__scratch(x->ctx->team, WISP__OP_SCRATCH, &here, all, sizeof *here));
+    WISP_TRY(wisp__dots_room(x->ctx, here, all, &there));
+    WISP_TRY(local_dot(x, y, cross, exponent, (dots){there, error ? there + n : NULL}));
+    WISP_TRY(wisp__dots_bring(x->ctx, there, here, all));
+    if (!error) return status;
+    memcpy(number, here, n * sizeof *here);
+    memcpy(error, here + n, n * sizeof *here);
 out:
     return status;
 }
 
 static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
 {
-    wisp_status status = local_dot(x, y, cross, exponent, dot, NULL);
+    const wisp_status status = bring_dot(x, y, cross, exponent, &dot->re, NULL);
     return status == WISP_OK ? wisp__reduce(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
 }
 
@@ -291,7 +305,7 @@ static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, i
     double few[FEW], *many = NULL, *error = few;
     if (n > FEW) WISP_TRY(wisp__alloc_raw(x->ctx, &many, n, sizeof *many));
     if (many) error = many;
-    WISP_TRY(local_dot(x, y, cross, exponent, dot, error));
+    WISP_TRY(bring_dot(x, y, cross, exponent, &dot->re, error));
     WISP_TRY(wisp__sum_compensated(x->ctx, &dot->re, error, n));
     for (size_t i = 0; i < n; i++) (&dot->re)[i] += error[i];
 out:
@@ -301,9 +315,9 @@ out:
 
 typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot);
 
-wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, double *dot)
 {
-    return local_dot(x, y, wisp__crosses(x, y), 0, dot, NULL);
+    return local_dot(x, y, wisp__crosses(x, y), 0, (dots){dot, NULL});
 }
 
 static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, wisp_scalar *dot)

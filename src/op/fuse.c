@@ -171,23 +171,25 @@ typedef struct {
     wisp__fuse_update *update;
     wisp__fuse_term *term;
     wisp__fuse_dot *dot;
-    char *factors; /* of each term two periods */
-    double *sum;   /* of each dot two rows */
-    wisp_scalar *result;
+    char *factors;       /* of each term two periods */
+    wisp_scalar *result; /* [dots][width] */
+    double *there;       /* the same, in the device's memory */
 } memory;
 
-enum { ARRAYS = 7, LINE = 64 };
+enum { ARRAYS = 6, LINE = 64 };
 static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
 {
-    const size_t dots = (size_t)l->inners, row = (size_t)(width * wisp__parts(type));
+    const size_t dots = (size_t)l->inners;
     bytes[0] = most_pieces(l) * sizeof(piece);
     bytes[1] = (size_t)l->updates * sizeof(wisp__fuse_update);
     bytes[2] = l->terms * sizeof(wisp__fuse_term);
     bytes[3] = dots * sizeof(wisp__fuse_dot);
     bytes[4] = l->terms * 2 * period * wisp_type_size(wisp__real_type(type));
-    bytes[5] = dots * 2 * row * sizeof(double);
-    bytes[6] = dots * (size_t)width * sizeof(wisp_scalar);
+    bytes[5] = dots * (size_t)width * sizeof(wisp_scalar);
 }
+
+/* Of all dots. */
+static size_t numbers_of(const lists *l) { return 2 * (size_t)l->inners * (size_t)l->like->width; }
 
 static wisp_status reserve(const lists *l, memory *m)
 {
@@ -200,16 +202,17 @@ static wisp_status reserve(const lists *l, memory *m)
         at[i] = end;
         end += (bytes[i] + LINE - 1) / LINE * LINE;
     }
-    const wisp_status status = wisp__scratch(b->ctx->team, WISP__OP_SCRATCH, &start, end, 1);
-    if (status != WISP_OK) return status;
+    wisp_status status;
+    WISP_TRY(wisp__scratch(b->ctx->team, WISP__OP_SCRATCH, &start, end, 1));
     m->list = (pieces){.piece = (piece *)(void *)(start + at[0])};
     m->update = (wisp__fuse_update *)(void *)(start + at[1]);
     m->term = (wisp__fuse_term *)(void *)(start + at[2]);
     m->dot = (wisp__fuse_dot *)(void *)(start + at[3]);
     m->factors = start + at[4];
-    m->sum = (double *)(void *)(start + at[5]);
-    m->result = (wisp_scalar *)(void *)(start + at[6]);
-    return WISP_OK;
+    m->result = (wisp_scalar *)(void *)(start + at[5]);
+    status = wisp__dots_room(b->ctx, &m->result->re, numbers_of(l), &m->there);
+out:
+    return status;
 }
 
 /* How the factors of an update's terms are given to the kernel. */
@@ -270,7 +273,8 @@ static void set_dots(const lists *l, memory *m, wisp__fuse_params *p)
                                .ld_x = period_stride(p, d->x),
                                .ld_y = period_stride(p, d->y),
                                .cross = cross,
-                               .set = p->sets};
+                               .set = p->sets,
+                               .to = m->there + 2 * i * l->like->width};
         if (d->rows) to->rows = wisp__at(d->rows), to->ld_rows = period_stride(p, d->rows);
         p->sets += cross ? 2 : 1;
     }
@@ -327,13 +331,11 @@ static wisp_status run(const lists *l, unsigned flags)
     WISP_TRY(reserve(l, &m));
     WISP_TRY(check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
-    WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p), m.sum));
+    WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p)));
     wisp__count(&ctx->passes, 1);
     if (l->inners == 0) goto out;
-    memset(m.result, 0, (size_t)l->inners * (size_t)b->width * sizeof *m.result);
-    for (int i = 0; i < l->inners; i++)
-        wisp__gather_dots(b, p.dot[i].cross, m.sum + p.dot[i].set * p.row, NULL, m.result + i * b->width, NULL);
-    if (!(flags & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, &m.result->re, 2 * (size_t)l->inners * (size_t)b->width));
+    WISP_TRY(wisp__dots_bring(ctx, m.there, &m.result->re, numbers_of(l)));
+    if (!(flags & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, &m.result->re, numbers_of(l)));
     for (int i = 0; i < l->inners; i++)
         memcpy(l->inner[i].dot, m.result + i * b->width, (size_t)b->width * sizeof *m.result);
 out:
@@ -441,4 +443,5 @@ void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
     counts->reductions = atomic_load(&ctx->reductions);
     counts->messages = atomic_load(&ctx->messages);
     counts->sent_bytes = atomic_load(&ctx->sent_bytes);
+    counts->round_trips = atomic_load(&ctx->round_trips);
 }

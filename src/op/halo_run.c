@@ -11,7 +11,7 @@ typedef struct {
     const wisp__sweep *s;
     const wisp__spmmv_params *p;
     wisp__kernel kernel;
-    double *dot; /* [dot_size], or NULL */
+    double *dot; /* [dot_size] in the device's memory, or NULL */
     size_t dot_size;
 } halo_run;
 
@@ -147,7 +147,7 @@ typedef struct {
     int first, width;
     char *factors;
     wisp__chain *chain;
-    double *dot;
+    double *dot, *host; /* its dots, in the device's memory; the same on the host */
 } column_part;
 
 static const void *shifted(const void *at, size_t bytes) { return at ? (const char *)at + bytes : NULL; }
@@ -188,11 +188,19 @@ static void set_part(column_part *c, const halo_run *r, int first, int width)
                         .dot_size = r->dot_size / (size_t)p->width * (size_t)width};
 }
 
-static void put_dots(const halo_run *r, const column_part *c)
+/* Its dots go to those of all columns. */
+static wisp_status put_dots(const halo_run *r, const column_part *c)
 {
     const size_t row = 2 * (size_t)r->p->width, some = 2 * (size_t)c->width, first = 2 * (size_t)c->first;
-    for (size_t i = 0; r->dot && i < r->dot_size / row; i++)
-        memcpy(r->dot + i * row + first, c->dot + i * some, some * sizeof *c->dot);
+    wisp_ctx *ctx = c->x.ctx;
+    const wisp__backend *backend = ctx->backend;
+    wisp_status status = WISP_OK;
+    if (!r->dot) return status;
+    WISP_TRY(backend->read(ctx, c->dot, c->host, c->run.dot_size * sizeof *c->host));
+    for (size_t i = 0; i < r->dot_size / row; i++)
+        WISP_TRY(backend->write(ctx, r->dot + i * row + first, c->host + i * some, some * sizeof *c->host));
+out:
+    return status;
 }
 
 static wisp_status make_part(column_part *c, const halo_run *r, int first, int width)
@@ -201,7 +209,8 @@ static wisp_status make_part(column_part *c, const halo_run *r, int first, int w
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &c->factors, wisp__factor_bytes(r->s->x), 1));
     WISP_TRY(wisp_alloc(ctx, &c->chain, (size_t)r->p->chains, sizeof *c->chain));
-    WISP_TRY(wisp_alloc(ctx, &c->dot, r->dot_size, sizeof *c->dot));
+    WISP_TRY(wisp_alloc(ctx, &c->host, r->dot_size, sizeof *c->host));
+    WISP_TRY(ctx->backend->alloc(ctx, &c->dot, r->dot_size, sizeof *c->dot));
     set_part(c, r, first, width);
 out:
     return status;
@@ -223,7 +232,7 @@ static wisp_status run_parts(const halo_run *r, column_part *c, int parts)
         status = launch(&c[i].run, g->early, g->blocks);
         if (status == WISP_OK) status = finish_dots(&c[i].run);
         if (status == WISP_OK && i + 1 < parts) status = launch(&c[i + 1].run, 0, g->early);
-        if (status == WISP_OK) put_dots(r, &c[i]);
+        if (status == WISP_OK) status = put_dots(r, &c[i]);
     }
 out:
     return status;
@@ -245,7 +254,8 @@ out:
     for (int i = 0; c && i < parts; i++) {
         wisp_free(ctx, c[i].factors);
         wisp_free(ctx, c[i].chain);
-        wisp_free(ctx, c[i].dot);
+        wisp_free(ctx, c[i].host);
+        ctx->backend->free(ctx, c[i].dot);
     }
     wisp_free(ctx, c);
     return status;
@@ -313,6 +323,7 @@ wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_
     WISP_TRY(run_by[halo](&r));
     if (halo != WISP_HALO_COLUMNS) WISP_TRY(finish_dots(&r));
     if (h->ctx->halo != WISP_HALO_AUTO || h->trial.best != WISP_HALO_AUTO) return WISP_OK;
+    WISP_TRY(h->ctx->backend->finish(h->ctx));
     wisp__halo_trial *t = &h->trial;
     const double took = wisp_now() - start;
     t->least[halo] = t->sweeps < CANDIDATES ? took : fmin(t->least[halo], took);

@@ -22,8 +22,9 @@ typedef struct {
     wisp_scalar *eta;
     char *factors; /* [most] */
     size_t factor_bytes;
-    double *sum; /* [steps][dot_size]: the dots */
-    void *own;   /* see wisp__op_memory */
+    double *sum, *there; /* [steps][dot_size]: the dots; and in the device's memory */
+    void *own;           /* see wisp__op_memory, */
+    double *own_dots;    /* and wisp__op_dots */
 } mpk;
 
 /* v_i; i = -1 .. steps. */
@@ -141,7 +142,7 @@ out:
 /* Where step k has its dots. */
 static double *dots_of(const mpk *m, int k)
 {
-    return m->sum ? m->sum + (size_t)k * wisp__dot_size(block(m, 0), m->o->terms) : NULL;
+    return m->sum ? m->there + (size_t)k * wisp__dot_size(block(m, 0), m->o->terms) : NULL;
 }
 
 /* ---- schedules: run steps 0 .. count - 1 of those that are set, which are steps k .. in all ---- */
@@ -218,7 +219,7 @@ static wisp_status reserve(mpk *m)
     m->eta = (wisp_scalar *)(void *)(memory + at[4]);
     m->factors = memory + at[5];
     m->sum = dots ? (double *)(void *)(memory + at[6]) : NULL;
-    return WISP_OK;
+    return wisp__op_dots(m->A, &m->own_dots, m->sum, bytes[6] / sizeof *m->sum, &m->there);
 }
 
 static wisp_status reduce(const mpk *m)
@@ -227,7 +228,8 @@ static wisp_status reduce(const mpk *m)
     wisp_ctx *ctx = m->A->ctx;
     const int width = block(m, 0)->width;
     const size_t size = wisp__dot_size(block(m, 0), m->o->terms);
-    wisp_status status = WISP_OK;
+    wisp_status status;
+    WISP_TRY(wisp__dots_bring(ctx, m->there, m->sum, (size_t)o->steps * size));
     if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, m->sum, (size_t)o->steps * size));
     for (int k = 0; k < o->steps; k++)
         wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + (size_t)k * size / 2);
@@ -281,6 +283,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
     wisp_free(A->ctx, m.own);
+    A->ctx->backend->free(A->ctx, m.own_dots);
     wisp__cascade_release(A, m.cascade);
     return wisp__together_end(A->ctx, status);
 }

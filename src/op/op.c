@@ -44,6 +44,38 @@ out:
     return status;
 }
 
+wisp_status wisp__dots_room(wisp_ctx *ctx, double *host, size_t n, double **there)
+{
+    enum { LEAST = 64 };
+    const wisp__backend *backend = ctx->backend;
+    wisp_status status = WISP_OK;
+    *there = host;
+    if (backend->host_memory) return status;
+    if (n > ctx->dots_room) {
+        backend->free(ctx, ctx->dots);
+        ctx->dots_room = 0;
+        status = backend->alloc(ctx, &ctx->dots, WISP__MAX(n, LEAST), sizeof *ctx->dots);
+        if (status == WISP_OK) ctx->dots_room = WISP__MAX(n, LEAST);
+    }
+    *there = ctx->dots;
+    return status;
+}
+
+wisp_status wisp__op_dots(const wisp_mat *A, double **own, double *host, size_t n, double **there)
+{
+    const wisp__backend *backend = A->ctx->backend;
+    if (n == 0 || backend->host_memory || !wisp__operator_of(A)) return wisp__dots_room(A->ctx, host, n, there);
+    const wisp_status status = backend->alloc(A->ctx, own, n, sizeof **own);
+    *there = *own;
+    return status;
+}
+
+wisp_status wisp__dots_bring(wisp_ctx *ctx, const double *there, double *host, size_t n)
+{
+    wisp__count(&ctx->round_trips, 1);
+    return ctx->backend->read(ctx, there, host, n * sizeof *host);
+}
+
 int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips)
 {
     enum { LEAST = 64, MOST = 1024 };
@@ -97,18 +129,6 @@ bool wisp__all_real(const wisp_scalar *f, int n)
 bool wisp__crosses(const wisp_blk *x, const wisp_blk *y)
 {
     return wisp_type_is_complex(x->type) && !wisp__same_memory(x, y);
-}
-
-void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
-                       double *error)
-{
-    const int parts = wisp__parts(x->type), row = x->width * parts;
-    for (int im = 0; im <= cross; im++)
-        for (int l = 0; l < row; l++) {
-            const int j = 2 * (l / parts) + im, from = im * row + l;
-            const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
-            wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[from], error ? sign * sum_error[from] : 0);
-        }
 }
 
 bool wisp__same_memory(const wisp_blk *x, const wisp_blk *y)

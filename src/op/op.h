@@ -3,13 +3,6 @@
 #define WISP_OP_H
 #include "../data/halo.h"
 
-/* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
-static inline void wisp__add(double *a, double *error, double b, double b_error)
-{
-    const double old = *a, s = old + b, bb = s - old;
-    *a = s;
-    if (error) *error += b_error + ((old - (s - bb)) + (b - bb));
-}
 /* Around a call that computes and that all ranks make. */
 static inline wisp_status wisp__together_begin(wisp_ctx *ctx)
 {
@@ -23,6 +16,14 @@ static inline wisp_status wisp__together_end(wisp_ctx *ctx, wisp_status status)
 }
 /* sum[n] with its errors becomes the compensated sum over the processes. */
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n);
+/* Where a call has n numbers to be brought to `host`: there, or, if the device has memory of its own, in some of it
+   that stays until the next such call. */
+wisp_status wisp__dots_room(wisp_ctx *ctx, double *host, size_t n, double **there);
+/* The same for an op that multiplies by A: memory of its own (*own, to be freed by the caller with the backend), if a
+   function of the user's runs meanwhile. */
+wisp_status wisp__op_dots(const wisp_mat *A, double **own, double *host, size_t n, double **there);
+/* Waits for them. */
+wisp_status wisp__dots_bring(wisp_ctx *ctx, const double *there, double *host, size_t n);
 /* How sums over rows are cut into blocks: as wisp__rows_per_block, but all blocks' sums, `size` each, are not much more
    than `most` (adding them up is work, too), and a block is at least some strips. */
 int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips);
@@ -53,16 +54,12 @@ bool wisp__all_equal(const wisp_scalar *f, int n, double re, double im);
 bool wisp__all_real(const wisp_scalar *f, int n);
 /* Whether <x, y> has imaginary parts: <x, x> has none. */
 bool wisp__crosses(const wisp_blk *x, const wisp_blk *y);
-/* Adds sums of real elements, and with cross of swapped ones, to dot[width]: element l belongs to column l / parts.
-   Errors as in wisp__add. */
-void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
-                       double *error);
-
 /* ---- blas1.c: what wisp_axpby and wisp_dot do, without checks, and without the sum over the processes ---- */
 
 /* y = a x + b y, with one factor for all columns or one per column; b NULL: y = a x. */
 wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column);
-wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+/* dot[2 width], in the device's memory. */
+wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, double *dot);
 
 /* ---- sweep.c: one fused sweep ---- */
 
@@ -93,7 +90,8 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors);
 size_t wisp__factor_bytes(const wisp_blk *x);
-/* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
+/* Exchange, and all rows. dot takes wisp__dot_size numbers in the device's memory, the dots of this process (NULL
+   without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
 /* The same for a matrix that has a halo (halo_run.c); dot has dot_size numbers, or is NULL. */
 wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_size);

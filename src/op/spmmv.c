@@ -12,6 +12,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp_ctx *ctx = A->ctx;
     char *memory;
     void *own = NULL;
+    double *own_dots = NULL;
     wisp__chain chain;
     wisp__sweep sweep;
     wisp_status status;
@@ -22,14 +23,18 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_TRY(wisp__op_memory(A, &own, &memory, dot_bytes + wisp__factor_bytes(x)));
     const wisp__sums sums = {&aug->z, &aug->eta, &chain, aug->terms & WISP_CHAIN ? 1 : 0};
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &sums, memory + dot_bytes));
-    double *dot = (double *)(void *)memory;
-    WISP_TRY(wisp__sweep_run(&sweep, dot));
+    double *dot = (double *)(void *)memory, *there;
+    const size_t numbers = dot_bytes / sizeof *dot;
+    WISP_TRY(wisp__op_dots(A, &own_dots, dot, numbers, &there));
+    WISP_TRY(wisp__sweep_run(&sweep, there));
     wisp__count(&ctx->passes, 1);
     wisp__count(&ctx->products, 1);
     if (!dots) goto out;
-    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, dot, wisp__dot_size(x, aug->terms)));
+    WISP_TRY(wisp__dots_bring(ctx, there, dot, numbers));
+    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, dot, numbers));
     wisp__dots_out(aug->terms, x->width, dot, aug->dot);
 out:
     wisp_free(ctx, own);
+    ctx->backend->free(ctx, own_dots);
     return wisp__together_end(ctx, status);
 }

@@ -90,9 +90,11 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
                                  .same = same && c->v == c->w};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
-    double *sum;
+    double *sum, *there;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
-    WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, sum));
+    WISP_TRY(wisp__dots_room(ctx, sum, step, &there));
+    WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, there));
+    WISP_TRY(wisp__dots_bring(ctx, there, sum, step));
     if (compensated) {
         WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
     } else {

@@ -80,6 +80,7 @@ static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *
     WISP_TRY(A->ctx->comm->sum(A->ctx, &ready, 1)); /* all begin together */
     do {
         WISP_TRY(wisp__sweep_run(&sweep, NULL));
+        WISP_TRY(A->ctx->backend->finish(A->ctx));
         const double now = clock.seconds(clock.arg);
         if (++done == 0) began = now;
         took = now - began;

@@ -133,7 +133,7 @@ out:
 static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
 {
     wisp__host_mat host;
-    wisp_status status = wisp__mat_lend(A, &host);
+    wisp_status status = wisp__mat_lend(A, WISP_READ, &host);
     if (status != WISP_OK) return status;
     status = look_for_graph(&host.mat, g);
     wisp__mat_return(&host);

@@ -22,8 +22,12 @@ static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *
 
 /* Room for the dots of `blocks` blocks, kept until the next call. */
 wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size);
-/* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: sum[1 or 2][size]. */
-void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum);
+/* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: the sum is partial[0]. */
+void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size);
+/* Adds sums of `row` real elements, and with cross as many of swapped ones, to complex numbers: element l belongs to
+   dot[l / parts]. Errors as in wisp__add. */
+void wisp__cpu_gather(int parts, int row, bool cross, const double *sum, const double *sum_error, double *dot,
+                      double *error);
 
 void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f);
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
@@ -32,5 +36,11 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
 wisp_status wisp__cpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size);
-wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum);
+wisp_status wisp__cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
+wisp_status wisp__cpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                          int64_t per_block, double *dot, double *error);
+wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
+wisp_status wisp__cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
+                           int64_t per_block, double *sum);
+wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 #endif

@@ -41,10 +41,10 @@ static int64_t strip_of(const wisp__fuse_params *p, bool is_double)
     return WISP__MAX(WISP__MAX(TUNED_STRIP_BYTES / p->blocks, TUNED_STRIP_LEAST) / bytes, 1);
 }
 
-wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum)
+wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block)
 {
     const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = (periods + per_block - 1) / per_block;
-    const size_t sums = (size_t)p->sets * (size_t)p->row, all = sums * (size_t)blocks;
+    const size_t sums = (size_t)p->sets * (size_t)p->row, all = sums * (size_t)WISP__MAX(blocks, 1);
     const size_t work = p->rows > 1 ? (size_t)ctx->threads * (size_t)p->sets * (size_t)p->period : 0;
     double *partial = NULL;
     const wisp_status status =
@@ -54,6 +54,12 @@ wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
                     per_block, strip_of(p, is_double),    partial, partial + all};
     const bool little = wisp__is_little(ctx->team, p->count * p->row * (p->terms + p->dots));
     wisp__run_some(ctx->team, little, fuse_thread, &run);
-    if (sums) wisp__cpu_add_up(ctx, false, partial, blocks, sums, sum);
+    if (!sums) return WISP_OK;
+    wisp__cpu_add_up(ctx, false, partial, blocks, sums);
+    for (int i = 0; i < p->dots; i++) {
+        const wisp__fuse_dot *d = p->dot + i;
+        memset(d->to, 0, 2 * (size_t)(p->row / p->parts) * sizeof *d->to);
+        wisp__cpu_gather(p->parts, p->row, d->cross, partial + d->set * p->row, NULL, d->to, NULL);
+    }
     return WISP_OK;
 }

@@ -150,7 +150,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     const int64_t ld_spill = p->reals, blocks = 2 * half->blocks; /* dots of two kinds for each */
     const size_t row_bytes = (size_t)ld_spill * (size_t)p->real_bytes;
     const size_t spill_bytes = ((size_t)half->slots * row_bytes + 63) / 64 * 64;
-    const size_t dot_bytes = dot ? (size_t)blocks * dot_size * sizeof *dot : 0;
+    const size_t dot_bytes = dot ? (size_t)WISP__MAX(blocks, 1) * dot_size * sizeof *dot : 0;
     char *spill;
     wisp_status status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);
     if (status != WISP_OK) return status;
@@ -179,7 +179,10 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     const int64_t elements = (2 * half->row[half->rows] + half->rows) * p->reals;
     const bool little = half->blocks <= 1 || wisp__is_little(ctx->team, elements);
     status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, little, half_thread, &run));
-    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
+    if (dot && status == WISP_OK) {
+        wisp__cpu_add_up(ctx, false, partial, blocks, dot_size);
+        memcpy(dot, partial, dot_size * sizeof *dot);
+    }
     wisp_free(ctx, run.state);
     return status;
 }

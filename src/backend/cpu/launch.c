@@ -126,14 +126,32 @@ static wisp_status cpu_borrow(wisp_ctx *ctx, const void *host)
     return WISP_OK;
 }
 
-static wisp_status cpu_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
+static wisp_status cpu_lend(wisp_ctx *ctx, void *address, size_t bytes, wisp_access how, void *pointer_to_host)
 {
-    (void)ctx;
+    (void)ctx, (void)bytes, (void)how;
     *(void **)pointer_to_host = address;
     return WISP_OK;
 }
 
-static void cpu_unmap(wisp_ctx *ctx, void *address) { (void)ctx, (void)address; }
+static void cpu_unlend(wisp_ctx *ctx, void *address) { (void)ctx, (void)address; }
+
+static wisp_status cpu_read(wisp_ctx *ctx, const void *address, void *host, size_t bytes)
+{
+    (void)ctx;
+    if (bytes > 0 && host != address) memcpy(host, address, bytes);
+    return WISP_OK;
+}
+
+static wisp_status cpu_write(wisp_ctx *ctx, void *address, const void *host, size_t bytes)
+{
+    return cpu_read(ctx, host, address, bytes);
+}
+
+static wisp_status cpu_finish(wisp_ctx *ctx)
+{
+    (void)ctx;
+    return WISP_OK;
+}
 
 /* ---- spmmv ----------------------------------------------------------------------------------- */
 
@@ -254,8 +272,10 @@ static wisp_status cpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double
 {
     double *partial;
     const wisp_status status = wisp__cpu_room(ctx, &partial, grid->blocks, dot_size);
-    if (status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, dot);
-    return status;
+    if (status != WISP_OK) return status;
+    wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size);
+    memcpy(dot, partial, dot_size * sizeof *dot);
+    return WISP_OK;
 }
 
 /* ---- rows that move --------------------------------------------------------------------------- */
@@ -299,204 +319,6 @@ static wisp_status cpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const v
     return WISP_OK;
 }
 
-/* ---- element-wise ops and dots --------------------------------------------------------------- */
-
-typedef struct {
-    wisp__axpby_fn fn;
-    const wisp__axpby_params *p;
-    int64_t count;
-} axpby_run;
-
-static void axpby_thread(void *arg, int thread, int threads)
-{
-    const axpby_run *r = arg;
-    r->fn(r->p, wisp__split(r->count, threads, thread), wisp__split(r->count, threads, thread + 1));
-}
-
-static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
-{
-    axpby_run run = {ctx->isa->axpby[is_double], p, count};
-    wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), axpby_thread, &run);
-    return WISP_OK;
-}
-
-typedef struct {
-    const wisp__isa *isa;
-    wisp__dot_fn fn;
-    const wisp__dot_params *p;
-    int64_t count, per_block;
-    bool cross, compensated, is_double;
-    double *partial;
-} dot_run;
-
-/* The sums of periods begin .. end - 1. A multiple of a column is made a strip at a time, so that no memory of its size
-   is held. */
-static void dot_periods(const dot_run *r, int64_t begin, int64_t end, double *work, double *error)
-{
-    enum { MOST = 64 }; /* numbers of a period of a single column */
-    const wisp__dot_params *p = r->p;
-    if (p->exponent == 0) {
-        r->fn(p, begin, end, r->cross, work, error);
-        return;
-    }
-    double strip[K_STRIP * MOST];
-    const wisp__dot_params q = {strip, strip, p->period, p->period, p->period, p->rows, 0};
-    const double factor = ldexp(1, p->exponent);
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = WISP__MIN(K_STRIP, end - i);
-        for (int64_t k = 0; k < n * p->period; k++) {
-            const int64_t at = (i + k / p->period) * p->ld_x + k % p->period;
-            if (r->is_double)
-                strip[k] = factor * ((const double *)p->x)[at];
-            else
-                ((float *)strip)[k] = (float)factor * ((const float *)p->x)[at];
-        }
-        r->fn(&q, 0, n, r->cross, work, error);
-    }
-}
-
-/* The sums of a block, one row of them; its sums of a period stay with the thread. */
-static void dot_block(const dot_run *r, int64_t block, double *sum)
-{
-    const wisp__dot_params *p = r->p;
-    const int kinds = r->cross ? 2 : 1, parts = r->compensated ? 2 : 1, row = p->period / p->rows;
-    const int64_t begin = block * r->per_block, end = WISP__MIN(begin + r->per_block, r->count);
-    const size_t sums = (size_t)(kinds * p->period), bytes = (size_t)row * sizeof *sum;
-    double period[4 * K_DOT_PERIOD], *work = p->rows > 1 ? period : sum;
-    memset(work, 0, (size_t)parts * sums * sizeof *work);
-    dot_periods(r, begin, end, work, r->compensated ? work + sums : NULL);
-    for (int k = 0; k < kinds && p->rows > 1; k++) {
-        double *s = work + k * p->period, *error = r->compensated ? s + sums : NULL;
-        r->isa->fold(p->rows, row, s, error);
-        memcpy(sum + k * row, s, bytes);
-        if (error) memcpy(sum + (kinds + k) * row, error, bytes);
-    }
-}
-
-static void dot_thread(void *arg, int thread, int threads)
-{
-    const dot_run *r = arg;
-    const int64_t blocks = (r->count + r->per_block - 1) / r->per_block, end = wisp__split(blocks, threads, thread + 1);
-    const int64_t step = r->p->period / r->p->rows * (r->cross ? 2 : 1) * (r->compensated ? 2 : 1);
-    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) dot_block(r, b, r->partial + b * step);
-}
-
-static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
-                           int64_t count, int64_t per_block, double *sum)
-{
-    const int64_t blocks = (count + per_block - 1) / per_block;
-    const size_t sums = (size_t)(p->period / p->rows) * (cross ? 2 : 1);
-    double *partial;
-    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums);
-    if (status != WISP_OK) return status;
-    dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, is_double, partial};
-    wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), dot_thread, &run);
-    wisp__cpu_add_up(ctx, compensated, partial, blocks, sums, sum);
-    return WISP_OK;
-}
-
-typedef struct {
-    wisp__sum_fn fn;
-    double *partial;
-    int64_t blocks;
-    size_t size;
-    bool compensated;
-} sum_run;
-
-static void sum_thread(void *arg, int thread, int threads)
-{
-    enum { UNIT = 8 }; /* whole cache lines */
-    const sum_run *r = arg;
-    const int64_t units = ((int64_t)r->size + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
-                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, (int64_t)r->size);
-    if (begin < end) r->fn(r->partial, r->blocks, r->size, (size_t)begin, (size_t)end, r->compensated);
-}
-
-wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size)
-{
-    return wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, partial, (size_t)WISP__MAX(blocks, 1),
-                         size * sizeof **partial);
-}
-
-void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum)
-{
-    const size_t all = compensated ? 2 * size : size;
-    if (blocks == 0) {
-        memset(sum, 0, all * sizeof *sum);
-        return;
-    }
-    sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
-    wisp__run_some(ctx->team, wisp__is_little(ctx->team, blocks * (int64_t)size), sum_thread, &run);
-    memcpy(sum, partial, all * sizeof *sum);
-}
-
-/* ---- tall and skinny ------------------------------------------------------------------------- */
-
-typedef struct {
-    wisp__gram_fn fn;
-    const wisp__gram_params *p;
-    int64_t per_block;
-    bool compensated;
-    double *partial;
-} gram_run;
-
-static void gram_thread(void *arg, int thread, int threads)
-{
-    const gram_run *r = arg;
-    const int64_t rows = r->p->rows, blocks = (rows + r->per_block - 1) / r->per_block;
-    const size_t size = (size_t)r->p->p * (size_t)r->p->q, step = r->compensated ? 2 * size : size;
-    const int64_t end = wisp__split(blocks, threads, thread + 1);
-    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
-        double *sum = r->partial + (size_t)b * step;
-        memset(sum, 0, step * sizeof *sum);
-        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, rows), sum, r->compensated ? sum + size : NULL);
-    }
-}
-
-static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
-                            int64_t per_block, double *sum)
-{
-    const size_t size = (size_t)p->p * (size_t)p->q;
-    const int64_t blocks = (p->rows + per_block - 1) / per_block;
-    double *partial;
-    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size);
-    if (status != WISP_OK) return status;
-    gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
-    wisp__run_some(ctx->team, wisp__is_little(ctx->team, p->rows * p->p * p->q), gram_thread, &run);
-    wisp__cpu_add_up(ctx, compensated, partial, blocks, size, sum);
-    return WISP_OK;
-}
-
-typedef struct {
-    wisp__update_fn fn;
-    const wisp__update_params *p;
-    int64_t rows;
-    char *copy;
-    size_t copy_bytes;
-} update_run;
-
-static void update_thread(void *arg, int thread, int threads)
-{
-    enum { UNIT = K_UPDATE_ROWS }; /* ranges begin at the same strips of rows for any number of threads */
-    const update_run *r = arg;
-    const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
-                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);
-    char *copy = r->copy ? r->copy + (size_t)thread * r->copy_bytes : NULL;
-    if (begin < end) r->fn(r->p, begin, end, copy);
-}
-
-static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
-{
-    const size_t real = is_double ? sizeof(double) : sizeof(float), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
-    char *copy = NULL;
-    wisp_status status = WISP_OK;
-    if (p->in_place) status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
-    if (status != WISP_OK) return status;
-    update_run run = {ctx->isa->update[is_double], p, rows, copy, bytes};
-    wisp__run_some(ctx->team, wisp__is_little(ctx->team, rows * p->p * p->q), update_thread, &run);
-    return WISP_OK;
-}
-
 const wisp__backend wisp__backend_cpu = {
     .name = "cpu",
     .kinds = WISP__ALL_KINDS,
@@ -510,8 +332,11 @@ const wisp__backend wisp__backend_cpu = {
     .release = wisp__cpu_release,
     .foresee = wisp__cpu_foresee,
     .borrow = cpu_borrow,
-    .map = cpu_map,
-    .unmap = cpu_unmap,
+    .lend = cpu_lend,
+    .unlend = cpu_unlend,
+    .read = cpu_read,
+    .write = cpu_write,
+    .finish = cpu_finish,
     .find_spmmv = cpu_find_spmmv,
     .host_memory = true,
     .launch_spmmv = cpu_launch_spmmv,
@@ -522,9 +347,9 @@ const wisp__backend wisp__backend_cpu = {
     .pack = cpu_pack,
     .unpack = cpu_unpack,
     .copy_columns = wisp__cpu_copy_columns,
-    .axpby = cpu_axpby,
-    .dot = cpu_dot,
+    .axpby = wisp__cpu_axpby,
+    .dot = wisp__cpu_dot,
     .fuse = wisp__cpu_fuse,
-    .gram = cpu_gram,
-    .update = cpu_update,
+    .gram = wisp__cpu_gram,
+    .update = wisp__cpu_update,
 };

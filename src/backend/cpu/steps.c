@@ -99,7 +99,8 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     for (int i = 0; i < steps && status == WISP_OK; i++) {
         if (!step[i].dot) continue;
         double *partial = run.partial + (size_t)(i * grid->blocks) * dot_size;
-        wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, step[i].dot);
+        wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size);
+        memcpy(step[i].dot, partial, dot_size * sizeof *partial);
     }
 out:
     wisp_free(ctx, run.sweep);

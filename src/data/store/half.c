@@ -374,8 +374,8 @@ static wisp_status renew(wisp_mat *A, wisp_mat *B)
 {
     wisp__host_mat a, b;
     wisp_status status;
-    WISP_TRY(wisp__mat_lend(A, &a));
-    if ((status = wisp__mat_lend(B, &b)) != WISP_OK) {
+    WISP_TRY(wisp__mat_lend(A, WISP_READ, &a));
+    if ((status = wisp__mat_lend(B, WISP_READ, &b)) != WISP_OK) {
         wisp__mat_return(&a);
         return status;
     }

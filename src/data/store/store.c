@@ -106,13 +106,14 @@ out:
 }
 
 /* The first arrays of a list. */
-static void unmap(wisp_ctx *ctx, const wisp__arrays *list, int count)
+static void unlend(wisp_ctx *ctx, const wisp__arrays *list, int count)
 {
-    for (int i = 0; i < count; i++) ctx->backend->unmap(ctx, *(void **)list->pointer[i]);
+    for (int i = 0; i < count; i++) ctx->backend->unlend(ctx, *(void **)list->pointer[i]);
 }
 
-wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host)
+wisp_status wisp__mat_lend(const wisp_mat *A, wisp_access how, wisp__host_mat *host)
 {
+    wisp_ctx *ctx = A->ctx;
     *host = (wisp__host_mat){.of = A,
                              .mat = {.ctx = A->ctx,
                                      .map = A->map,
@@ -136,21 +137,21 @@ wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host)
     const wisp__arrays from = arrays(&A->local), to = arrays(&host->mat.local); /* the same, in one order */
     wisp_status status = WISP_OK;
     int i = 0;
-    while (i < from.count &&
-           (status = A->ctx->backend->map(A->ctx, *(void **)from.pointer[i], to.pointer[i])) == WISP_OK)
+    while (i < from.count && (status = ctx->backend->lend(ctx, *(void **)from.pointer[i], WISP__WHOLE_ARRAY, how,
+                                                          to.pointer[i])) == WISP_OK)
         i++;
     if (status == WISP_OK) {
         if (A->grid.weight) host->mat.grid.weight = host->mat.local.chunk;
         return WISP_OK;
     }
-    unmap(A->ctx, &from, i);
+    unlend(ctx, &from, i);
     return status;
 }
 
 void wisp__mat_return(wisp__host_mat *host)
 {
     const wisp__arrays list = arrays(&host->of->local);
-    unmap(host->of->ctx, &list, list.count);
+    unlend(host->of->ctx, &list, list.count);
     *host = (wisp__host_mat){.of = NULL};
 }
 

@@ -19,6 +19,8 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
         wisp_status status = k->step(r);
         if (status != WISP_OK) return status;
     }
+    const wisp_status status = wisp_ctx_finish(r->ctx);
+    if (status != WISP_OK) return status;
     *seconds = (wisp_now() - start) / (double)(steps * (k->calls ? k->calls : r->what.powers));
     return WISP_OK;
 }

@@ -187,6 +187,7 @@ static int all_steps(tool *t, powers *p)
         if (rc) return rc;
         p->flops += cost.flops * count;
     }
+    if (wisp_ctx_finish(t->ctx)) return tool_fail_ctx(t);
     p->seconds = wisp_now() - begin;
     return EXIT_FINE;
 }

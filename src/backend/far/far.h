@@ -1,0 +1,80 @@
+/* The device `far`, for tests: the CPU's kernels on memory that the host can't touch, behind a queue. A buffer has
+   three ranges of addresses. That of the device, which the host is given, has nothing behind it, ever; that of the
+   host, which lend gives, is closed (mprotect) but while it is lent, and can't be written to by those who said that
+   they read; and that of the kernels nobody is told: a call puts it in place of each address of the device's that it
+   names. So whoever follows a device's address, on the host at any time or in a kernel whose call did not name it, or
+   what lend gave after unlend, ends in a segmentation fault, and so does whoever goes past the last cache line of an
+   array; an address that is no buffer's is refused. What is lent to be discarded has NaN in it.
+
+   Calls are queued, with a copy of all that the host gives them. A thread of the device's own runs them, as late as it
+   likes; who waits helps. So what the host changes too soon, frees too soon or reads too soon shows. */
+#ifndef WISP_FAR_H
+#define WISP_FAR_H
+#include "../backend.h"
+
+/* Work in the queue. */
+typedef struct wisp__far_item {
+    struct wisp__far_item *next;
+    wisp_status (*run)(wisp_ctx *ctx, void *call);
+    void *call;        /* what run gets */
+    bool always;       /* it runs even where what was before it has failed */
+    char *copies;      /* of what the host gave, behind the item; NULL: the item is part of something else */
+    size_t room, used; /* of them, in bytes */
+} wisp__far_item;
+
+typedef struct wisp__far_buffer wisp__far_buffer;
+typedef struct wisp__far_loan wisp__far_loan;
+typedef struct wisp__far {
+    wisp_ctx *ctx;
+    struct wisp__far *next; /* of the process */
+    pthread_mutex_t *lock;  /* the context's, for all that follows */
+    wisp__far_buffer *buffer;
+    wisp__far_loan *loan;
+    wisp__far_item *first, *last;  /* of the queue */
+    pthread_cond_t news;           /* an item is there, or over; or all ends */
+    bool has_thread, busy, ending; /* busy: an item runs */
+    pthread_t thread;
+    uint64_t random;
+    int patience; /* so many more calls are queued before the thread begins */
+    wisp_status failed;
+    char message[WISP_MESSAGE];
+} wisp__far;
+
+static inline wisp__far *wisp__far_of(wisp_ctx *ctx) { return ctx->device; }
+
+/* In whole cache lines. */
+enum { WISP__FAR_LINE = 64 };
+static inline size_t wisp__far_padded(size_t bytes)
+{
+    return (bytes + WISP__FAR_LINE - 1) / WISP__FAR_LINE * WISP__FAR_LINE;
+}
+
+/* ---- queue.c ---------------------------------------------------------------------------------- */
+
+wisp_status wisp__far_queue_open(wisp_ctx *ctx);
+void wisp__far_queue_close(wisp_ctx *ctx); /* all of it has run */
+/* An item with room for so many bytes from the host. */
+wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **item);
+/* A copy of an array of the host's, which goes with the item; NULL gives NULL. */
+void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes);
+void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item);
+void wisp__far_drain(wisp_ctx *ctx); /* until all has run */
+/* The same; what has failed is told. */
+wisp_status wisp__far_finish(wisp_ctx *ctx);
+
+/* ---- memory.c --------------------------------------------------------------------------------- */
+
+wisp_status wisp__far_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
+void wisp__far_free(wisp_ctx *ctx, void *address);
+wisp_status wisp__far_take(wisp_ctx *ctx, void *pointer_to_array);
+wisp_status wisp__far_borrow(wisp_ctx *ctx, const void *host);
+wisp_status wisp__far_lend(wisp_ctx *ctx, void *address, size_t bytes, wisp_access how, void *pointer_to_host);
+void wisp__far_unlend(wisp_ctx *ctx, void *address);
+wisp_status wisp__far_read(wisp_ctx *ctx, const void *address, void *host, size_t bytes);
+wisp_status wisp__far_write(wisp_ctx *ctx, void *address, const void *host, size_t bytes);
+/* Puts the kernels' address in place of the device's at each of n places; NULL stays. Fails at an address that is no
+   buffer's. */
+wisp_status wisp__far_enter(wisp_ctx *ctx, void *const *place, size_t n);
+#define WISP__FAR_ENTER(ctx, ...) \
+    wisp__far_enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+#endif

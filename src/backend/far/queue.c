@@ -1,0 +1,198 @@
+/* The queue of the device `far`: items run one after the other, in their order, by the device's thread or by whoever
+   waits for them. */
+#include "far.h"
+#include <signal.h>
+#include <stdlib.h>
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static wisp__far *all; /* of the process */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* ---- with f->lock ----------------------------------------------------------------------------- */
+
+/* Runs the first item, without the lock meanwhile. */
+static void run_first(wisp__far *f)
+{
+    wisp__far_item *i = f->first;
+    const bool runs = i->always || f->failed == WISP_OK;
+    wisp_status status = WISP_OK;
+    f->first = i->next;
+    f->busy = true;
+    pthread_mutex_unlock(f->lock);
+    char *const copies = i->copies; /* an item that is part of something else may go with it */
+    if (runs) status = i->run(f->ctx, i->call);
+    if (copies) free(i);
+    pthread_mutex_lock(f->lock);
+    if (status != WISP_OK) {
+        f->failed = status;
+        wisp_ctx_message(f->ctx, f->message, sizeof f->message);
+    }
+    f->busy = false;
+    pthread_cond_broadcast(&f->news);
+}
+
+static void drain(wisp__far *f)
+{
+    while (f->first || f->busy)
+        if (f->busy)
+            pthread_cond_wait(&f->news, f->lock);
+        else
+            run_first(f);
+}
+
+static void *run_all(void *arg)
+{
+    wisp__far *f = arg;
+    pthread_mutex_lock(f->lock);
+    while (!f->ending)
+        if (f->first && !f->busy && f->patience < 0)
+            run_first(f);
+        else
+            pthread_cond_wait(&f->news, f->lock);
+    pthread_mutex_unlock(f->lock);
+    return NULL;
+}
+
+/* Without one, those who wait do all. */
+static void start_thread(wisp__far *f)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before); /* the thread takes no signals */
+    f->has_thread = !pthread_create(&f->thread, NULL, run_all, f);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* How many more calls are to be queued before the thread begins: -1 is at once. */
+static int next_patience(wisp__far *f)
+{
+    enum { MOST = 8 };
+    f->random = f->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)(f->random >> 33) % MOST - 1;
+}
+
+/* ---- fork: nothing is under way then, and the child has no thread ------------------------------ */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all_lock);
+    for (wisp__far *f = all; f; f = f->next) {
+        pthread_mutex_lock(f->lock);
+        drain(f);
+    }
+}
+
+static void after_fork(void)
+{
+    for (wisp__far *f = all; f; f = f->next) pthread_mutex_unlock(f->lock);
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void in_child(void)
+{
+    for (wisp__far *f = all; f; f = f->next) {
+        pthread_mutex_init(f->lock, NULL);
+        pthread_cond_init(&f->news, NULL);
+        f->has_thread = false;
+    }
+    pthread_mutex_init(&all_lock, NULL);
+}
+
+static void watch(void) { pthread_atfork(before_fork, after_fork, in_child); }
+
+/* ---- the queue -------------------------------------------------------------------------------- */
+
+wisp_status wisp__far_queue_open(wisp_ctx *ctx)
+{
+    wisp__far *f = calloc(1, sizeof *f);
+    if (!f) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the device 'far'");
+    f->ctx = ctx;
+    f->lock = &ctx->device_lock;
+    pthread_cond_init(&f->news, NULL);
+    pthread_once(&once, watch);
+    pthread_mutex_lock(&all_lock);
+    f->next = all;
+    all = f;
+    pthread_mutex_unlock(&all_lock);
+    ctx->device = f;
+    return WISP_OK;
+}
+
+void wisp__far_queue_close(wisp_ctx *ctx)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    if (!f) return;
+    pthread_mutex_lock(&all_lock);
+    wisp__far **at = &all;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_lock(f->lock);
+    drain(f);
+    f->ending = true;
+    pthread_cond_broadcast(&f->news);
+    pthread_mutex_unlock(f->lock);
+    if (f->has_thread) pthread_join(f->thread, NULL);
+    pthread_cond_destroy(&f->news);
+    free(f);
+    ctx->device = NULL;
+}
+
+wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **item)
+{
+    const size_t head = wisp__far_padded(sizeof **item), room = wisp__far_padded(bytes);
+    wisp__far_item *i = aligned_alloc(WISP__FAR_LINE, head + room);
+    *item = i;
+    if (!i) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: %zu bytes for a call", bytes);
+    *i = (wisp__far_item){.copies = (char *)i + head, .room = room};
+    return WISP_OK;
+}
+
+void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes)
+{
+    if (!host) return NULL;
+    char *to = item->copies + item->used;
+    if (item->used + bytes > item->room) abort(); /* of the device itself: it would write past its item */
+    memcpy(to, host, bytes);
+    item->used += wisp__far_padded(bytes);
+    return to;
+}
+
+void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    pthread_mutex_lock(f->lock);
+    item->next = NULL;
+    if (f->first)
+        f->last->next = item;
+    else
+        f->first = item;
+    f->last = item;
+    if (!f->has_thread) start_thread(f);
+    if (f->patience < 0) f->patience = next_patience(f);
+    if (--f->patience < 0) pthread_cond_broadcast(&f->news);
+    pthread_mutex_unlock(f->lock);
+}
+
+void wisp__far_drain(wisp_ctx *ctx)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    if (!f) return;
+    pthread_mutex_lock(f->lock);
+    drain(f);
+    pthread_mutex_unlock(f->lock);
+}
+
+wisp_status wisp__far_finish(wisp_ctx *ctx)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    char text[WISP_MESSAGE];
+    if (!f) return WISP_OK;
+    pthread_mutex_lock(f->lock);
+    drain(f);
+    const wisp_status status = f->failed;
+    if (status != WISP_OK) memcpy(text, f->message, sizeof text);
+    f->failed = WISP_OK;
+    pthread_mutex_unlock(f->lock);
+    return status == WISP_OK ? status : wisp_ctx_fail(ctx, status, text);
+}
