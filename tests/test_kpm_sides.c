@@ -260,11 +260,30 @@ static void same_as_sites(void **state)
     wisp_mat_free(A);
 }
 
+/* With an operator on the left rounding is not estimated, and single precision not chosen. */
+static void rounding(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = mat_of_spec_as(ctx, "anderson:nx=5,ny=4,nz=3", WISP_S, NULL);
+    wisp_moments m;
+    wisp_kpm_opts o = {.moments = 20, .vectors = 3, .rounding_limit = 0.5};
+    assert_int_equal(wisp_kpm_type(WISP_D, 60, &o), WISP_S);
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    assert_true(m.rounding > 0);
+    wisp_moments_free(&m);
+    o.adjoint = A;
+    assert_int_equal(wisp_kpm_type(WISP_D, 60, &o), WISP_D);
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    assert_true(m.rounding == 0);
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(given_vectors),     cmocka_unit_test(traces),        cmocka_unit_test(powers_of_two),
-        cmocka_unit_test(spectral_function), cmocka_unit_test(same_as_sites),
+        cmocka_unit_test(spectral_function), cmocka_unit_test(same_as_sites), cmocka_unit_test(rounding),
     };
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

@@ -245,13 +245,11 @@ static double step_seconds(const wisp_kpm_opts *full, int64_t vectors, const wis
 }
 
 /* What a product with B^H holds, if that is more than the steps do. */
-static wisp_status add_product(wisp_plan *steps, wisp_ctx *ctx, const wisp_kpm_opts *full, int width)
+static wisp_status add_product(wisp_plan *steps, wisp_ctx *ctx, const wisp_mat_info *B, wisp_type type, int width)
 {
-    wisp_mat_info B;
     wisp_plan once;
-    wisp_mat_get_info(full->adjoint, &B);
     const wisp_status status =
-        wisp_mpk_plan(&once, ctx, &B, full->type, width, &(wisp_mpk_opts){.steps = 1, .depth = 1}, NULL);
+        wisp_mpk_plan(&once, ctx, B, type, width, &(wisp_mpk_opts){.steps = 1, .depth = 1}, NULL);
     if (status != WISP_OK) return status;
     if (once.bytes > steps->bytes) steps->bytes = once.bytes;
     if (once.bytes_most > steps->bytes_most) steps->bytes_most = once.bytes_most;
@@ -272,12 +270,15 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     WISP_NEED(ctx, A);
     WISP_TRY(check(ctx, &full, A, opts));
     WISP_TRY(wisp__check_bounds(ctx, A, &full.bounds));
-    const int64_t held = A->local_rows + A->halo_rows, vectors = wisp__kpm_vectors(&full, A->rows);
+    wisp_mat_info B; /* blocks have room for the larger halo of the two */
+    wisp_mat_get_info(full.adjoint, &B);
+    const int64_t halo = B.halo_rows > A->halo_rows ? B.halo_rows : A->halo_rows;
+    const int64_t held = A->local_rows + halo, vectors = wisp__kpm_vectors(&full, A->rows);
     const parts p = parts_of(&full, vectors, held);
     wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};
     if (wisp__kpm_two_sides(&full)) o.terms = WISP_DOT_UY;
     WISP_TRY(wisp_mpk_plan(&steps, ctx, A, full.type, p.width > 0 ? p.width : 1, &o, NULL));
-    if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &full, p.width > 0 ? p.width : 1));
+    if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &B, full.type, p.width > 0 ? p.width : 1));
     const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
     const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
     *plan = (wisp_plan){.bytes = whole(all + (double)steps.bytes),
