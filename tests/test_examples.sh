@@ -16,6 +16,8 @@ integral() { # of file $1, should be $2
 integral chain.txt 3001
 "$(dirname "$wisp")"/examples/apply_callback 60 >lattice.txt
 integral lattice.txt 3600
+"$(dirname "$wisp")"/examples/surface 12 8 >surface.txt
+integral surface.txt 576
 # Linear systems: each right-hand side within the tolerance.
 "$(dirname "$wisp")"/examples/solve laplace:nx=20,ny=20,nz=20 5 >systems.txt
 awk '/^column/ { n++; if ($4 > 1e-8) { print "residual", $4; exit 1 } } END { if (n != 5) { print n, "columns"; exit 1 } }' systems.txt
