@@ -105,6 +105,9 @@ static void memory(void **state)
         if (v & 1) o.left = x;
         o.adjoint = B;
         REF_OK(own, wisp_kpm_plan(&early, own, &info, &o, NULL));
+        o.vectors = 0;
+        REF_FAILS(own, wisp_kpm_plan(&plan, own, &info, &o, NULL), WISP_ERR_ARG,
+                  "opts.vectors is 0; name at least one");
         o.right = x;
         REF_OK(own, wisp_kpm_plan(&plan, own, &info, &o, NULL));
         assert_true(plan.bytes == early.bytes && plan.bytes_most == early.bytes_most);
@@ -142,7 +145,7 @@ static void refusals(void **state)
         const char *words;
         wisp_kpm_opts o;
     } bad[] = {
-        {WISP_ERR_ARG, "opts.vectors is 0, and opts.right has none", {.trace = GIVEN, .left = s.left}},
+        {WISP_ERR_ARG, "wisp_kpm: opts.right is NULL", {.trace = GIVEN, .left = s.left}},
         {WISP_ERR_ARG, "opts.right is NULL", {.trace = GIVEN, .left = s.left, .vectors = 4}},
         {WISP_ERR_ARG, "opts.vectors is -1", {.trace = GIVEN, .right = s.right, .vectors = -1}},
         {WISP_ERR_MISMATCH,

@@ -86,7 +86,8 @@ static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t ro
         return WISP_OK;
     case WISP_TRACE_GIVEN:
         if (vectors < 1 || vectors > INT_MAX)
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.vectors is %lld, and opts.right has none", vectors);
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.vectors is %lld; name at least one, or give opts.right",
+                                  vectors);
         return WISP_OK;
     }
     return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.trace: unknown value %d", (int)o->trace);
@@ -171,10 +172,7 @@ static wisp_status check_sides(const wisp_mat *A, const wisp_kpm_opts *o)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
-    const bool given = o->trace == WISP_TRACE_GIVEN;
-    if (given && !o->right)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.right is NULL; its columns are the vectors of WISP_TRACE_GIVEN");
-    if (!given && (o->right || o->left))
+    if (o->trace != WISP_TRACE_GIVEN && (o->right || o->left))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.%s is for WISP_TRACE_GIVEN alone", o->right ? "right" : "left");
     if (o->right) WISP_TRY(check_block(A, o, o->right, "opts.right"));
     if (o->left) WISP_TRY(check_block(A, o, o->left, "opts.left"));
@@ -193,8 +191,12 @@ out:
 wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
 {
     wisp_mat_info info;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_get_info(A, &info);
-    const wisp_status status = check(wisp_mat_ctx(A), full, &info, opts);
+    if (opts && opts->trace == WISP_TRACE_GIVEN && !opts->right)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "wisp_kpm: opts.right is NULL; its columns are the vectors of WISP_TRACE_GIVEN");
+    const wisp_status status = check(ctx, full, &info, opts);
     return status == WISP_OK ? check_sides(A, full) : status;
 }
 
