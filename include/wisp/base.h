@@ -255,6 +255,13 @@ WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
     do {                                                                                                \
         if (!(pointer)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: %s is NULL", __func__, #pointer); \
     } while (0)
+/* In a function whose last parameters are `format` and `...`: text[bytes], which printf's way makes of them. */
+#define WISP_FORMATTED(text, bytes, format)            \
+    char text[bytes];                                  \
+    va_list text##_list;                               \
+    va_start(text##_list, format);                     \
+    vsnprintf(text, sizeof text, format, text##_list); \
+    va_end(text##_list)
 /* In a function with a variable `status` and one clean-up label `out`. */
 #define WISP_TRY(call)                              \
     do {                                            \
@@ -264,20 +271,12 @@ WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_failf(wisp_ctx *ctx, wisp_status status, const char *format, ...)
 {
-    char text[WISP_MESSAGE];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, WISP_MESSAGE, format);
     return wisp_ctx_fail(ctx, status, text);
 }
 static inline void wisp_ctx_logf(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {
-    char text[WISP_MESSAGE];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, WISP_MESSAGE, format);
     wisp_ctx_log(ctx, level, text);
 }
 #endif

@@ -125,11 +125,7 @@ WISP_SIZED wisp_status wisp_src_hash(wisp_ctx *ctx, const wisp_src *src, uint64_
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...)
 {
-    char words[WISP_MESSAGE];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(words, sizeof words, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(words, WISP_MESSAGE, format);
     return wisp_state_same(state, name, words);
 }
 #endif

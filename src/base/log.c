@@ -1,7 +1,6 @@
 /* Messages, progress and cancellation of a context. */
 #include "base.h"
 #include "futex.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +19,7 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *text)
 
 wisp_status wisp_ctx_failf(wisp_ctx *ctx, wisp_status status, const char *format, ...)
 {
-    char text[WISP_MESSAGE];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, WISP_MESSAGE, format);
     return wisp_ctx_fail(ctx, status, text);
 }
 
@@ -95,12 +90,8 @@ void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *text)
 
 void wisp_ctx_logf(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {
-    char text[WISP_MESSAGE];
-    va_list ap;
     if (!ctx || !ctx->opts.log || level > ctx->opts.level) return;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, WISP_MESSAGE, format);
     wisp_ctx_log(ctx, level, text);
 }
 

@@ -1,7 +1,6 @@
 /* Matrix Market: lines of entries. The parser only finds that a line is bad; a slow one then says why. */
 #include "mtx.h"
 #include "scan.h"
-#include <stdarg.h>
 #include <stdio.h>
 
 static int64_t count_lines(const char *p, const char *end)
@@ -181,11 +180,7 @@ typedef struct {
 static wisp_status complain(const where *at, const char *format, ...) WISP_PRINTF(2, 3);
 static wisp_status complain(const where *at, const char *format, ...)
 {
-    char text[256];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, 256, format);
     return wisp_ctx_failf(at->ctx, WISP_ERR_FORMAT, "%s:%lld: %s", at->m->path, (long long)at->number, text);
 }
 

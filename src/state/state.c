@@ -1,6 +1,5 @@
 /* The items of states: listed where they are, or given back from files. */
 #include "state.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,11 +318,7 @@ wisp_status wisp_state_same(wisp_state *state, const char *name, const char *wor
 
 wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...)
 {
-    char words[WISP_MESSAGE];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(words, sizeof words, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(words, WISP_MESSAGE, format);
     return wisp_state_same(state, name, words);
 }
 

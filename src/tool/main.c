@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,11 +19,7 @@ static const char *const later_commands[] = {"plan", NULL};
 
 int tool_end(tool *t, int rc, const char *format, ...)
 {
-    char text[1600];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
+    WISP_FORMATTED(text, 1600, format);
     for (char *c = text; *c; c++) /* whatever a file name holds: one line */
         if (iscntrl((unsigned char)*c)) *c = '?';
     if (!tool_is_stopped(t)) fflush(stdout); /* what was printed before comes first, also in a log of both */
