@@ -83,4 +83,6 @@ int64_t wisp__chebyshev_terms(double x, double tolerance);
 void wisp__bessel(double x, int64_t n, double *J);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
+/* x, at least 0, without its fraction; the largest number if that is too large. */
+static inline int64_t wisp__whole_number(double x) { return x < 9e18 ? (int64_t)x : INT64_MAX; }
 #endif

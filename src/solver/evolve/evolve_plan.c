@@ -144,8 +144,6 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     return status;
 }
 
-static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
-
 wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                              int64_t times, const double *time, const wisp_evolve_opts *opts, const wisp_choice *step)
 {
@@ -181,8 +179,8 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
     WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
     if (!given) WISP_TRY(bounds_bytes(ctx, A, width, &bounds));
-    *plan = (wisp_plan){.bytes = whole(fmin(about, most)),
-                        .bytes_most = whole(fmax(most, bounds)),
+    *plan = (wisp_plan){.bytes = wisp__whole_number(fmin(about, most)),
+                        .bytes_most = wisp__whole_number(fmax(most, bounds)),
                         .products = all.sweeps * width,
                         .sweeps = all.sweeps,
                         .seconds = NAN,

@@ -294,9 +294,8 @@ double wisp_resolution(double halfwidth, int64_t moments) { return pi * halfwidt
 
 int64_t wisp_moments_for(double halfwidth, double resolution)
 {
-    double n = ceil(pi * halfwidth / resolution);
-    if (!(n > 2)) return 2;
-    return n < 9e18 ? (int64_t)n : INT64_MAX;
+    const double n = ceil(pi * halfwidth / resolution);
+    return n > 2 ? wisp__whole_number(n) : 2;
 }
 
 void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy)

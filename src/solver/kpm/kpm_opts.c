@@ -233,8 +233,6 @@ static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
     return p;
 }
 
-static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
-
 /* Seconds of a step of all vectors, by those of the fused one: single operations pass over blocks so many times more
    (KPM paper, section III). */
 static double step_seconds(const wisp_kpm_opts *full, int64_t vectors, const wisp_mat_info *A, const wisp_choice *step)
@@ -283,8 +281,8 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &B, full.type, p.width > 0 ? p.width : 1));
     const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
     const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
-    *plan = (wisp_plan){.bytes = whole(all + (double)steps.bytes),
-                        .bytes_most = whole(all + (double)steps.bytes_most + sums + ranks + LITTLE),
+    *plan = (wisp_plan){.bytes = wisp__whole_number(all + (double)steps.bytes),
+                        .bytes_most = wisp__whole_number(all + (double)steps.bytes_most + sums + ranks + LITTLE),
                         .products = sweeps * (double)vectors,
                         .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
                         .seconds = sweeps * step_seconds(&full, vectors, A, step),
