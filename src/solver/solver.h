@@ -2,6 +2,7 @@
 #ifndef WISP_SOLVER_H
 #define WISP_SOLVER_H
 #include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <wisp/wisp.h>
 
@@ -15,6 +16,11 @@ wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, dou
 wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
 /* Whether bounds of such a matrix can be come by that way, as far as the options say. */
 wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o);
+/* What else than "take wider opts.bounds" may be done where these do not hold: given ones can be left away. */
+static inline const char *wisp__or_none(const wisp_bounds *b)
+{
+    return isnan(b->failure_probability) ? ", or none, so that they are found" : "";
+}
 /* Names how bounds are come by, which has to be the same in a call that goes on. */
 wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o);
 

@@ -167,8 +167,7 @@ static wisp_status check_bounds(const wisp__chebfd *c)
                 k->ctx, WISP_ERR_BOUNDS,
                 "eig: %.10g is an eigenvalue beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
                 wisp__eig_shown(k, c->theta[i]), wisp__eig_shown(k, b->center - b->halfwidth),
-                wisp__eig_shown(k, b->center + b->halfwidth),
-                isnan(b->failure_probability) ? ", or none, so that they are found" : "");
+                wisp__eig_shown(k, b->center + b->halfwidth), wisp__or_none(b));
     return WISP_OK;
 }
 

@@ -94,12 +94,6 @@ static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 
 /* ---- one sequence ---------------------------------------------------------------------------- */
 
-/* What to do when bounds do not hold, after "take wider opts.bounds". */
-static const char *or_none(const wisp_bounds *b)
-{
-    return isnan(b->failure_probability) ? ", or none, so that they are found" : "";
-}
-
 /* T_n psi of the last step is no longer than psi, unless the spectrum leaves the bounds. A part of psi outside, however
    small, grows like exp(n a), cosh a its distance from the center in halfwidths; while it is no longer than psi, the
    terms that are left out of it are those of the tolerance, but for a factor of about that distance. The norm of the
@@ -116,7 +110,7 @@ static wisp_status check_growth(const evolution *s)
             s->ctx, WISP_ERR_BOUNDS,
             "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
             "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
-            j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth, or_none(b));
+            j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b));
     }
     return WISP_OK;
 }
@@ -158,7 +152,7 @@ static wisp_status check_norm(const evolution *s, int64_t i)
             "the norm of vector %d goes from %.6g to %.6g at time %g: the matrix has eigenvalues beyond "
             "the bounds %.10g to %.10g; take wider opts.bounds%s",
             j, s->start_norm[j], s->norm[j], s->time[i], b->center - b->halfwidth, b->center + b->halfwidth,
-            or_none(b));
+            wisp__or_none(b));
     }
     return WISP_OK;
 }

@@ -94,8 +94,7 @@ static wisp_status guard(const wisp__kpm_run *k, int64_t first, int64_t n, int64
             "take wider opts.bounds%s",
             k->left ? "beyond the bounds" : side(k, m, j), k->bounds.center - k->bounds.halfwidth,
             k->bounds.center + k->bounds.halfwidth, (long long)n, (long long)(first + j), mu / most,
-            k->left ? "the product of the norms of its two sides" : "moment 0",
-            isnan(k->bounds.failure_probability) ? ", or none, so that they are found" : "");
+            k->left ? "the product of the norms of its two sides" : "moment 0", wisp__or_none(&k->bounds));
     }
     return WISP_OK;
 }
