@@ -130,7 +130,7 @@ static wisp_status fresh(wisp__chebfd *c, wisp_state *s)
     const int n = wisp__chebfd_fresh(c);
     if (c->at.phase != WISP__CHECKS) goto out;
     if (wisp_state_is_kept(s)) {
-        if (c->at.rank > n) return wisp_ctx_failf(c->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+        WISP_TRY(wisp__eig_at_most(c->k, "fresh columns", c->at.rank, n));
         WISP_TRY(wisp_blk_create(&c->fresh, c->k->ctx, wisp_mat_map(c->k->A), c->k->type, n));
     }
     WISP_TRY(wisp__eig_array(c->k, s, "their values", &c->fresh_theta, 2 * (size_t)n));

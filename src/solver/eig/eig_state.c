@@ -103,6 +103,13 @@ wisp_status wisp__eig_offer(const wisp__eig *k)
     return k->live ? wisp_state_offer(k->live, k->o.offer, k->o.offer_arg) : WISP_OK;
 }
 
+wisp_status wisp__eig_at_most(const wisp__eig *k, const char *what, int n, int most)
+{
+    if (n >= 0 && n <= most) return WISP_OK;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of eigenpairs that can't be: %d %s, and %d at most", n,
+                          what, most);
+}
+
 wisp_status wisp__eig_array(wisp__eig *k, wisp_state *s, const char *name, double **x, size_t n)
 {
     wisp_status status = WISP_OK;

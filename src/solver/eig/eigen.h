@@ -107,6 +107,8 @@ wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
 wisp_status wisp__eig_offer(const wisp__eig *k);
 /* The items of all methods: what has to be the same, and the result so far, with its times. */
 wisp_status wisp__eig_items(wisp__eig *k, wisp_state *state);
+/* What a state has so many of: a refusal where that can't be. */
+wisp_status wisp__eig_at_most(const wisp__eig *k, const char *what, int n, int most);
 /* x[n], which is made if it is NULL. */
 wisp_status wisp__eig_array(wisp__eig *k, wisp_state *state, const char *name, double **x, size_t n);
 /* The first n columns of x; none if n is 0. *view, NULL at first, has to be freed in the end. */

@@ -218,12 +218,11 @@ static wisp_status items(void *arg, wisp_state *s)
     } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
-    if (K->a.locked > K->most + K->m) return wisp_ctx_failf(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp__eig_at_most(K->k, "locked values", K->a.locked, K->most + K->m));
     WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
     WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
     WISP_TRY(wisp_state_data(s, "values seen", &K->seen.n, sizeof K->seen.n));
-    if (K->seen.n < 0 || K->seen.n > K->seen.most)
-        return wisp_ctx_failf(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp__eig_at_most(K->k, "values seen", K->seen.n, K->seen.most));
     WISP_TRY(wisp_state_data(s, "their numbers", K->seen.value, (size_t)K->seen.n * sizeof *K->seen.value));
     WISP_TRY(wisp_state_data(s, "their conditions", K->seen.condition, (size_t)K->seen.n * sizeof *K->seen.condition));
     K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;

@@ -180,7 +180,7 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__eig_items(L->k, s));
     WISP_TRY(wisp__arnoldi_items(&L->a, s));
-    if (L->a.locked > L->most + L->m) return wisp_ctx_failf(L->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp__eig_at_most(L->k, "locked values", L->a.locked, L->most + L->m));
     WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
     WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
 out:
