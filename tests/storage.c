@@ -244,7 +244,7 @@ const int storage_kinds = sizeof storage_kind / sizeof storage_kind[0];
 unsigned storage_of(const wisp_mat *A)
 {
     const wisp__stored *s = &A->local;
-    const wisp__cpu_prepared *made = wisp__cpu_prepared_of(&A->told);
+    const wisp__cpu_prepared *made = wisp__cpu_prepared_of(&A->entries);
     unsigned has = (s->code ? HAS_CODES : 0) | (s->diagonal ? HAS_DIAGONAL : 0) | (s->padded ? HAS_PADDING : 0) |
                    (made && made->period > 1 ? HAS_PERIOD : 0);
     switch (s->how->kind) {

@@ -296,7 +296,7 @@ static void full_of_kinds(void **state)
             const wisp_aug aug = {.terms = WISP_DOT_YY, .dot = dot};
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
             assert_true(wisp__is_kind(&A->local, WISP__PATTERNS));
-            const wisp__bundles *b = wisp__cpu_prepared_of(&A->told)->bundles;
+            const wisp__bundles *b = wisp__cpu_prepared_of(&A->entries)->bundles;
             some = b;
             assert_int_equal(!b, ctx->bundle_bytes == 0);
             for (int64_t i = 0; b && i < CROWD / b->rows; i++) {

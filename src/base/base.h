@@ -76,7 +76,7 @@ struct wisp_ctx {
     pthread_mutex_t device_lock; /* what a backend keeps; no callback comes under it */
     pthread_mutex_t source_lock; /* a source's many() runs under it, unless several may run at once */
     char message[WISP_MESSAGE];
-    atomic_uint told;        /* such messages, counted */
+    atomic_uint complaints;  /* such messages, counted */
     struct wisp__said *said; /* what the log function is still to be told */
     bool logging;            /* a thread is at it: */
     pthread_t logger;

@@ -12,7 +12,7 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *text)
 {
     if (ctx) pthread_mutex_lock(&ctx->lock);
     snprintf(ctx ? ctx->message : without, sizeof without, "%s", text ? text : "(no words)");
-    if (ctx) atomic_fetch_add(&ctx->told, 1);
+    if (ctx) atomic_fetch_add(&ctx->complaints, 1);
     if (ctx) pthread_mutex_unlock(&ctx->lock);
     return status;
 }

@@ -125,12 +125,12 @@ bool wisp__fd_ready(int fd, short events)
 static wisp_status open_direct(wisp__out *out, bool pipe)
 {
     const struct timespec a_while = {.tv_nsec = 50000000};
-    for (bool told = false;; told = true) {
+    for (bool said = false;; said = true) {
         out->fd = open(out->path, O_WRONLY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
         if (out->fd >= 0 || !pipe || (errno != ENXIO && errno != EINTR)) break;
         if (wisp__cancelled(out->ctx->team))
             return wisp_ctx_failf(out->ctx, WISP_ERR_CANCELLED, "cancelled while nobody read the pipe %s", out->name);
-        if (!told) wisp_ctx_logf(out->ctx, WISP_LOG_INFO, "%s: waiting for a process that reads this pipe", out->name);
+        if (!said) wisp_ctx_logf(out->ctx, WISP_LOG_INFO, "%s: waiting for a process that reads this pipe", out->name);
         nanosleep(&a_while, NULL);
     }
     if (out->fd < 0) return fail(out, errno);

@@ -109,7 +109,7 @@ static void wake(world *w)
 
 /* Wakes the others when this rank was the last they wait for; and always when a rank has ended, for then the rest may
    be in different rounds. */
-static void tell(world *w, int64_t round, bool copied)
+static void wake_if_last(world *w, int64_t round, bool copied)
 {
     if (atomic_load(&w->ended) || missing(w, round, copied) < 0) wake(w);
 }
@@ -129,7 +129,7 @@ static void arrive(wisp_ctx *ctx, post p)
     me->sent = wisp_now();
     if (p.status != WISP_OK) wisp_ctx_message(ctx, me->message, sizeof me->message);
     atomic_store(&me->posted, round);
-    tell(w, round, false);
+    wake_if_last(w, round, false);
 }
 
 /* Whether each rank has come, or never will; *gone is the lowest that will not, or -1. The others are waited for all
@@ -208,7 +208,7 @@ static void all_through(wisp_ctx *ctx)
     const int64_t round = rounds(me, false);
     if (!post_of(ctx, ctx->rank)->lent && ctx->failed == WISP_OK) return;
     atomic_store(&me->copied, round);
-    tell(w, round, true);
+    wake_if_last(w, round, true);
     await_all(w, round, true);
 }
 

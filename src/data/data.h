@@ -108,7 +108,7 @@ struct wisp_mat {
     wisp_order order;
     wisp_format format;
     wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
-    wisp__entries told;              /* what kernels are told of it, and */
+    wisp__entries entries;           /* what kernels are told of it, and */
     wisp__prepared *prepared;        /* what the backend has made of that for itself */
     struct wisp__cascades *cascades; /* see cascade.c */
     wisp_mat_props props;            /* kept by wisp_mat_get_props until there are new values, as props_kept says */

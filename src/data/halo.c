@@ -12,7 +12,7 @@ void wisp__halo_free(wisp__halo *h)
     wisp_free(h->ctx, h);
 }
 
-void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info)
+void wisp__halo_info(const wisp__halo *h, wisp_mat_info *info)
 {
     if (!h) return;
     info->halo_rows = h->rows;

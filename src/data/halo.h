@@ -53,7 +53,7 @@ void wisp__part_close(wisp__part *part);
 int64_t wisp__row_number(const wisp_src *src, int64_t row);
 
 /* The fields of *info that tell of the exchange; without a halo they stay as they are. */
-void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info);
+void wisp__halo_info(const wisp__halo *h, wisp_mat_info *info);
 /* The first of these rows, if they follow one another, else -1. */
 int64_t wisp__halo_run(const int32_t *row, int64_t count);
 /* When the rows of the map have their places: a matrix takes the plan over. */

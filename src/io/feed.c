@@ -24,7 +24,7 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
         if (*got > 0) memcpy(to, (const char *)feed->in->data + feed->taken, *got);
     } else {
         ssize_t n;
-        bool told = feed->taken > 0;
+        bool said = feed->taken > 0;
         for (;;) {
             /* A pipe whose writer had ended when it was opened never tells its end to poll(), but to read(). */
             const bool ready = feed->in->size >= 0 || wisp__fd_ready(feed->in->fd, POLLIN) || feed->taken > 0;
@@ -34,8 +34,8 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
             if (ready && errno != EINTR && errno != EAGAIN)
                 return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
             if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
-            if (!told) wisp_ctx_logf(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
-            told = true;
+            if (!said) wisp_ctx_logf(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
+            said = true;
         }
         *got = (size_t)n;
     }

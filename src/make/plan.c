@@ -120,7 +120,7 @@ static int64_t assembly_bytes(const way *w)
     return most + readers + LITTLE;
 }
 
-static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
+static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)
 {
     const wisp_mat *A = w->A;
     const bool half = A->format == WISP_FORMAT_HERMITIAN;
@@ -139,7 +139,7 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .work_blocks = work_blocks,
                             .local_rows = A->local_rows,
                             .local_nnz = w->nnz};
-    wisp__halo_tell(w->part->halo, info);
+    wisp__halo_info(w->part->halo, info);
     if (w->permuted || w->sorted) /* as a rule rows do not follow one another then */
         info->packed_rows = WISP__MAX(info->packed_rows, info->send_rows);
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
@@ -239,7 +239,7 @@ static wisp_status foresee_order(wisp__order_plan *p, const wisp_mat *A, const w
 static void or_more(const way *w, wisp_mat_info *info)
 {
     wisp_mat_info other;
-    tell(w, info->work_blocks, &other);
+    describe(w, info->work_blocks, &other);
     info->bytes = WISP__MAX(info->bytes, other.bytes);
     info->assembly_bytes = WISP__MAX(info->assembly_bytes, other.assembly_bytes);
 }
@@ -257,7 +257,7 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     w->tried_apart = square;
     w->outside = upper(w);
     w->slots = WISP__MIN(upper(w), 7 * w->A->local_rows); /* eight blocks; with more of them there is little spill */
-    tell(w, most_blocks(w->A, order->looks || (o->map && o->map->visits)), info);
+    describe(w, most_blocks(w->A, order->looks || (o->map && o->map->visits)), info);
     if (!w->compared) return;
     w->apart = square;
     w->codes = true;
@@ -444,7 +444,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     w.order_bytes = g.order.likely;
     w.slots = src->rows / 8; /* as a rule */
     w.outside = upper(&w) / 8;
-    tell(&w, g.A.map->visits ? g.A.map->visits : most_blocks(&g.A, false), info);
+    describe(&w, g.A.map->visits ? g.A.map->visits : most_blocks(&g.A, false), info);
     if (!m) goto out;
     if (g.order.looks && !g.order.banded)
         WISP_TRY(wisp__sample_levels(ctx, src->rows, w.nnz, sample));

@@ -17,9 +17,9 @@ static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     if (ctx->failed != WISP_OK) return ctx->failed; /* on another rank, whose message is there */
     wisp_ctx_message(ctx, after, sizeof after);
-    const bool told = strcmp(before, after);
+    const bool said_why = strcmp(before, after);
     return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),
-                          told ? ": " : "", told ? after : "");
+                          said_why ? ": " : "", said_why ? after : "");
 }
 
 /* A block for A x where y is needed beside it. It stays with the operator, for the sweeps that follow; a sweep within

@@ -119,7 +119,7 @@ static void set_blocks(wisp__sweep *s)
 {
     const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
     const int parts = wisp__parts(x->type);
-    s->p = (wisp__spmmv_params){.a = s->A->told,
+    s->p = (wisp__spmmv_params){.a = s->A->entries,
                                 .gather = wisp__at(x),
                                 .x = wisp__at(x),
                                 .y = wisp__at(s->y),

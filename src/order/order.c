@@ -200,7 +200,7 @@ static void search_close(search *s)
     wisp__graph_free(s->ctx, &s->graph);
 }
 
-static void tell(const search *s, const candidate *c)
+static void log_choice(const search *s, const candidate *c)
 {
     const wisp__traffic *t = &c->traffic, *n = &s->list[0].traffic;
     if (s->want != WISP_ROWS_DEFAULT)
@@ -298,7 +298,7 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
         WISP_TRY(wisp__graph_read(ctx, src, row_len, false, &s.graph));
         WISP_TRY(search_orders(&s));
         const candidate *c = best(&s);
-        tell(&s, c);
+        log_choice(&s, c);
         WISP_TRY(make_map(&s, c, map));
     }
 out:

@@ -150,7 +150,7 @@ static const char *cannot(const wisp_mat *A)
     return NULL;
 }
 
-static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
+static void log_cascade(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
 {
     wisp_ctx *ctx = A->ctx;
     int measured;
@@ -162,11 +162,11 @@ static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
                       "MB (%s); %.2f ms, %.2f ms by sweeps, at %.1f GB/s",
                       c->steps, 1e-6 * (c->step.read + c->step.written), 1e-6 * (c->plain.read + c->plain.written),
                       1e-6 * c->budget, budget, 1e3 * c->step.seconds, 1e3 * c->plain.seconds, 1e-9 * c->rates.memory);
-    const wisp_log_level level = c->why == A->cascades->told ? WISP_LOG_DEBUG : WISP_LOG_INFO;
+    const wisp_log_level level = c->why == A->cascades->last_why ? WISP_LOG_DEBUG : WISP_LOG_INFO;
     if (c->why)
         wisp_ctx_logf(ctx, level, "%d interleaved steps %s: %s", c->steps,
                       c->schedule.tasks > 0 ? "gain nothing" : "are not to be had", c->why);
-    A->cascades->told = c->why;
+    A->cascades->last_why = c->why;
 }
 
 /* Makes room for one more. */
@@ -193,7 +193,7 @@ static wisp_status add(const wisp_mat *A, const wisp__cascade *like, int64_t ask
     c->why = cannot(A);
     if (!c->why && !s->blocks.known) WISP_TRY(find_graph(A, &s->blocks));
     if (!c->why) WISP_TRY(wisp__cascade_make(A, &s->blocks, c));
-    tell(A, c, asked);
+    log_cascade(A, c, asked);
     c->next = s->first;
     s->first = *out = c;
     c = NULL;

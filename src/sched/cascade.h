@@ -60,7 +60,7 @@ struct wisp__cascades {
     wisp__block_graph blocks;
     wisp__foreseen foreseen;
     int64_t finds;
-    const char *told; /* why there was none, or none of use, last time */
+    const char *last_why; /* why there was none, or none of use, last time */
     wisp__cascade *first;
 };
 

@@ -45,9 +45,9 @@ wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg)
     WISP_NEED(NULL, state);
     wisp_ctx *ctx = state->ctx;
     WISP_NEED(ctx, offer);
-    const unsigned told = atomic_load(&ctx->told);
+    const unsigned before = atomic_load(&ctx->complaints);
     if (offer(arg, state) == 0) return WISP_OK;
-    if (atomic_load(&ctx->told) != told) return WISP_ERR_CANCELLED; /* it has said why */
+    if (atomic_load(&ctx->complaints) != before) return WISP_ERR_CANCELLED; /* it has said why */
     return wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "ended by offer()");
 }
 

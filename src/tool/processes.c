@@ -102,20 +102,20 @@ int processes_begin(tool *t, int argc, char **argv)
 {
     int level;
     watchdog_place own;
-    int told = 1, place = 0;
-    const char *name = launcher(&told, &place);
+    int launched = 1, place = 0;
+    const char *name = launcher(&launched, &place);
     t->processes = 1;
     if (!name) return EXIT_FINE;
-    const bool watched = told > 1;
+    const bool watched = launched > 1;
     if (watched) watchdog_make(&t->watchdog, &own, argc, argv);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_dup(MPI_COMM_WORLD, &all_processes);
     MPI_Comm_size(all_processes, &t->processes);
     MPI_Comm_rank(all_processes, &t->process);
     t->by_mpi = true;
-    if (told > 1 && t->processes == 1) {
+    if (launched > 1 && t->processes == 1) {
         watchdog_end(&t->watchdog);
-        return refuse_launcher(t, name, told, place);
+        return refuse_launcher(t, name, launched, place);
     }
     if (watched) start_watchdogs(t, &own);
     if (t->process > 0) {

@@ -189,7 +189,7 @@ static void free_crew(wisp__crew *c)
 }
 
 /* Why threads run elsewhere than is usual: `units` could be had. */
-static void tell(const wisp__crew *c, int cpus, int units)
+static void log_places(const wisp__crew *c, int cpus, int units)
 {
     wisp_ctx *ctx = c->team.ctx;
     const int wanted = c->team.threads;
@@ -222,7 +222,7 @@ static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cp
         free_crew(c);
         goto out;
     }
-    tell(c, cpus, n);
+    log_places(c, cpus, n);
     start(c);
     c->team.threads = c->there;
     *team = &c->team;

@@ -306,10 +306,10 @@ static wisp_status find(bundle_run *r, wisp__cpu_prepared *to)
     wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                   r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
     r->b->terms = r->b->first[r->b->kinds];
-    to->told.bytes += bytes_of(r);
-    to->told.spared = (rows - rows / r->b->rows) * (int64_t)sizeof(uint16_t); /* rows that share a number */
-    to->told.per_row = (double)sizeof *r->b->kind / r->b->rows;
-    to->told.bundles = true;
+    to->known.bytes += bytes_of(r);
+    to->known.spared = (rows - rows / r->b->rows) * (int64_t)sizeof(uint16_t); /* rows that share a number */
+    to->known.per_row = (double)sizeof *r->b->kind / r->b->rows;
+    to->known.bundles = true;
     to->bundles = r->b, r->b = NULL;
 out:
     wisp_free(ctx, r->met);

@@ -50,9 +50,9 @@ wisp_status wisp__follow_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pre
     run.follow = to->follow;
     wisp__team_each(ctx->team, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);
     const int64_t halves = atomic_load(&run.halves);
-    to->told.follows = (double)halves / (double)WISP__MAX(2 * units, 1);
+    to->known.follows = (double)halves / (double)WISP__MAX(2 * units, 1);
     if (halves) {
-        to->told.bytes += units;
+        to->known.bytes += units;
         return WISP_OK;
     }
     wisp_free(ctx, to->follow);

@@ -148,7 +148,7 @@ wisp_status wisp__fresh_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prep
     WISP_TRY(follow_all(&r));
     if (patterns) count_votes(&r);
     to->fresh = r.fresh, r.fresh = NULL;
-    to->told.bytes += n * (int64_t)sizeof *r.fresh;
+    to->known.bytes += n * (int64_t)sizeof *r.fresh;
 out:
     wisp_free(ctx, r.votes);
     wisp_free(ctx, r.heard);

@@ -54,7 +54,7 @@ static wisp_status find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared 
     WISP_TRY(wisp__alloc_raw(ctx, &p->col, (size_t)WISP__MAX(n, 1), sizeof *p->col));
     WISP_TRY(wisp__alloc_raw(ctx, &p->val, (size_t)WISP__MAX(n, 1), real));
     fill(g, p);
-    to->told.bytes += (2 * g->patterns + 1) * (int64_t)sizeof *p->first + n * (4 + (int64_t)real);
+    to->known.bytes += (2 * g->patterns + 1) * (int64_t)sizeof *p->first + n * (4 + (int64_t)real);
     to->pieces = p, p = NULL;
 out:
     wisp__pieces_free(ctx, p);

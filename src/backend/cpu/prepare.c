@@ -59,12 +59,12 @@ wisp_status wisp__cpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepare
     m->cols = g->cols;
     m->large = g->stored * (int64_t)wisp_type_size(g->type) > TUNED_FROM_MEMORY;
     m->period = period_of(a->pattern ? a->pattern : a->list, a->rows);
-    *made = &m->told;
+    *made = &m->known;
     WISP_TRY(wisp__follow_find(ctx, g, m));
     WISP_TRY(wisp__fresh_find(ctx, g, m));
     WISP_TRY(wisp__pieces_find(ctx, g, m));
     WISP_TRY(wisp__bundles_find(ctx, g, m));
-    m->read = g->bytes - m->told.spared;
+    m->read = g->bytes - m->known.spared;
 out:
     if (status == WISP_OK) return status;
     wisp__cpu_release(ctx, *made);

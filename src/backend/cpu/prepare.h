@@ -5,7 +5,7 @@
 #include "cpu.h"
 
 typedef struct {
-    wisp__prepared told;    /* to the rooms above */
+    wisp__prepared known;   /* to the rooms above */
     bool repeats;           /* rows share patterns or lists */
     int64_t cols;           /* of the blocks that are multiplied, without the halo */
     int64_t read;           /* bytes of the matrix that a sweep reads */

@@ -49,7 +49,7 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
     return r;
 }
 
-static void tell(const wisp__stored *s, wisp__entries *a) { a->short_col = s->short_col; }
+static void add_entries(const wisp__stored *s, wisp__entries *a) { a->short_col = s->short_col; }
 
 const wisp__storage wisp__storage_coded = {
     .kind = WISP__CODED,
@@ -62,5 +62,5 @@ const wisp__storage wisp__storage_coded = {
     .row = row_of,
     .update = wisp__chunks_update,
     .renew = wisp__stored_renew,
-    .tell = tell,
+    .add_entries = add_entries,
 };

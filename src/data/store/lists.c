@@ -49,7 +49,7 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
     return r;
 }
 
-static void tell(const wisp__stored *s, wisp__entries *a)
+static void add_entries(const wisp__stored *s, wisp__entries *a)
 {
     a->list = s->lists.of;
     a->list_first = s->lists.first;
@@ -74,6 +74,6 @@ const wisp__storage wisp__storage_lists = {
     .row = row_of,
     .update = wisp__chunks_update,
     .renew = wisp__stored_renew,
-    .tell = tell,
+    .add_entries = add_entries,
     .shape = shape,
 };

@@ -55,7 +55,7 @@ static int64_t bytes(const wisp_mat *A, bool all)
     return sum;
 }
 
-static void tell(const wisp__stored *s, wisp__entries *a) { a->pattern = s->patterns.of; }
+static void add_entries(const wisp__stored *s, wisp__entries *a) { a->pattern = s->patterns.of; }
 
 static void shape(const wisp_mat *A, wisp__shape *m)
 {
@@ -73,6 +73,6 @@ const wisp__storage wisp__storage_patterns = {
     .bytes = bytes,
     .row = row_of,
     .renew = wisp__stored_renew,
-    .tell = tell,
+    .add_entries = add_entries,
     .shape = shape,
 };

@@ -42,7 +42,7 @@ void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s)
     *s = (wisp__stored){0};
 }
 
-static wisp__entries told(const wisp_mat *A)
+static wisp__entries entries_of(const wisp_mat *A)
 {
     const wisp__stored *s = &A->local;
     wisp__entries a = {.rows = A->local_rows,
@@ -54,7 +54,7 @@ static wisp__entries told(const wisp_mat *A)
                        .val = s->val,
                        .code = s->code,
                        .diagonal = s->diagonal};
-    if (s->how->tell) s->how->tell(s, &a);
+    if (s->how->add_entries) s->how->add_entries(s, &a);
     return a;
 }
 
@@ -63,7 +63,7 @@ wisp_status wisp__mat_prepare(wisp_mat *A)
     const wisp__backend *backend = A->ctx->backend;
     const wisp__stored *s = &A->local;
     const int64_t cols = A->col_map->local;
-    const wisp__given given = {.entries = &A->told,
+    const wisp__given given = {.entries = &A->entries,
                                .kind = s->how->kind,
                                .type = A->type,
                                .width = A->width,
@@ -83,14 +83,14 @@ wisp_status wisp__mat_prepare(wisp_mat *A)
     if (status != WISP_OK) return status;
     wisp__mat_release(A);
     A->prepared = made;
-    A->told.prepared = made;
+    A->entries.prepared = made;
     return WISP_OK;
 }
 
 void wisp__mat_release(wisp_mat *A)
 {
     if (A->prepared) A->ctx->backend->release(A->ctx, A->prepared);
-    A->told.prepared = A->prepared = NULL;
+    A->entries.prepared = A->prepared = NULL;
 }
 
 wisp_status wisp__mat_take(wisp_mat *A)
@@ -99,7 +99,7 @@ wisp_status wisp__mat_take(wisp_mat *A)
     wisp_status status = WISP_OK;
     for (int i = 0; i < list.count; i++) WISP_TRY(A->ctx->backend->take(A->ctx, list.pointer[i]));
     if (A->grid.weight) A->grid.weight = A->local.chunk;
-    A->told = told(A);
+    A->entries = entries_of(A);
     status = wisp__mat_prepare(A);
 out:
     return status;
@@ -178,17 +178,17 @@ wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
 {
     const wisp__stored old = A->local;
-    const wisp__entries old_told = A->told;
+    const wisp__entries old_entries = A->entries;
     wisp__prepared *const old_prepared = A->prepared;
     A->local = B->local;
-    A->told = B->told;
+    A->entries = B->entries;
     A->prepared = B->prepared;
     A->format = B->format;
     A->log_c = B->log_c;
     A->sigma = B->sigma;
     A->grid = B->grid;
     B->local = old;
-    B->told = old_told;
+    B->entries = old_entries;
     B->prepared = old_prepared;
     struct wisp__halo *const halo = A->halo;
     int32_t *const visit = A->visit;

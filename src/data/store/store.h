@@ -61,8 +61,9 @@ struct wisp__storage {
     /* Takes over what B has, a matrix made anew of the same rows in the same order. */
     wisp_status (*renew)(wisp_mat *A, wisp_mat *B);
 
-    void (*tell)(const wisp__stored *s, wisp__entries *a); /* what the kind has beside what several have */
-    void (*shape)(const wisp_mat *A, wisp__shape *m);      /* what the model of time is told */
+    /* What kernels are told of besides what several kinds have; and the model of time. */
+    void (*add_entries)(const wisp__stored *s, wisp__entries *a);
+    void (*shape)(const wisp_mat *A, wisp__shape *m);
 };
 extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storage_lists, wisp__storage_patterns,
     wisp__storage_half, wisp__storage_operator;

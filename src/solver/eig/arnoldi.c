@@ -285,7 +285,7 @@ out:
     return status;
 }
 
-wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual)
+wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual)
 {
     wisp__eig *k = a->k;
     wisp_status status = WISP_OK;
@@ -296,7 +296,7 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
         a->most_good = good > a->most_good ? good : a->most_good;
         a->better_at = a->restarts;
     }
-    WISP_TRY(wisp__eig_told(k, a->restarts, good, wanted, residual));
+    WISP_TRY(wisp__eig_report(k, a->restarts, good, wanted, residual));
     const bool stalls = a->restarts - a->better_at > STALLS;
     WISP_TRY(wisp__eig_enough(k, &k->whole));
     k->whole |= stalls && isfinite(k->most_work);

@@ -97,7 +97,7 @@ wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kep
 /* After a restart: of the pairs that are wanted so many are good, and the next one has this residual. Tells the user,
    and ends what takes too long or stagnates. Looks at V: where it is no longer orthonormal, it is made anew of the
    first ones. */
-wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual);
+wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual);
 /* The first n columns of V, which are invariant, about, become locked, and H goes on without them. */
 void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
 /* H becomes Q^H A Q of the first n columns, H[n][n]. */

@@ -178,7 +178,7 @@ static wisp_status whole_round(wisp__chebfd *c)
     WISP_TRY(round_of(c, c->at.terms));
     WISP_TRY(check_bounds(c));
     const standing s = look_around(c);
-    WISP_TRY(wisp__eig_told(c->k, c->at.round, s.inside, c->wanted, s.pending ? s.worst : 0));
+    WISP_TRY(wisp__eig_report(c->k, c->at.round, s.inside, c->wanted, s.pending ? s.worst : 0));
     WISP_TRY(lock(c));
     wisp_ctx_logf(c->k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e",
                   c->at.round, s.inside, s.pending, s.worst);

@@ -48,7 +48,7 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 
 /* ---- progress and ends ---------------------------------------------------------------------------- */
 
-wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
+wisp_status wisp__eig_report(wisp__eig *k, int round, int found, double wanted, double residual)
 {
     k->e->rounds = round;
     const double shown = wisp__eig_residual(k, residual);

@@ -74,7 +74,7 @@ double wisp__eig_unit(const wisp__eig *k);
 /* A residual, or the tolerance, for messages. */
 double wisp__eig_residual(const wisp__eig *k, double residual);
 /* Progress to the user's function, after a round or a restart. */
-wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
+wisp_status wisp__eig_report(wisp__eig *k, int round, int found, double wanted, double residual);
 /* To be called before a method delivers, with the status so far; whether it may. A call that the user ends still gives
    what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
    them may leave anywhere. */

@@ -75,7 +75,7 @@ wisp_status wisp__schur_run(wisp__schur *K, wisp__schur_step_fn look, wisp__schu
             WISP_TRY(take(K, &s));
             if (s.ended) goto out;
         }
-        if (!s.again) WISP_TRY(wisp__arnoldi_told(&K->a, s.wanted, s.good, s.next));
+        if (!s.again) WISP_TRY(wisp__arnoldi_restarted(&K->a, s.wanted, s.good, s.next));
     }
 out:
     return status;

@@ -345,7 +345,7 @@ static bool choose_sizes(wisp__schur *K, int block)
 }
 
 /* Why more may be there. */
-static wisp_status tell_why(const wisp__schur *K)
+static wisp_status say_why(const wisp__schur *K)
 {
     const wisp__eig *k = K->k;
     if (k->o.which == WISP_EIG_SMALLEST)
@@ -383,7 +383,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
         k->whole = true;
     else if (status == WISP_OK && !K.proven)
-        delivered = tell_why(&K);
+        delivered = say_why(&K);
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);

@@ -80,8 +80,8 @@ static void end_quietly(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 /* What HDF5 could not close of a damaged file it prints when the process ends: unless that is the setting then. */
 static void after_damage(void)
 {
-    static bool told;
-    if (!told) told = !atexit(end_quietly);
+    static bool asked;
+    if (!asked) asked = !atexit(end_quietly);
 }
 
 /* ---- writing: a file image in memory, which then goes to disk like every other output -------------- */
