@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where, int64_t rows, int64_t cols)
+{
+    int64_t size = WISP__MAX(rows, cols);
+    if (size <= ctx->index_limit) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld of one process", path,
+                          where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
+}
+
 wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64_t count)
 {
     size_t size = wisp_type_size(type) + 2 * sizeof(int32_t), n = (size_t)count;

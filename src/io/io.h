@@ -35,6 +35,8 @@ bool wisp__ends_in(const char *path, const char *ending);
 /* The words of Matrix Market for each wisp_symmetry; NULL ends the list. */
 extern const char *const wisp__mtx_symmetry[];
 
+/* Refuses sizes that 32-bit local indices cannot count; `where` follows the path (":LINE", ": byte 20"). */
+wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where, int64_t rows, int64_t cols);
 /* Room for `count` entries in one run; wisp__coo_add takes it over, also when it fails. */
 wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64_t count);
 wisp_status wisp__coo_add(wisp_ctx *ctx, wisp__coo *coo, wisp__run run);
@@ -91,8 +93,5 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in);
 wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts,
                             bool gzip);
 wisp_status wisp__write_crs(const wisp_src *src, wisp_ctx *ctx, const char *path);
-
-/* Refuses sizes that 32-bit local indices cannot count; `where` follows the path (":LINE", ": byte 20"). */
-wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where, int64_t rows, int64_t cols);
 
 #endif

@@ -11,14 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where, int64_t rows, int64_t cols)
-{
-    int64_t size = WISP__MAX(rows, cols);
-    if (size <= ctx->index_limit) return WISP_OK;
-    return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld of one process", path,
-                          where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
-}
-
 bool wisp__ends_in(const char *path, const char *ending)
 {
     size_t n = strlen(path), m = strlen(ending);

@@ -32,13 +32,14 @@ typedef struct {
     void *arg;
     double done_begin, done_end; /* of the whole task, for progress */
 } wisp__row_writer;
-wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *writer);
+/* Rows that are all here. */
+wisp_status wisp__write_rows_here(wisp__out *out, const wisp__row_writer *writer);
 /* The rows of a file from the ranks: all, or for each its own. What is only for rank 0 to do is `out`. */
 wisp__rows_range wisp__rows_to_write(const wisp_src *src, wisp_ctx *ctx);
 /* before[] of the rows of each rank becomes that of all rows on rank 0, and NULL elsewhere. Collective. */
 wisp_status wisp__before_of_ranks(wisp_ctx *ctx, int64_t rows, wisp__rows_range own, int64_t **before);
-/* wisp__write_rows of the rows of several ranks, some at a time: only rank 0 has `out` open. Collective. */
-wisp_status wisp__write_rows_of_ranks(wisp__out *out, const wisp__row_writer *writer);
+/* Also of several ranks, some at a time: only rank 0 has `out` open. Then it is collective. */
+wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *writer);
 /* The first row behind so many that one thread turns into bytes at a time: fixed by the matrix alone, so that a
    compressed file is too. */
 int64_t wisp__write_block_end(const int64_t *before, int64_t row, int64_t rows);

@@ -109,7 +109,7 @@ static wisp_status write_some(wisp__out *out, const wisp__row_writer *w, int64_t
         wisp__crs_source(&some, crs);
         writer.src = &some;
         writer.rows = (wisp__rows_range){begin, end - begin, false};
-        status = wisp__write_rows(out, &writer);
+        status = wisp__write_rows_here(out, &writer);
     }
 out:
     wisp__crs_free(crs);
@@ -118,12 +118,13 @@ out:
     return status;
 }
 
-wisp_status wisp__write_rows_of_ranks(wisp__out *out, const wisp__row_writer *w)
+wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *w)
 {
     enum { BLOCKS = 64 }; /* about a million entries at a time */
     wisp_ctx *ctx = w->ctx;
     int64_t *ends = NULL;
     wisp_status status;
+    if (!w->rows.own) return wisp__write_rows_here(out, w);
     WISP_TRY(wisp_alloc(ctx, &ends, (size_t)ctx->ranks, sizeof *ends));
     for (int64_t row = 0, end = 0; row < w->src->rows; row = end) {
         for (int b = 0; ctx->rank == 0 && b < BLOCKS && end < w->src->rows; b++)
