@@ -1,17 +1,6 @@
-/* Work on the entries of a matrix that is the same for all kinds of storage: choosing a kind, freeing, handing arrays
+/* Work on the entries of a matrix that is the same for all kinds of storage: freeing, handing arrays
    to a device, looking at them. */
 #include "store.h"
-
-/* The first that suits is taken; SELL always does. */
-static const wisp__storage *const choices[] = {&wisp__storage_patterns, &wisp__storage_lists, &wisp__storage_coded,
-                                               &wisp__storage_sell};
-
-const wisp__storage *wisp__storage_for(const wisp__compression *c)
-{
-    int i = 0;
-    while (!choices[i]->suits(c)) i++;
-    return choices[i];
-}
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 

@@ -68,8 +68,9 @@ struct wisp__storage {
 extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storage_lists, wisp__storage_patterns,
     wisp__storage_half, wisp__storage_operator;
 
-/* For a matrix of which this was found. */
+/* choose.c: for a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
+
 void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s);
 /* The usual way to take over what B has. */
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B);
