@@ -49,6 +49,8 @@ typedef struct {
 /* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed. */
 wisp_status wisp__part_open(wisp__part *part, wisp_ctx *ctx, const wisp_src *src);
 void wisp__part_close(wisp__part *part);
+/* part_rows.c: the part's source, once the rest of it is there. */
+void wisp__part_source(wisp__part *part);
 /* The number of a row of a source for the user, be the source whole or a part. */
 int64_t wisp__row_number(const wisp_src *src, int64_t row);
 
