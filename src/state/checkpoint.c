@@ -177,7 +177,8 @@ static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
     }
     WISP_TRY(ctx->comm->sum(ctx, &id, 1));
     c->why[0] = '\0';
-    const wisp_status copied = wisp__state_image(state, (uint64_t)id, c->writing.number, &c->image);
+    wisp_status copied = wisp__state_list(state);
+    if (copied == WISP_OK) copied = wisp__state_image(state, (uint64_t)id, c->writing.number, &c->image);
     if (copied != WISP_OK) (void)fail(c, copied);
     if (copied == WISP_ERR_CANCELLED) WISP_TRY(copied);
     failed = copied != WISP_OK;

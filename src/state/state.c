@@ -122,7 +122,7 @@ static wisp_status misfit(const wisp_state *s, const char *name, const char *why
 static wisp_status find(wisp_state *s, int p, wisp__item_kind kind, const char *name, const wisp__item **item)
 {
     const wisp__state_file *f;
-    const wisp_status status = wisp__state_part(s, p, &f);
+    const wisp_status status = wisp__state_part(s, p, false, &f);
     if (status != WISP_OK) return status;
     *item = wisp__state_find(f, name);
     if (!*item) return misfit(s, name, "is missing: it is of another kind of run, or of another version");
@@ -223,7 +223,7 @@ static wisp_status give_block(wisp_state *s, const char *name, wisp_blk *x)
     int64_t found = 0;
     wisp_status status;
     WISP_TRY(find_block(s, 0, name, x, &item));
-    WISP_TRY(wisp__state_part(s, 0, &first));
+    WISP_TRY(wisp__state_part(s, 0, false, &first));
     const size_t size = (size_t)x->width * wisp_type_size(x->type);
     const bool renumbered = first->head.renumbered || map->number;
     if (first->head.rows != map->rows) {
@@ -236,7 +236,7 @@ static wisp_status give_block(wisp_state *s, const char *name, wisp_blk *x)
         const wisp__state_file *f;
         const int64_t begin = first->begin[p], end = first->begin[p + 1];
         if (begin == end || (!renumbered && (begin >= map->first + map->local || end <= map->first))) continue;
-        WISP_TRY(wisp__state_part(s, p, &f));
+        WISP_TRY(wisp__state_part(s, p, false, &f));
         WISP_TRY(find_block(s, p, name, x, &item));
         WISP_TRY(renumbered ? give_numbered(s, f, item, size, own, map->local, rows, &found)
                             : give_range(s, f, item, size, map, rows, &found));

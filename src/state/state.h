@@ -71,7 +71,8 @@ wisp_status wisp__state_list(wisp_state *state);
 
 /* ---- files (state_file.c) ---------------------------------------------------------------------- */
 
-/* The file of this rank, in memory: image->at[image->bytes], of wisp_alloc, kept for the next one. All but the hash. */
+/* The file of this rank, in memory, of items that have been listed: image->at[image->bytes], of wisp_alloc, kept for
+ * the next one. All but the hash. */
 typedef struct {
     char *at;
     size_t bytes, room;
@@ -88,8 +89,8 @@ wisp_status wisp__state_file_open(wisp__state_file *f, wisp_ctx *ctx, const char
 void wisp__state_file_close(wisp__state_file *f, wisp_ctx *ctx);
 /* Whether a file begins as one. */
 bool wisp__state_is(const char *path);
-/* Rank p's file of a kept state. */
-wisp_status wisp__state_part(wisp_state *kept, int p, const wisp__state_file **file);
+/* Rank p's file of a kept state. Its hash is looked at if `whole`, as it was when the state was opened. */
+wisp_status wisp__state_part(wisp_state *kept, int p, bool whole, const wisp__state_file **file);
 const wisp__item *wisp__state_find(const wisp__state_file *f, const char *name);
 /* Bytes of an item, from its byte number `from` on. */
 wisp_status wisp__state_read(wisp_state *kept, const wisp__state_file *f, const wisp__item *item, size_t from, void *to,

@@ -54,7 +54,6 @@ wisp_status wisp__state_image(wisp_state *live, uint64_t id, uint64_t number, wi
     const wisp_map *map = NULL;
     wisp__state_head head = {.version = VERSION, .order = ORDER, .id = id, .number = number};
     wisp_status status;
-    WISP_TRY(wisp__state_list(live));
     snprintf(head.wisp, sizeof head.wisp, "%s", wisp_version());
     size_t bytes = sizeof head + (ctx->rank == 0 ? ((size_t)ctx->ranks + 1) * sizeof(int64_t) : 0);
     for (int i = 0; i < live->items; i++) {
@@ -268,6 +267,28 @@ void wisp__state_file_close(wisp__state_file *f, wisp_ctx *ctx)
     wisp_free(ctx, f->begin);
     wisp_free(ctx, f->numbers);
     *f = (wisp__state_file){0};
+}
+
+wisp_status wisp__state_part(wisp_state *kept, int p, bool whole, const wisp__state_file **file)
+{
+    wisp__state_file *f = &kept->file[p];
+    const wisp__state_head *first = &kept->file[0].head;
+    wisp_status status = WISP_OK;
+    *file = f;
+    if (f->is_open) return WISP_OK;
+    char *name = wisp__state_name(kept->ctx, kept->path, first->number, p);
+    if (!name) return WISP_ERR_NOMEM;
+    WISP_TRY(wisp__state_file_open(f, kept->ctx, name, whole));
+    const int64_t *begin = kept->file[0].begin;
+    if (f->head.id != first->id || f->head.rank != (uint32_t)p || f->head.first != begin[p] ||
+        f->head.local != begin[p + 1] - begin[p] || f->head.renumbered != first->renumbered) {
+        wisp__state_file_close(f, kept->ctx);
+        status = wisp_ctx_failf(kept->ctx, WISP_ERR_FORMAT, "%s: this file is of another checkpoint than %s", name,
+                                kept->path);
+    }
+out:
+    wisp_free(kept->ctx, name);
+    return status;
 }
 
 wisp_status wisp__state_read(wisp_state *kept, const wisp__state_file *f, const wisp__item *item, size_t from, void *to,

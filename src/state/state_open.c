@@ -6,33 +6,6 @@
 #include "../base/outfile.h"
 #include "../comm/comm.h"
 
-static wisp_status open_part(wisp_state *kept, int p, bool whole, const wisp__state_file **file)
-{
-    wisp__state_file *f = &kept->file[p];
-    const wisp__state_head *first = &kept->file[0].head;
-    wisp_status status = WISP_OK;
-    *file = f;
-    if (f->is_open) return WISP_OK;
-    char *name = wisp__state_name(kept->ctx, kept->path, first->number, p);
-    if (!name) return WISP_ERR_NOMEM;
-    WISP_TRY(wisp__state_file_open(f, kept->ctx, name, whole));
-    const int64_t *begin = kept->file[0].begin;
-    if (f->head.id != first->id || f->head.rank != (uint32_t)p || f->head.first != begin[p] ||
-        f->head.local != begin[p + 1] - begin[p] || f->head.renumbered != first->renumbered) {
-        wisp__state_file_close(f, kept->ctx);
-        status = wisp_ctx_failf(kept->ctx, WISP_ERR_FORMAT, "%s: this file is of another checkpoint than %s", name,
-                                kept->path);
-    }
-out:
-    wisp_free(kept->ctx, name);
-    return status;
-}
-
-wisp_status wisp__state_part(wisp_state *kept, int p, const wisp__state_file **file)
-{
-    return open_part(kept, p, false, file); /* the hash was looked at when the state was opened */
-}
-
 /* Each rank looks at the hashes of some files. */
 static wisp_status check_parts(wisp_state *s)
 {
@@ -41,7 +14,7 @@ static wisp_status check_parts(wisp_state *s)
     for (int p = 1; p < s->ranks; p++) {
         const wisp__state_file *file;
         if (p % ctx->ranks != ctx->rank) continue;
-        WISP_TRY(open_part(s, p, true, &file));
+        WISP_TRY(wisp__state_part(s, p, true, &file));
         if (ctx->ranks < s->ranks) wisp__state_file_close(&s->file[p], s->ctx); /* it may not be this rank's to read */
     }
 out:
