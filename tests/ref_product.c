@@ -172,7 +172,10 @@ ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int view
                           b[2],
                           s.dot,
                           b[3],
-                          add};
+                          add,
+                          {0},
+                          {0},
+                          {0}};
     REF_OK(ctx, wisp_spmmv(b[1], A, b[0], &aug));
     s.y = ref_get(b[1]), s.z = b[2] ? ref_get(b[2]) : copy_of(c->z);
     check_untouched(c, all, views);

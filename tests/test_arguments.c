@@ -190,8 +190,8 @@ PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_m
 PLAIN(wisp_fuse_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), 10, WISP_D, WIDTH, 1, 1)
 PLAIN(wisp_mpk_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, WIDTH,
       P(3, &(wisp_mpk_opts){.steps = 1}), P(4, &(wisp_choice){0}))
-#define UPDATE (&(wisp_update){f->y, 1, &(wisp_term){f->x, NULL, NULL}})
-#define INNER (&(wisp_inner){f->y, f->x, NULL, (wisp_scalar[WIDTH]){{0}}})
+#define UPDATE (&(wisp_update){f->y, 1, &(wisp_term){.x = f->x}})
+#define INNER (&(wisp_inner){.x = f->y, .y = f->x, .dot = (wisp_scalar[WIDTH]){{0}}})
 PLAIN(wisp_fuse, P(0, UPDATE), 1, P(1, INNER), 1, 0)
 PLAIN(wisp_fuse_cost, P(0, UPDATE), 1, P(1, INNER), 1, P(2, &(wisp_cost){0}))
 CALL(wisp_ctx_counts)

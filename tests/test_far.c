@@ -495,7 +495,8 @@ static void round_trips(void **state)
         REF_OK(ctx, wisp_mpk(v, 2, A, &o));
         assert_int_equal(trips(ctx) - before, 2); /* one for the dots of all steps */
         const wisp_term term = {.x = v[1]};
-        const wisp_inner inner[2] = {{v[0], v[1], NULL, dot[0][0]}, {v[1], v[1], NULL, dot[0][1]}};
+        const wisp_inner inner[2] = {{.x = v[0], .y = v[1], .dot = dot[0][0]},
+                                     {.x = v[1], .y = v[1], .dot = dot[0][1]}};
         REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 2, 0));
         assert_int_equal(trips(ctx) - before, 3);
         REF_OK(ctx, wisp_blk_fill(v[1], (wisp_scalar){1, 0}));

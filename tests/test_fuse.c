@@ -108,12 +108,15 @@ static void lists_of(lists *l, const call *c, const blocks *s)
         const update *u = c->update + i;
         l->update[i] = (wisp_update){s->b[u->y], u->terms, l->term[i]};
         for (int t = 0; t < u->terms; t++)
-            l->term[i][t] = (wisp_term){s->b[u->term[t].x], u->term[t].has_factor ? u->term[t].factor : NULL,
-                                        u->term[t].scaled ? s->diagonal : NULL};
+            l->term[i][t] = (wisp_term){.x = s->b[u->term[t].x],
+                                        .factor = u->term[t].has_factor ? u->term[t].factor : NULL,
+                                        .rows = u->term[t].scaled ? s->diagonal : NULL};
     }
     for (int i = 0; i < c->inners; i++)
-        l->inner[i] =
-            (wisp_inner){s->b[c->inner[i].x], s->b[c->inner[i].y], c->inner[i].scaled ? s->diagonal : NULL, l->dot[i]};
+        l->inner[i] = (wisp_inner){.x = s->b[c->inner[i].x],
+                                   .y = s->b[c->inner[i].y],
+                                   .rows = c->inner[i].scaled ? s->diagonal : NULL,
+                                   .dot = l->dot[i]};
 }
 
 static cplx times(const term *t, int j, cplx v)
@@ -284,7 +287,7 @@ static void local_dots_and_views(void **state)
     wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     blocks s = blocks_new(ctx, &r, WISP_Z, 300, 2, 0);
     wisp_scalar all[2], local[2];
-    wisp_inner inner = {s.b[0], s.b[1], NULL, all};
+    wisp_inner inner = {.x = s.b[0], .y = s.b[1], .dot = all};
     REF_OK(ctx, wisp_fuse(NULL, 0, &inner, 1, 0));
     inner.dot = local;
     REF_OK(ctx, wisp_fuse(NULL, 0, &inner, 1, WISP_NOREDUCE));
@@ -296,7 +299,7 @@ static void local_dots_and_views(void **state)
         REF_OK(ctx, wisp_blk_rows(&x, s.b[0], 10, 77));
         REF_OK(ctx, wisp_blk_rows(&y, s.b[1], 10, 77));
         const wisp_scalar two = {2, 0}, twos[2] = {two, two};
-        const wisp_term term[] = {{x, twos, NULL}, {y, NULL, NULL}};
+        const wisp_term term[] = {{.x = x, .factor = twos}, {.x = y}};
         REF_OK(ctx, wisp_fuse(&(wisp_update){y, 2, term}, 1, NULL, 0, 0));
         ref_mat got = ref_get(s.b[1]);
         for (int64_t i = 0; i < 300; i++)
@@ -322,18 +325,21 @@ static void cost_is_that_of_each_block_once(void **state)
     const double block = (double)local * 2 * 8, numbers = (double)local * 2;
     wisp_blk *x = s.b[0], *rr = s.b[1], *p = s.b[2], *q = s.b[3], *nan = s.b[NANS];
     const wisp_scalar half[2] = {{0.5, 0}, {0.5, 0}}, zero[2] = {{0, 0}, {0, 0}};
-    const wisp_term to_x[] = {{x, NULL, NULL}, {p, half, NULL}, {nan, zero, NULL}},
-                    to_r[] = {{rr, NULL, NULL}, {q, half, NULL}}, to_p[] = {{rr, NULL, s.diagonal}, {p, half, NULL}};
+    const wisp_term to_x[] = {{.x = x}, {.x = p, .factor = half}, {.x = nan, .factor = zero}},
+                    to_r[] = {{.x = rr}, {.x = q, .factor = half}},
+                    to_p[] = {{.x = rr, .rows = s.diagonal}, {.x = p, .factor = half}};
     const wisp_update update[] = {{x, 3, to_x}, {rr, 2, to_r}, {p, 2, to_p}};
     wisp_scalar dot[2];
-    const wisp_inner inner[] = {{rr, rr, NULL, dot}, {q, p, NULL, dot}, {rr, rr, s.diagonal, dot}};
+    const wisp_inner inner[] = {{.x = rr, .y = rr, .dot = dot},
+                                {.x = q, .y = p, .dot = dot},
+                                {.x = rr, .y = rr, .rows = s.diagonal, .dot = dot}};
     wisp_cost cost;
     REF_OK(ctx, wisp_fuse_cost(update, 3, inner, 3, &cost));
     assert_true(cost.bytes == 7 * block + block / 2);
     assert_true(cost.flops == numbers * (3 * 2 + 1 + 2 + 2 + 3));
     /* What is written first is not read. */
-    REF_OK(ctx, wisp_fuse_cost(&(wisp_update){p, 1, &(wisp_term){x, NULL, NULL}}, 1, &(wisp_inner){p, p, NULL, dot}, 1,
-                               &cost));
+    REF_OK(ctx, wisp_fuse_cost(&(wisp_update){p, 1, &(wisp_term){.x = x}}, 1, &(wisp_inner){.x = p, .y = p, .dot = dot},
+                               1, &cost));
     assert_true(cost.bytes == 2 * block && cost.flops == 2 * numbers);
     REF_OK(ctx, wisp_fuse_cost(NULL, 0, NULL, 0, &cost));
     assert_true(cost.bytes == 0 && cost.flops == 0);
@@ -384,8 +390,8 @@ static void ops_are_counted(void **state)
     REF_OK(ctx, wisp_tsm_gram(dot, 1, one, v[0], v[1], one, 0));
     REF_OK(ctx, wisp_tsm_update(v[0], one, v[1], &one, 1, one));
     counts_grow_by(ctx, &c, 2, 0, 1);
-    const wisp_term term = {v[1], NULL, NULL};
-    const wisp_inner inner[] = {{v[0], v[1], NULL, dot}, {v[2], v[1], NULL, dot + 1}};
+    const wisp_term term = {.x = v[1]};
+    const wisp_inner inner[] = {{.x = v[0], .y = v[1], .dot = dot}, {.x = v[2], .y = v[1], .dot = dot + 1}};
     REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 2, 0));
     counts_grow_by(ctx, &c, 1, 0, 1);
     REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 0, 0));
@@ -414,9 +420,9 @@ static void misuse_is_refused(void **state)
     REF_OK(ctx, wisp_blk_cols(&first, four, 1, 1));
     wisp_scalar dot[2], i_times[2] = {{1, 0}, {0, 1}};
     wisp_cost cost;
-#define TERM(...) (&(wisp_term){__VA_ARGS__})
+#define TERM(...) (&(wisp_term){__VA_ARGS__, {0}})
 #define FUSE(y, ...) wisp_fuse(&(wisp_update){y, 1, TERM(__VA_ARGS__)}, 1, NULL, 0, 0)
-#define DOT(...) wisp_fuse(NULL, 0, &(wisp_inner){__VA_ARGS__}, 1, 0)
+#define DOT(...) wisp_fuse(NULL, 0, &(wisp_inner){__VA_ARGS__, {0}}, 1, 0)
     REF_FAILS(ctx, FUSE(y, NULL, NULL, NULL), WISP_ERR_ARG, "NULL");
     REF_FAILS(ctx, FUSE(y, other.b[0], NULL, NULL), WISP_ERR_MISMATCH, "different maps");
     REF_FAILS(ctx, FUSE(y, narrow, NULL, NULL), WISP_ERR_MISMATCH, "one map, shape and type");
@@ -438,7 +444,7 @@ static void misuse_is_refused(void **state)
     assert_int_equal(FUSE(NULL, x, NULL, NULL), WISP_ERR_ARG);
     assert_int_equal(DOT(NULL, x, NULL, dot), WISP_ERR_ARG);
     assert_int_equal(wisp_fuse(NULL, -1, NULL, 0, 0), WISP_ERR_ARG);
-    REF_FAILS(ctx, wisp_fuse_cost(NULL, 0, &(wisp_inner){x, narrow, NULL, NULL}, 1, &cost), WISP_ERR_MISMATCH, "shape");
+    REF_FAILS(ctx, wisp_fuse_cost(NULL, 0, &(wisp_inner){.x = x, .y = narrow}, 1, &cost), WISP_ERR_MISMATCH, "shape");
     wisp_blk_free(left), wisp_blk_free(right), wisp_blk_free(first), wisp_blk_free(narrow), wisp_blk_free(four);
     blocks_free(&s), blocks_free(&other);
     wisp_ctx_free(ctx);
@@ -461,8 +467,8 @@ static void allocations_that_fail(void **state)
         wisp_cost cost;
         if (wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 2, .no_pin = 1}) != WISP_OK) continue;
         if (wisp_map_create(&map, ctx, 100) == WISP_OK && wisp_blk_create(&x, ctx, map, WISP_D, 1) == WISP_OK) {
-            const wisp_update update = {x, 1, &(wisp_term){x, NULL, NULL}};
-            const wisp_inner inner = {x, x, NULL, &dot};
+            const wisp_update update = {x, 1, &(wisp_term){.x = x}};
+            const wisp_inner inner = {.x = x, .y = x, .dot = &dot};
             const wisp_status fuse = wisp_fuse(&update, 1, &inner, 1, 0),
                               costs = wisp_fuse_cost(&update, 1, &inner, 1, &cost);
             assert_true(fuse == WISP_OK || fuse == WISP_ERR_NOMEM);

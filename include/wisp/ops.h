@@ -6,6 +6,7 @@
 #define WISP_PUBLIC_OPS_H
 
 #include "matrix.h"
+#include "slot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +84,9 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delt
     wisp_scalar *dot;  /* [3][width], with DOT_UY [4][width]; rows of terms that are not asked for are left alone */
     const wisp_blk *u; /* a block on the row map, like y; it may be x */
     const wisp_scalar *add; /* [width], one per column */
+    /* Places that, where they have a slot, stand for the arrays of these names. All of dot's rows are written then,
+       those that are not asked for with 0. Of factors for real blocks the real parts are taken. */
+    wisp_place shift_at, add_at, dot_at;
 } wisp_aug;
 
 /* The augmented sparse matrix times block vector product (KPM paper, fig. 5; GHOST paper, sec. 5.3; ADD: Clenshaw's
@@ -157,6 +161,8 @@ typedef struct {
     const wisp_blk *x;
     const wisp_scalar *factor; /* [width] c; NULL: 1 */
     const wisp_blk *rows;      /* a block of width 1 of the same map and type (a diagonal matrix); NULL: 1 */
+    wisp_place factor_at; /* where it has a slot: factor is there. Of those for real blocks the real parts are taken; */
+                          /* a term whose factors are all 0 may be left out, or not */
 } wisp_term;
 typedef struct { /* y = the sum of the terms, in their order */
     wisp_blk *y;
@@ -167,6 +173,7 @@ typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, r
     const wisp_blk *x, *y;
     const wisp_blk *rows; /* as in wisp_term */
     wisp_scalar *dot;     /* [width] */
+    wisp_place dot_at;    /* where it has a slot: the dot goes there */
 } wisp_inner;
 /* One pass over a set of blocks that carries out a list of updates, row by row in the order of the list (an update
    sees the results of those before it in the list), and then a list of dots of the results: the vector work of an

@@ -42,6 +42,7 @@
 #include "base.h"
 #include "source.h"
 #include "matrix.h"
+#include "slot.h"
 #include "ops.h"
 #include "machine.h"
 #include "state.h"

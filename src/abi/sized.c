@@ -74,7 +74,7 @@ ENDS_WITH(wisp_mat_info, packed_rows);
 ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, load_gbs);
 ENDS_WITH(wisp_gather, from_l3);
-ENDS_WITH(wisp_aug, add);
+ENDS_WITH(wisp_aug, dot_at);
 ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
 ENDS_WITH(wisp_plan, iteration_seconds);

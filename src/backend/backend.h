@@ -182,6 +182,13 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
     if (error) *error += b_error + ((old - (s - bb)) + (b - bb));
 }
 
+/* Real numbers in an element. */
+static inline int wisp__parts(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
+/* Factors f[width] (or f[0] for all columns) as kernels take them, for `period` real elements of a stream of rows:
+   what multiplies the element, and what multiplies its partner in a complex pair. */
+void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
+                  void *swapped);
+
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {
     wisp__facts f;

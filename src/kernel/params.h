@@ -112,6 +112,9 @@ typedef struct {
     int chains;
     const void
         *factors[K_FACTOR_SETS]; /* each [2][reals]: of a block, and of it with re and im swapped (signed); or NULL */
+    const double
+        *factors_at[K_FACTOR_SETS]; /* [width] complex numbers in the device's memory, of which the backend makes */
+                                    /* the factors when it runs the call; or NULL */
 } wisp__spmmv_params;
 
 /* Where all addresses in the device's memory stand: of entries; and of a sweep, but for those of its entries and of
@@ -119,7 +122,9 @@ typedef struct {
 #define K_ENTRY_ADDRESSES(a)                                                                                     \
     &(a)->chunk, &(a)->row_len, &(a)->col, &(a)->short_col, &(a)->list, &(a)->list_first, &(a)->val, &(a)->code, \
         &(a)->pattern, &(a)->diagonal
-#define K_ADDRESSES(p) &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u
+#define K_ADDRESSES(p)                                                                      \
+    &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u, &(p)->factors_at[K_FACTORS_SHIFT], \
+        &(p)->factors_at[K_FACTORS_ADD]
 
 /* Rows of chunks [begin, end). Adds the dots to dot[K_DOT_SETS][width] pairs (re, im). */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
@@ -181,6 +186,7 @@ typedef struct {
     double factor;   /* K_FUSE_ONE: of all elements; else: */
     int64_t factors; /* where those of a period begin in the list of all; K_FUSE_COMPLEX: a period further, what
                        multiplies the elements with their parts swapped */
+    const double *factors_at; /* as in wisp__spmmv_params */
 } wisp__fuse_term;
 typedef enum { K_FUSE_ONE, K_FUSE_REAL, K_FUSE_COMPLEX } wisp__fuse_kind;
 typedef struct {
@@ -209,7 +215,7 @@ typedef struct {
     int updates, dots, sets;
     int64_t terms, factor_count; /* of all updates */
 } wisp__fuse_params;
-#define K_TERM_ADDRESSES(t) &(t)->x, &(t)->rows
+#define K_TERM_ADDRESSES(t) &(t)->x, &(t)->rows, &(t)->factors_at
 #define K_DOT_ADDRESSES(d) &(d)->x, &(d)->y, &(d)->rows, &(d)->to
 /* Periods [begin, end), so many at a time; adds the dots to sum[sets][period]. */
 typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum);

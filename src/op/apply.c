@@ -59,11 +59,14 @@ static wisp_status add_columns(const wisp_mat *A, wisp_blk *y, const wisp__spmmv
     ones = f + x->width;
     for (int j = 0; j < x->width; j++) {
         const size_t at = (size_t)(j * parts) * size;
-        f[j].re = sign * wisp__load(real, re + at).re;
-        f[j].im = parts == 2 ? sign * wisp__load(real, im + at).re : 0;
+        f[j].re = wisp__load(real, re + at).re;
+        f[j].im = parts == 2 ? wisp__load(real, im + at).re : 0;
         ones[j] = one;
     }
-    status = wisp__axpby(y, f, x, ones, true);
+    if (p->factors_at[set]) /* ops on blocks take them from the host */
+        status = wisp__dots_bring(A->ctx, p->factors_at[set], &f->re, 2 * (size_t)x->width);
+    for (int j = 0; j < x->width; j++) f[j] = (wisp_scalar){sign * f[j].re, parts == 2 ? sign * f[j].im : 0};
+    if (status == WISP_OK) status = wisp__axpby(y, f, x, ones, true);
     wisp_free(A->ctx, f);
     return status;
 }

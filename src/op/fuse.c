@@ -13,7 +13,21 @@ typedef struct {
 
 static const wisp_scalar one = {1, 0};
 
-static bool left_out(const wisp_term *t, int width) { return t->factor && wisp__all_equal(t->factor, width, 0, 0); }
+static bool has_factors(const wisp_term *t) { return t->factor || t->factor_at.slot; }
+
+/* Of a term whose place was checked. */
+static wisp__factor_source factors_of(const wisp_term *t, const wisp_blk *like)
+{
+    wisp__factor_source f;
+    wisp__factors_of(like->ctx, "fuse", t->factor, t->factor_at, like->width, &f);
+    return f;
+}
+
+static bool left_out(const wisp_term *t, const wisp_blk *like)
+{
+    const wisp__factor_source f = factors_of(t, like);
+    return f.f && wisp__all_equal(f.f, like->width, 0, 0);
+}
 
 /* ---- the blocks of a call --------------------------------------------------------------------- */
 
@@ -131,13 +145,15 @@ static wisp_status take_lists(lists *l, const wisp_update *update, int updates, 
 
 static wisp_status check_update(const lists *l, pieces *list, const wisp_update *u)
 {
-    const int width = l->like->width;
-    const bool real = !wisp_type_is_complex(l->like->type);
+    const wisp_blk *like = l->like;
+    const bool real = !wisp_type_is_complex(like->type);
+    wisp__factor_source factors;
     wisp_status status;
     for (int t = 0; t < u->terms; t++) {
         const wisp_term *term = u->term + t;
-        const use how = left_out(term, width) ? UNUSED : READ;
-        if (real && !wisp__all_real(term->factor, width))
+        WISP_TRY(wisp__factors_of(like->ctx, "fuse", term->factor, term->factor_at, like->width, &factors));
+        const use how = left_out(term, like) ? UNUSED : READ;
+        if (real && !term->factor_at.slot && !wisp__all_real(term->factor, like->width))
             return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: a complex factor for a real block");
         WISP_TRY(use_block(l, list, term->x, how));
         WISP_TRY(use_rows(l, list, term->rows, how));
@@ -172,11 +188,12 @@ typedef struct {
     wisp__fuse_term *term;
     wisp__fuse_dot *dot;
     char *factors;       /* of each term two periods */
-    wisp_scalar *result; /* [dots][width] */
+    wisp_scalar *result; /* [dots][width] of those that go to the host */
     double *there;       /* the same, in the device's memory */
+    double **to;         /* [dots] each one's place there */
 } memory;
 
-enum { ARRAYS = 6, LINE = 64 };
+enum { ARRAYS = 7, LINE = 64 };
 static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
 {
     const size_t dots = (size_t)l->inners;
@@ -186,10 +203,32 @@ static void list_sizes(const lists *l, wisp_type type, int width, size_t period,
     bytes[3] = dots * sizeof(wisp__fuse_dot);
     bytes[4] = l->terms * 2 * period * wisp_type_size(wisp__real_type(type));
     bytes[5] = dots * (size_t)width * sizeof(wisp_scalar);
+    bytes[6] = dots * sizeof(double *);
 }
 
-/* Of all dots. */
-static size_t numbers_of(const lists *l) { return 2 * (size_t)l->inners * (size_t)l->like->width; }
+/* Of the dots that go to the host. */
+static size_t numbers_of(const lists *l)
+{
+    size_t dots = 0;
+    for (int i = 0; i < l->inners; i++) dots += !l->inner[i].dot_at.slot;
+    return 2 * dots * (size_t)l->like->width;
+}
+
+/* Where each dot goes: its place, or behind those before it that go to the host. */
+static wisp_status set_places(const lists *l, memory *m)
+{
+    const int width = l->like->width;
+    double *next = m->there;
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < l->inners; i++) {
+        WISP_TRY(wisp__place_at(l->like->ctx, "fuse", l->inner[i].dot_at, width, m->to + i));
+        if (m->to[i]) continue;
+        m->to[i] = next;
+        next += 2 * width;
+    }
+out:
+    return status;
+}
 
 static wisp_status reserve(const lists *l, memory *m)
 {
@@ -210,19 +249,22 @@ static wisp_status reserve(const lists *l, memory *m)
     m->dot = (wisp__fuse_dot *)(void *)(start + at[3]);
     m->factors = start + at[4];
     m->result = (wisp_scalar *)(void *)(start + at[5]);
-    status = wisp__dots_room(b->ctx, &m->result->re, numbers_of(l), &m->there);
+    m->to = (double **)(void *)(start + at[6]);
+    WISP_TRY(wisp__dots_room(b->ctx, &m->result->re, numbers_of(l), &m->there));
+    status = set_places(l, m);
 out:
     return status;
 }
 
 /* How the factors of an update's terms are given to the kernel. */
-static wisp__fuse_kind kind_of(const wisp_update *u, int width)
+static wisp__fuse_kind kind_of(const wisp_update *u, const wisp_blk *like)
 {
+    const bool complex = wisp_type_is_complex(like->type);
     wisp__fuse_kind kind = K_FUSE_ONE;
     for (int t = 0; t < u->terms; t++) {
-        const wisp_scalar *f = u->term[t].factor;
-        if (!wisp__all_real(f, width)) return K_FUSE_COMPLEX;
-        if (f && !wisp__all_equal(f, width, f->re, 0)) kind = K_FUSE_REAL;
+        const wisp__factor_source f = factors_of(u->term + t, like);
+        if (complex && (f.at || !wisp__all_real(f.f, like->width))) return K_FUSE_COMPLEX;
+        if (f.at || (f.f && !wisp__all_equal(f.f, like->width, f.f->re, 0))) kind = K_FUSE_REAL;
     }
     return kind;
 }
@@ -234,12 +276,14 @@ static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse
                      wisp__fuse_term *to)
 {
     const size_t size = wisp_type_size(wisp__real_type(l->like->type));
-    const wisp_scalar *f = t->factor ? t->factor : &one;
-    *to = (wisp__fuse_term){.x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re};
+    const wisp__factor_source factors = factors_of(t, l->like);
+    const wisp_scalar *f = factors.f ? factors.f : &one;
+    *to = (wisp__fuse_term){
+        .x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re, .factors_at = factors.at};
     if (t->rows) to->rows = wisp__at(t->rows), to->ld_rows = period_stride(p, t->rows);
     if (kind == K_FUSE_ONE) return;
     char *at = m->factors + (size_t)p->factor_count * size;
-    wisp__spread(l->like->type, f, t->factor, l->like->width, p->period, at, at + (size_t)p->period * size);
+    wisp__spread(l->like->type, f, factors.f, l->like->width, p->period, at, at + (size_t)p->period * size);
     to->factors = p->factor_count;
     p->factor_count += 2 * p->period;
 }
@@ -252,9 +296,9 @@ static void set_updates(const lists *l, memory *m, wisp__fuse_params *p)
         *to = (wisp__fuse_update){.y = wisp__at(u->y),
                                   .ld_y = period_stride(p, u->y),
                                   .term = m->term + p->terms,
-                                  .kind = kind_of(u, l->like->width)};
+                                  .kind = kind_of(u, l->like)};
         for (int t = 0; t < u->terms; t++) {
-            if (left_out(u->term + t, l->like->width)) continue;
+            if (left_out(u->term + t, l->like)) continue;
             set_term(l, m, p, to->kind, u->term + t, m->term + p->terms + to->terms++);
             to->scaled = to->scaled || u->term[t].rows;
         }
@@ -274,7 +318,7 @@ static void set_dots(const lists *l, memory *m, wisp__fuse_params *p)
                                .ld_y = period_stride(p, d->y),
                                .cross = cross,
                                .set = p->sets,
-                               .to = m->there + 2 * i * l->like->width};
+                               .to = m->to[i]};
         if (d->rows) to->rows = wisp__at(d->rows), to->ld_rows = period_stride(p, d->rows);
         p->sets += cross ? 2 : 1;
     }
@@ -316,6 +360,41 @@ static int64_t per_block(const wisp__fuse_params *p)
     return WISP__MAX((periods + blocks - 1) / blocks, WISP__MAX(NUMBERS / p->period, 1));
 }
 
+/* ---- dots ------------------------------------------------------------------------------------- */
+
+/* Those that go to the host. */
+static wisp_status bring(const lists *l, const memory *m, unsigned flags)
+{
+    wisp_ctx *ctx = l->like->ctx;
+    const int width = l->like->width;
+    const wisp_scalar *from = m->result;
+    wisp_status status;
+    WISP_TRY(wisp__dots_bring(ctx, m->there, &m->result->re, numbers_of(l)));
+    if (!(flags & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, &m->result->re, numbers_of(l)));
+    for (int i = 0; i < l->inners; i++) {
+        if (l->inner[i].dot_at.slot) continue;
+        memcpy(l->inner[i].dot, from, (size_t)width * sizeof *from);
+        from += width;
+    }
+out:
+    return status;
+}
+
+/* Those that stay on the device: places that follow one another are summed up at once. */
+static wisp_status reduce_places(const lists *l, const memory *m)
+{
+    const int numbers = 2 * l->like->width;
+    wisp_status status = WISP_OK;
+    for (int i = 0, n; i < l->inners; i += n) {
+        n = 1;
+        if (!l->inner[i].dot_at.slot) continue;
+        while (i + n < l->inners && l->inner[i + n].dot_at.slot && m->to[i + n] == m->to[i] + n * numbers) n++;
+        WISP_TRY(wisp__reduce_there(l->like->ctx, m->to[i], (size_t)(n * numbers)));
+    }
+out:
+    return status;
+}
+
 /* ---- all together ----------------------------------------------------------------------------- */
 
 static wisp_status run(const lists *l, unsigned flags)
@@ -327,17 +406,15 @@ static wisp_status run(const lists *l, unsigned flags)
     if (flags & ~(unsigned)WISP_NOREDUCE)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: unknown flags 0x%x", flags & ~(unsigned)WISP_NOREDUCE);
     for (int i = 0; i < l->inners; i++)
-        if (!l->inner[i].dot) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
+        if (!l->inner[i].dot && !l->inner[i].dot_at.slot)
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
     WISP_TRY(reserve(l, &m));
     WISP_TRY(check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
     WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p)));
     wisp__count(&ctx->passes, 1);
-    if (l->inners == 0) goto out;
-    WISP_TRY(wisp__dots_bring(ctx, m.there, &m.result->re, numbers_of(l)));
-    if (!(flags & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, &m.result->re, numbers_of(l)));
-    for (int i = 0; i < l->inners; i++)
-        memcpy(l->inner[i].dot, m.result + i * b->width, (size_t)b->width * sizeof *m.result);
+    if (numbers_of(l) > 0) WISP_TRY(bring(l, &m, flags));
+    if (!(flags & WISP_NOREDUCE)) status = reduce_places(l, &m);
 out:
     return status;
 }
@@ -395,8 +472,8 @@ static double flops_of(const lists *l)
         int terms = 0;
         for (int t = 0; t < l->update[i].terms; t++) {
             const wisp_term *term = l->update[i].term + t;
-            if (left_out(term, l->like->width)) continue;
-            flops += (terms++ ? add : 0) + (term->factor ? multiply : 0) + (term->rows ? multiply : 0);
+            if (left_out(term, l->like)) continue;
+            flops += (terms++ ? add : 0) + (has_factors(term) ? multiply : 0) + (term->rows ? multiply : 0);
         }
     }
     for (int i = 0; i < l->inners; i++) {

@@ -179,6 +179,7 @@ static void set_part(column_part *c, const halo_run *r, int first, int width)
         for (size_t half = 0; half < 2; half++)
             memcpy(to + half * row, (const char *)p->factors[k] + half * all + skip, row);
         c->p.factors[k] = to;
+        if (p->factors_at[k]) c->p.factors_at[k] = p->factors_at[k] + 2 * first;
     }
     const wisp__key key = wisp__sweep_key(&c->s, &c->p);
     c->run = (halo_run){.s = &c->s,

@@ -76,6 +76,20 @@ wisp_status wisp__dots_bring(wisp_ctx *ctx, const double *there, double *host, s
     return ctx->backend->read(ctx, there, host, n * sizeof *host);
 }
 
+wisp_status wisp__factors_of(wisp_ctx *ctx, const char *op, const wisp_scalar *f, wisp_place place, int width,
+                             wisp__factor_source *factors)
+{
+    double *at;
+    const wisp_status status = wisp__place_at(ctx, op, place, width, &at);
+    *factors = (wisp__factor_source){.f = f};
+    if (!at) return status;
+    if (ctx->backend->host_memory)
+        factors->f = (const wisp_scalar *)(const void *)at; /* what was queued is done */
+    else
+        *factors = (wisp__factor_source){.at = at};
+    return status;
+}
+
 int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips)
 {
     enum { LEAST = 64, MOST = 1024 };
@@ -173,18 +187,4 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
         return shift < x->width * (int64_t)sx || shift + y->width * (int64_t)sy > row;
     }
     return true;
-}
-
-void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
-                  void *swapped)
-{
-    const int parts = wisp__parts(type);
-    const wisp_type real_type = wisp__real_type(type);
-    const size_t size = wisp_type_size(real_type);
-    for (int l = 0; l < period; l++) {
-        const wisp_scalar v = f[per_column ? l / parts % width : 0];
-        wisp__store(real_type, (char *)factor + (size_t)l * size, (wisp_scalar){v.re, 0});
-        /* (a + ib)(x + iy): re gets -b y, im gets +b x */
-        wisp__store(real_type, (char *)swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});
-    }
 }

@@ -2,6 +2,7 @@
 #ifndef WISP_OP_H
 #define WISP_OP_H
 #include "../data/halo.h"
+#include "../data/slot.h"
 
 /* Around a call that computes and that all ranks make. */
 static inline wisp_status wisp__together_begin(wisp_ctx *ctx)
@@ -32,12 +33,6 @@ int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips);
 wisp_status wisp__op_memory(const wisp_mat *A, void **own, void *pointer_to_pointer, size_t bytes);
 /* Both blocks have one map, shape and type. */
 wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *x);
-/* Real numbers in an element. */
-static inline int wisp__parts(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
-/* Factors f[width] (or f[0] for all columns) as kernels take them, for `period` real elements of a stream of rows:
-   what multiplies the element, and what multiplies its partner in a complex pair. */
-void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
-                  void *swapped);
 /* Whether two blocks share an element; whether two of one shape have all elements in the same places. */
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 bool wisp__same_memory(const wisp_blk *x, const wisp_blk *y);
@@ -83,6 +78,14 @@ typedef struct {
 /* The blocks fit the matrix, and each other in width and type; z may be NULL. */
 wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
                               const wisp_blk *z);
+/* Where a call has factors f[width]: in an array, or in a place. */
+typedef struct {
+    const wisp_scalar *f; /* NULL: in the device's memory, */
+    const double *at;     /* here; else NULL */
+} wisp__factor_source;
+/* Of a place, if it has a slot, else of the array. */
+wisp_status wisp__factors_of(wisp_ctx *ctx, const char *op, const wisp_scalar *f, wisp_place place, int width,
+                             wisp__factor_source *factors);
 /* All arguments of wisp_spmmv. */
 wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 /* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of the sums; factors has room for

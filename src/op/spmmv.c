@@ -25,11 +25,17 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &sums, memory + dot_bytes));
     double *dot = (double *)(void *)memory, *there;
     const size_t numbers = dot_bytes / sizeof *dot;
-    WISP_TRY(wisp__op_dots(A, &own_dots, dot, numbers, &there));
+    WISP_TRY(wisp__place_at(ctx, "spmmv", dots ? aug->dot_at : (wisp_place){0}, (int64_t)numbers / 2, &there));
+    const bool stays = there;
+    if (!stays) WISP_TRY(wisp__op_dots(A, &own_dots, dot, numbers, &there));
     WISP_TRY(wisp__sweep_run(&sweep, there));
     wisp__count(&ctx->passes, 1);
     wisp__count(&ctx->products, 1);
     if (!dots) goto out;
+    if (stays) {
+        if (!(aug->terms & WISP_NOREDUCE)) status = wisp__reduce_there(ctx, there, numbers);
+        goto out;
+    }
     WISP_TRY(wisp__dots_bring(ctx, there, dot, numbers));
     if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, dot, numbers));
     wisp__dots_out(aug->terms, x->width, dot, aug->dot);

@@ -44,10 +44,11 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
     if (u && (wisp__overlap(u, y) || (z && wisp__overlap(u, z))))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: u must not overlap y or z");
     if ((aug->terms & WISP_DOT_UY) && !u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: the dot with u needs u");
-    if ((aug->terms & WISP_ADD) && (!u || !aug->add))
+    if ((aug->terms & WISP_ADD) && (!u || !(aug->add || aug->add_at.slot)))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: the add term needs u and its factors");
-    if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
-    if ((aug->terms & WISP_DOTS) && !aug->dot)
+    if ((aug->terms & WISP_SHIFT) && !(aug->shift || aug->shift_at.slot))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
+    if ((aug->terms & WISP_DOTS) && !(aug->dot || aug->dot_at.slot))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
     if ((aug->terms & (WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY)) && A->map != A->col_map)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "spmmv: shift and dots with x need a square matrix");
@@ -63,8 +64,16 @@ static bool take(double to[2], wisp_scalar from)
     return from.im != 0;
 }
 
+/* Whether some factor counts as complex: those of a place, which may be of any kind, do so for complex blocks alone. */
+static bool imaginary_factors(const wisp__factor_source *f, wisp_type type, bool placed, int width)
+{
+    if (placed && !wisp_type_is_complex(type)) return false;
+    return !f->f || !wisp__all_real(f->f, width);
+}
+
 /* The kernel's terms and scalars: zero beta and delta become terms that are left out. */
-static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_type matrix, wisp_type type)
+static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug,
+                             const wisp__factor_source factors[K_FACTOR_SETS], wisp_type matrix, wisp_type type)
 {
     const bool pairs = wisp_type_is_complex(type) && !wisp_type_is_complex(matrix);
     bool imaginary = false;
@@ -76,7 +85,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     }
     if (t & WISP_SHIFT) {
         p->terms |= K_SHIFT;
-        for (int j = 0; j < p->width; j++) imaginary |= aug->shift[j].im != 0;
+        imaginary |= imaginary_factors(factors + K_FACTORS_SHIFT, type, aug->shift_at.slot, p->width);
     }
     if ((t & WISP_AXPBY) && (aug->beta.re != 0 || aug->beta.im != 0)) {
         p->terms |= p->prev == p->y ? K_AXPBY : K_AXPBY | K_PREV;
@@ -84,7 +93,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     }
     if (t & WISP_ADD) {
         p->terms |= K_ADD;
-        for (int j = 0; j < p->width; j++) imaginary |= aug->add[j].im != 0;
+        imaginary |= imaginary_factors(factors + K_FACTORS_ADD, type, aug->add_at.slot, p->width);
     }
     if (p->chains > 0) {
         p->terms |= K_CHAIN;
@@ -105,13 +114,17 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
 
 size_t wisp__factor_bytes(const wisp_blk *x) { return 2 * K_FACTOR_SETS * (size_t)x->width * wisp_type_size(x->type); }
 
-/* The factors of a term, one for each column, as kernels take them. */
-static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wisp_scalar *f, void *factors)
+/* The factors of a term, one for each column, as kernels take them; there is room for those of a place, too. */
+static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wisp__factor_source *f, void *factors)
 {
     const size_t bytes = (size_t)p->reals * (size_t)p->real_bytes;
     char *at = (char *)factors + 2 * (size_t)set * bytes;
-    wisp__spread(type, f, true, p->width, (int)p->reals, at, at + bytes);
+    if (f->f)
+        wisp__spread(type, f->f, true, p->width, (int)p->reals, at, at + bytes);
+    else
+        memset(at, 0, 2 * bytes);
     p->factors[set] = at;
+    p->factors_at[set] = f->at;
 }
 
 /* The blocks as the kernel takes them. */
@@ -149,16 +162,19 @@ static void set_chains(wisp__spmmv_params *p, const wisp__sums *sums)
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
-    wisp_status status = WISP_OK;
+    wisp__factor_source f[K_FACTOR_SETS];
+    wisp_status status;
+    WISP_TRY(wisp__factors_of(A->ctx, op, aug->shift, aug->shift_at, x->width, f + K_FACTORS_SHIFT));
+    WISP_TRY(wisp__factors_of(A->ctx, op, aug->add, aug->add_at, x->width, f + K_FACTORS_ADD));
     s->A = A, s->y = y, s->z = sums->z, s->x = x, s->prev = prev, s->u = aug->u, s->terms = aug->terms;
     /* Before any address is looked up: x may move, and its memory's views. */
     if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
     set_blocks(s);
     set_chains(&s->p, sums);
-    if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
+    if (set_terms(&s->p, aug, f, A->type, x->type) != WISP_OK)
         return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
-    if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
-    if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
+    if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, f + K_FACTORS_ADD, factors);
+    if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, f + K_FACTORS_SHIFT, factors);
 out:
     return status;
 }

@@ -57,6 +57,18 @@ static wisp_status enter_grid(wisp_ctx *ctx, wisp__far_item *item, wisp__grid *t
     return WISP__FAR_ENTER(ctx, &to->weight);
 }
 
+/* The factors that lie in the device's memory, when the call runs; there is room for them. */
+static void spread_factors(const wisp__spmmv_params *p)
+{
+    const bool complex = p->reals > p->width, is_double = p->real_bytes == sizeof(double);
+    const wisp_type type = complex ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
+    for (int i = 0; i < K_FACTOR_SETS; i++) {
+        const wisp_scalar *f = (const wisp_scalar *)(const void *)p->factors_at[i];
+        char *to = (char *)(uintptr_t)p->factors[i];
+        if (f) wisp__spread(type, f, true, p->width, (int)p->reals, to, to + factor_bytes(p) / 2);
+    }
+}
+
 typedef struct {
     wisp__kernel kernel;
     wisp__spmmv_params p;
@@ -68,6 +80,7 @@ typedef struct {
 static wisp_status run_spmmv(wisp_ctx *ctx, void *call)
 {
     const spmmv_call *c = call;
+    spread_factors(&c->p);
     return wisp__backend_cpu.launch_spmmv(ctx, c->kernel, &c->p, &c->grid, c->first, c->end, c->dot_size);
 }
 
@@ -126,6 +139,7 @@ typedef struct {
 static wisp_status run_steps(wisp_ctx *ctx, void *call)
 {
     const steps_call *c = call;
+    for (int i = 0; i < c->steps; i++) spread_factors(c->step[i].p);
     return wisp__backend_cpu.launch_steps(ctx, c->step, c->steps, &c->schedule, &c->grid, c->dot_size);
 }
 
@@ -164,6 +178,7 @@ typedef struct {
 static wisp_status run_half(wisp_ctx *ctx, void *call)
 {
     const half_call *c = call;
+    spread_factors(&c->p);
     return wisp__backend_cpu.launch_half(ctx, &c->key, &c->p, &c->half, c->dot, c->dot_size);
 }
 
@@ -311,6 +326,16 @@ typedef struct {
 static wisp_status run_fuse(wisp_ctx *ctx, void *call)
 {
     const fuse_call *c = call;
+    const wisp__fuse_params *p = &c->p;
+    const size_t bytes = (size_t)p->period * real_bytes(c->is_double);
+    const wisp_type type = p->parts == 2 ? (c->is_double ? WISP_Z : WISP_C) : c->is_double ? WISP_D : WISP_S;
+    for (int i = 0; i < p->updates; i++)
+        for (int t = 0; t < p->update[i].terms; t++) {
+            const wisp__fuse_term *term = p->update[i].term + t;
+            const wisp_scalar *f = (const wisp_scalar *)(const void *)term->factors_at;
+            char *to = (char *)(uintptr_t)p->factors + (size_t)term->factors * real_bytes(c->is_double);
+            if (f) wisp__spread(type, f, true, p->row / p->parts, p->period, to, to + bytes);
+        }
     return wisp__backend_cpu.fuse(ctx, c->is_double, &c->p, c->per_block);
 }
 

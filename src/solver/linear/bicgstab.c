@@ -28,14 +28,15 @@ static void set_factors(const wisp__krylov *k)
 /* <r*, r> and |r|^2. */
 static wisp_status look(wisp__krylov *k, const wisp_update *update, int updates)
 {
-    const wisp_inner inner[] = {{k->v[SHADOW], k->r, NULL, wisp__dots(k, RHO)}, {k->r, k->r, NULL, wisp__dots(k, RR)}};
+    const wisp_inner inner[] = {{.x = k->v[SHADOW], .y = k->r, .dot = wisp__dots(k, RHO)},
+                                {.x = k->r, .y = k->r, .dot = wisp__dots(k, RR)}};
     return wisp__pass(k, update, updates, inner, 2);
 }
 
 static wisp_status start(wisp__krylov *k)
 {
-    const wisp_update update[] = {{k->v[P], 1, (wisp_term[]){{k->r, NULL, NULL}}},
-                                  {k->v[SHADOW], 1, (wisp_term[]){{k->r, NULL, NULL}}}};
+    const wisp_update update[] = {{k->v[P], 1, (wisp_term[]){{.x = k->r}}},
+                                  {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}}};
     wisp__clear(k);
     return look(k, update, 2);
 }
@@ -78,8 +79,8 @@ static wisp_status first_half(wisp__krylov *k)
     set_factors(k);
     wisp__clear(k);
     const wisp_update update = {k->r, 2,
-                                (wisp_term[]){{k->r, NULL, NULL}, {k->v[V], wisp__factors(k, MINUS_ALPHA), NULL}}};
-    WISP_TRY(wisp__pass(k, &update, 1, &(wisp_inner){k->r, k->r, NULL, wisp__dots(k, SS)}, 1));
+                                (wisp_term[]){{.x = k->r}, {.x = k->v[V], .factor = wisp__factors(k, MINUS_ALPHA)}}};
+    WISP_TRY(wisp__pass(k, &update, 1, &(wisp_inner){.x = k->r, .y = k->r, .dot = wisp__dots(k, SS)}, 1));
 out:
     return status;
 }
@@ -92,7 +93,8 @@ static wisp_status second_product(wisp__krylov *k)
     if (!k->P) {
         WISP_TRY(wisp__multiply(k, t, k->r, WISP_DOT_XY | WISP_DOT_YY | WISP_DOT_UY, k->v[SHADOW]));
     } else {
-        const wisp_inner inner[] = {{k->r, t, NULL, wisp__dots(k, ST)}, {k->v[SHADOW], t, NULL, wisp__dots(k, RT)}};
+        const wisp_inner inner[] = {{.x = k->r, .y = t, .dot = wisp__dots(k, ST)},
+                                    {.x = k->v[SHADOW], .y = t, .dot = wisp__dots(k, RT)}};
         WISP_TRY(wisp__precond_apply(k->P, k->v[MS], k->r, NULL));
         WISP_TRY(wisp__multiply(k, t, k->v[MS], WISP_DOT_YY, NULL));
         WISP_TRY(wisp__pass(k, NULL, 0, inner, 2));
@@ -117,9 +119,9 @@ static void scalars(const wisp__krylov *k, wisp__krylov_column *c, int j)
 /* p = r + beta (p - omega v) */
 static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
 {
-    term[0] = (wisp_term){k->r, NULL, NULL};
-    term[1] = (wisp_term){k->v[P], wisp__factors(k, BETA), NULL};
-    term[2] = (wisp_term){k->v[V], wisp__factors(k, MINUS_BETA_OMEGA), NULL};
+    term[0] = (wisp_term){.x = k->r};
+    term[1] = (wisp_term){.x = k->v[P], .factor = wisp__factors(k, BETA)};
+    term[2] = (wisp_term){.x = k->v[V], .factor = wisp__factors(k, MINUS_BETA_OMEGA)};
     return (wisp_update){k->v[P], 3, term};
 }
 
@@ -127,10 +129,10 @@ static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
 static wisp_status second_half(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    wisp_term x[] = {{k->x, NULL, NULL},
-                     {k->P ? k->v[MP] : k->v[P], wisp__factors(k, ALPHA), NULL},
-                     {k->P ? k->v[MS] : k->r, wisp__factors(k, OMEGA), NULL}};
-    wisp_term r[] = {{k->r, NULL, NULL}, {k->v[T], wisp__factors(k, MINUS_OMEGA), NULL}}, p[3];
+    wisp_term x[] = {{.x = k->x},
+                     {.x = k->P ? k->v[MP] : k->v[P], .factor = wisp__factors(k, ALPHA)},
+                     {.x = k->P ? k->v[MS] : k->r, .factor = wisp__factors(k, OMEGA)}};
+    wisp_term r[] = {{.x = k->r}, {.x = k->v[T], .factor = wisp__factors(k, MINUS_OMEGA)}}, p[3];
     const wisp_update update[] = {{k->x, 3, x}, {k->r, 2, r}, turned(k, p)};
     WISP_TRY(second_product(k));
     for (int j = 0; j < k->width; j++) {

@@ -77,10 +77,11 @@ static wisp_status advance(wisp__krylov *k)
     set_factors(k);
     wisp__clear(k);
     const wisp_update update[] = {
-        {k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {p, wisp__factors(k, ALPHA), NULL}}},
-        {k->r, 2, (wisp_term[]){{k->r, NULL, NULL}, {s, wisp__factors(k, MINUS_ALPHA), NULL}}},
-        {p, 2, (wisp_term[]){{k->r, NULL, NULL}, {p, wisp__factors(k, BETA), NULL}}}};
-    const wisp_inner inner[] = {{k->r, k->r, NULL, wisp__dots(k, RR)}, {s, p, NULL, wisp__dots(k, SP)}};
+        {k->x, 2, (wisp_term[]){{.x = k->x}, {.x = p, .factor = wisp__factors(k, ALPHA)}}},
+        {k->r, 2, (wisp_term[]){{.x = k->r}, {.x = s, .factor = wisp__factors(k, MINUS_ALPHA)}}},
+        {p, 2, (wisp_term[]){{.x = k->r}, {.x = p, .factor = wisp__factors(k, BETA)}}}};
+    const wisp_inner inner[] = {{.x = k->r, .y = k->r, .dot = wisp__dots(k, RR)},
+                                {.x = s, .y = p, .dot = wisp__dots(k, SP)}};
     WISP_TRY(wisp__pass(k, update, 3, inner, k->o.variant == WISP_PREDICT ? 2 : 1));
     for (int j = 0; j < k->width; j++) /* until it is known; x would go with it if the product were interrupted */
         if (wisp__going(&k->col[j]) && k->col[j].alpha != 0) k->col[j].rr *= creal(k->col[j].beta);
@@ -129,14 +130,16 @@ static wisp_status turn(wisp__krylov *k)
     wisp_blk *p = k->v[P];
     const wisp_blk *z = k->P && !k->rows ? k->v[Z] : k->r;
     set_factors(k);
-    const wisp_update update[] = {{k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {p, wisp__factors(k, ALPHA), NULL}}},
-                                  {p, 2, (wisp_term[]){{z, NULL, k->rows}, {p, wisp__factors(k, BETA), NULL}}}};
+    const wisp_update update[] = {
+        {k->x, 2, (wisp_term[]){{.x = k->x}, {.x = p, .factor = wisp__factors(k, ALPHA)}}},
+        {p, 2, (wisp_term[]){{.x = z, .rows = k->rows}, {.x = p, .factor = wisp__factors(k, BETA)}}}};
     return wisp__pass(k, update, 2, NULL, 0);
 }
 
 static wisp_status dots_of_r(wisp__krylov *k, const wisp_update *update, int updates)
 {
-    const wisp_inner inner[] = {{k->r, k->r, NULL, wisp__dots(k, RR)}, {k->r, k->r, k->rows, wisp__dots(k, RZ)}};
+    const wisp_inner inner[] = {{.x = k->r, .y = k->r, .dot = wisp__dots(k, RR)},
+                                {.x = k->r, .y = k->r, .rows = k->rows, .dot = wisp__dots(k, RZ)}};
     return wisp__pass(k, update, updates, inner, k->rows ? 2 : 1);
 }
 
@@ -158,7 +161,7 @@ static wisp_status step_twice(wisp__krylov *k)
     set_factors(k);
     wisp__clear(k);
     WISP_TRY(dots_of_r(
-        k, &(wisp_update){k->r, 2, (wisp_term[]){{k->r, NULL, NULL}, {s, wisp__factors(k, MINUS_ALPHA), NULL}}}, 1));
+        k, &(wisp_update){k->r, 2, (wisp_term[]){{.x = k->r}, {.x = s, .factor = wisp__factors(k, MINUS_ALPHA)}}}, 1));
     WISP_TRY(precondition(k));
     WISP_TRY(turn(k));
 out:
@@ -185,9 +188,9 @@ static wisp_status pass_and_hide(wisp__krylov *k, const wisp_update *update, int
 {
     wisp_status status = WISP_OK;
     const wisp_blk *u = image(k, U, k->r);
-    const wisp_inner inner[] = {{k->r, k->r, NULL, wisp__dots(k, RR)},
-                                {k->r, u, NULL, wisp__dots(k, RZ)},
-                                {k->v[W], u, NULL, wisp__dots(k, WZ)}};
+    const wisp_inner inner[] = {{.x = k->r, .y = k->r, .dot = wisp__dots(k, RR)},
+                                {.x = k->r, .y = u, .dot = wisp__dots(k, RZ)},
+                                {.x = k->v[W], .y = u, .dot = wisp__dots(k, WZ)}};
     wisp__clear(k);
     WISP_TRY(wisp__pass(k, update, updates, inner, 3));
     for (int j = 0; j < k->width; j++) /* if the product is interrupted, x goes by this where there is one rank */
@@ -243,14 +246,14 @@ static wisp_status step_hidden(wisp__krylov *k)
     set_factors(k);
     const wisp_scalar *alpha = wisp__factors(k, ALPHA), *minus = wisp__factors(k, MINUS_ALPHA),
                       *beta = wisp__factors(k, BETA);
-    const wisp_update update[] = {{y, 2, (wisp_term[]){{k->v[N], NULL, NULL}, {y, beta, NULL}}},
-                                  {s, 2, (wisp_term[]){{w, NULL, NULL}, {s, beta, NULL}}},
-                                  {p, 2, (wisp_term[]){{u, NULL, NULL}, {p, beta, NULL}}},
-                                  {k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {p, alpha, NULL}}},
-                                  {k->r, 2, (wisp_term[]){{k->r, NULL, NULL}, {s, minus, NULL}}},
-                                  {w, 2, (wisp_term[]){{w, NULL, NULL}, {y, minus, NULL}}},
-                                  {q, 2, (wisp_term[]){{image(k, M, w), NULL, NULL}, {q, beta, NULL}}},
-                                  {u, 2, (wisp_term[]){{u, NULL, NULL}, {q, minus, NULL}}}};
+    const wisp_update update[] = {{y, 2, (wisp_term[]){{.x = k->v[N]}, {.x = y, .factor = beta}}},
+                                  {s, 2, (wisp_term[]){{.x = w}, {.x = s, .factor = beta}}},
+                                  {p, 2, (wisp_term[]){{.x = u}, {.x = p, .factor = beta}}},
+                                  {k->x, 2, (wisp_term[]){{.x = k->x}, {.x = p, .factor = alpha}}},
+                                  {k->r, 2, (wisp_term[]){{.x = k->r}, {.x = s, .factor = minus}}},
+                                  {w, 2, (wisp_term[]){{.x = w}, {.x = y, .factor = minus}}},
+                                  {q, 2, (wisp_term[]){{.x = image(k, M, w)}, {.x = q, .factor = beta}}},
+                                  {u, 2, (wisp_term[]){{.x = u}, {.x = q, .factor = minus}}}};
     return pass_and_hide(k, update, k->P ? 8 : 6);
 }
 

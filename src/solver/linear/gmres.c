@@ -41,7 +41,7 @@ static wisp_status start(wisp__krylov *k)
         norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * c->rr);
     }
     k->step_of_cycle = 0;
-    return wisp__pass(k, &(wisp_update){k->v[0], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1, NULL, 0);
+    return wisp__pass(k, &(wisp_update){k->v[0], 1, (wisp_term[]){{.x = k->r}}}, 1, NULL, 0);
 }
 
 static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
@@ -70,10 +70,11 @@ static wisp_status orthogonalise(wisp__krylov *k, int i)
     wisp_status status = WISP_OK;
     wisp_term term[WISP__MOST_RESTART + 1];
     wisp_blk *w = k->v[i + 1];
-    term[0] = (wisp_term){w, wisp__factors(k, i + 1), NULL};
-    for (int l = 0; l <= i; l++) term[l + 1] = (wisp_term){k->v[l], wisp__factors(k, l), NULL};
+    term[0] = (wisp_term){.x = w, .factor = wisp__factors(k, i + 1)};
+    for (int l = 0; l <= i; l++) term[l + 1] = (wisp_term){.x = k->v[l], .factor = wisp__factors(k, l)};
     wisp__clear(k);
-    WISP_TRY(wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){w, w, NULL, wisp__dots(k, WISP__FREE)}, 1));
+    WISP_TRY(wisp__pass(k, &(wisp_update){w, i + 2, term}, 1,
+                        &(wisp_inner){.x = w, .y = w, .dot = wisp__dots(k, WISP__FREE)}, 1));
     WISP_TRY(wisp__sum_dots(k, WISP__FREE + 1));
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j]))
@@ -86,7 +87,8 @@ out:
 static wisp_status dots(wisp__krylov *k, int count, int i)
 {
     wisp_inner inner[WISP__MOST_RESTART];
-    for (int l = 0; l < count; l++) inner[l] = (wisp_inner){k->v[l], k->v[i + 1], NULL, wisp__dots(k, WISP__FREE + l)};
+    for (int l = 0; l < count; l++)
+        inner[l] = (wisp_inner){.x = k->v[l], .y = k->v[i + 1], .dot = wisp__dots(k, WISP__FREE + l)};
     const wisp_status status = count > 0 ? wisp__pass(k, NULL, 0, inner, count) : WISP_OK;
     return status == WISP_OK ? wisp__sum_dots(k, WISP__FREE + i + 1) : status;
 }
@@ -139,7 +141,8 @@ static wisp_status normalise(wisp__krylov *k, int i)
         wisp__factors(k, 0)[j] = wisp__scalar(inverse(*norm));
         if (*norm != 0) *norm = 1;
     }
-    return wisp__pass(k, &(wisp_update){k->v[i], 1, (wisp_term[]){{k->v[i], wisp__factors(k, 0), NULL}}}, 1, NULL, 0);
+    return wisp__pass(k, &(wisp_update){k->v[i], 1, (wisp_term[]){{.x = k->v[i], .factor = wisp__factors(k, 0)}}}, 1,
+                      NULL, 0);
 }
 
 static wisp_status step(wisp__krylov *k)
@@ -196,13 +199,13 @@ static wisp_status settle(wisp__krylov *k)
         if (!k->col[j].done) solve_triangle(k, j);
     k->step_of_cycle = 0;
     if (n == 0) goto out;
-    term[0] = (wisp_term){k->x, NULL, NULL};
-    for (int i = 0; i < n; i++) term[i + 1] = (wisp_term){k->v[i], wisp__factors(k, i), NULL};
+    term[0] = (wisp_term){.x = k->x};
+    for (int i = 0; i < n; i++) term[i + 1] = (wisp_term){.x = k->v[i], .factor = wisp__factors(k, i)};
     if (!k->P) return wisp__pass(k, &(wisp_update){k->x, n + 1, term}, 1, NULL, 0);
     wisp_blk *z = k->v[k->o.restart + 1];
     WISP_TRY(wisp__pass(k, &(wisp_update){k->r, n, term + 1}, 1, NULL, 0));
     WISP_TRY(wisp__precond_apply(k->P, z, k->r, NULL));
-    term[1] = (wisp_term){z, NULL, NULL};
+    term[1] = (wisp_term){.x = z};
     WISP_TRY(wisp__pass(k, &(wisp_update){k->x, 2, term}, 1, NULL, 0));
 out:
     return status;

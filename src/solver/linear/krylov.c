@@ -71,9 +71,9 @@ wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsi
     const wisp_scalar alpha = wisp__real(wisp__a_factor(k));
     WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = terms, .alpha = alpha, .dot = k->dot, .u = u}));
     if (!k->separate) goto out;
-    const wisp_inner inner[] = {{x, y, NULL, wisp__dots(k, WISP__XY)},
-                                {y, y, NULL, wisp__dots(k, WISP__YY)},
-                                {u, y, NULL, wisp__dots(k, WISP__UY)}};
+    const wisp_inner inner[] = {{.x = x, .y = y, .dot = wisp__dots(k, WISP__XY)},
+                                {.x = y, .y = y, .dot = wisp__dots(k, WISP__YY)},
+                                {.x = u, .y = y, .dot = wisp__dots(k, WISP__UY)}};
     static const unsigned of[] = {WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
     for (int i = 0; i < 3; i++)
         if (dots & of[i]) WISP_TRY(pass_apart(k, NULL, 0, inner + i, 1));

@@ -93,16 +93,16 @@ static wisp_status advance(wisp__krylov *k, bool first)
     const wisp_blk *z = k->v[k->P ? Z0 : U0];
     wisp_blk *u = k->v[U0], *w = k->v[W0];
     const wisp_update update[] = {{w, 3,
-                                   (wisp_term[]){{z, wisp__factors(k, F_V), NULL},
-                                                 {k->v[W1], wisp__factors(k, F_W), NULL},
-                                                 {w, wisp__factors(k, F_WOLD), NULL}}},
-                                  {k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {w, wisp__factors(k, F_PHI), NULL}}},
+                                   (wisp_term[]){{.x = z, .factor = wisp__factors(k, F_V)},
+                                                 {.x = k->v[W1], .factor = wisp__factors(k, F_W)},
+                                                 {.x = w, .factor = wisp__factors(k, F_WOLD)}}},
+                                  {k->x, 2, (wisp_term[]){{.x = k->x}, {.x = w, .factor = wisp__factors(k, F_PHI)}}},
                                   {u, 3,
-                                   (wisp_term[]){{k->v[Q], wisp__factors(k, F_Q), NULL},
-                                                 {k->v[U1], wisp__factors(k, F_U), NULL},
-                                                 {u, wisp__factors(k, F_OLD), NULL}}}};
-    WISP_TRY(wisp__pass(k, update + (first ? 2 : 0), first ? 1 : 3, &(wisp_inner){u, u, NULL, wisp__dots(k, BB)},
-                        k->P ? 0 : 1));
+                                   (wisp_term[]){{.x = k->v[Q], .factor = wisp__factors(k, F_Q)},
+                                                 {.x = k->v[U1], .factor = wisp__factors(k, F_U)},
+                                                 {.x = u, .factor = wisp__factors(k, F_OLD)}}}};
+    WISP_TRY(wisp__pass(k, update + (first ? 2 : 0), first ? 1 : 3,
+                        &(wisp_inner){.x = u, .y = u, .dot = wisp__dots(k, BB)}, k->P ? 0 : 1));
     swap(k, U0);
     swap(k, W0);
     if (k->P) swap(k, Z0);
@@ -121,8 +121,8 @@ static wisp_status start(wisp__krylov *k)
     }
     wisp__clear(k);
     for (int i = W0; i <= W1; i++) WISP_TRY(wisp_blk_fill(k->v[i], wisp__real(0)));
-    WISP_TRY(wisp__pass(k, &(wisp_update){k->v[U1], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1,
-                        &(wisp_inner){k->r, k->r, NULL, wisp__dots(k, BB)}, k->P ? 0 : 1));
+    WISP_TRY(wisp__pass(k, &(wisp_update){k->v[U1], 1, (wisp_term[]){{.x = k->r}}}, 1,
+                        &(wisp_inner){.x = k->r, .y = k->r, .dot = wisp__dots(k, BB)}, k->P ? 0 : 1));
     if (k->P) WISP_TRY(wisp__precondition(k, k->v[Z1], k->v[U1], BB));
     WISP_TRY(advance(k, true));
 out:
@@ -141,7 +141,7 @@ static wisp_status resume(wisp__krylov *k)
     }
     wisp__clear(k);
     const wisp_blk *u = k->v[U1], *z = k->v[k->P ? Z1 : U1];
-    return wisp__pass(k, NULL, 0, &(wisp_inner){u, z, NULL, wisp__dots(k, BB)}, 1);
+    return wisp__pass(k, NULL, 0, &(wisp_inner){.x = u, .y = z, .dot = wisp__dots(k, BB)}, 1);
 }
 
 static wisp_status step(wisp__krylov *k) { return advance(k, false); }

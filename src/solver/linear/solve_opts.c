@@ -26,14 +26,14 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
 {
     wisp_blk *b = (wisp_blk *)(uintptr_t)k->b, *xi = NULL, *bj = NULL; /* b is read alone */
     wisp_cost cost;
-    const wisp_update whole = {x, 2, (wisp_term[]){{x, NULL, NULL}, {b, NULL, NULL}}};
+    const wisp_update whole = {x, 2, (wisp_term[]){{.x = x}, {.x = b}}};
     wisp_status status = wisp_fuse_cost(&whole, 1, NULL, 0, &cost);
     const int n = status == WISP_ERR_UNSUPPORTED ? wisp_blk_width(x) : 1;
     if (n > 1) status = WISP_OK;
     for (int i = 0; i < n * n && status == WISP_OK; i++) {
         status = wisp_blk_cols(&xi, x, i / n, 1);
         if (status == WISP_OK) status = wisp_blk_cols(&bj, b, i % n, 1);
-        const wisp_update one = {xi, 1, (wisp_term[]){{xi, NULL, bj}}};
+        const wisp_update one = {xi, 1, (wisp_term[]){{.x = xi, .rows = bj}}};
         if (status == WISP_OK) status = wisp_fuse_cost(&one, 1, NULL, 0, &cost);
         wisp_blk_free(xi);
         wisp_blk_free(bj);
