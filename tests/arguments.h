@@ -18,6 +18,7 @@ typedef struct {
     wisp_map *map;
     wisp_mat *A;
     wisp_blk *x, *y, *psi;
+    wisp_slot *slot;
     wisp_moments m;
     wisp_mat_info info;
     char folder[64], mtx[96], h5[96];
@@ -42,6 +43,7 @@ static inline void open_fixture(fixture *f)
     REF_OK(f->ctx, wisp_blk_create(&f->y, f->ctx, f->map, WISP_D, WIDTH));
     REF_OK(f->ctx, wisp_blk_create(&f->psi, f->ctx, f->map, WISP_Z, 1));
     REF_OK(f->ctx, wisp_blk_fill(f->x, (wisp_scalar){1, 0}));
+    REF_OK(f->ctx, wisp_slot_create(&f->slot, f->ctx, WIDTH));
     REF_OK(f->ctx, wisp_blk_fill(f->psi, (wisp_scalar){1, 0}));
     REF_OK(f->ctx, wisp_kpm(&f->m, f->A, &(wisp_kpm_opts){.moments = MOMENTS, .vectors = 2}));
     REF_OK(f->ctx, wisp_src_write(&f->src, f->ctx, f->mtx, NULL));
@@ -54,6 +56,7 @@ static inline void close_fixture(fixture *f)
 {
     wisp_moments_free(&f->m);
     wisp_blk_free(f->x);
+    wisp_slot_free(f->slot);
     wisp_blk_free(f->y);
     wisp_blk_free(f->psi);
     wisp_mat_free(f->A);

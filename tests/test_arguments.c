@@ -1,5 +1,5 @@
-/* Every function of base.h, source.h, matrix.h, ops.h and machine.h with each of its pointers NULL in turn, and numbers
-   that are out of range: a status, with a message where there is a context, and no crash. */
+/* Every function of base.h, source.h, matrix.h, slot.h, ops.h and machine.h with each of its pointers NULL in turn, and
+   numbers that are out of range: a status, with a message where there is a context, and no crash. */
 #include "arguments.h"
 
 static int fill_element(void *arg, int64_t row, int column, void *value)
@@ -172,6 +172,11 @@ PLAIN(wisp_blk_put, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}),
 PLAIN(wisp_blk_get, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}), WIDTH)
 PLAIN(wisp_blk_lend, P(0, f->x), WISP_READ, P(1, &(void *){NULL}), P(2, &(int64_t){0}))
 PLAIN(wisp_blk_return, P(0, f->x))
+MAKES(wisp_slot_create, wisp_slot, wisp_slot_free, P(0, &made), P(1, f->ctx), 1)
+PROCEDURE(wisp_slot_free, P(0, (wisp_slot *)NULL))
+PLAIN(wisp_slot_write, P(0, f->slot), 0, 1, P(1, &ONE))
+PLAIN(wisp_slot_read, P(0, f->slot), 0, 1, P(1, &ONE))
+PLAIN(wisp_slot_sum, P(0, f->slot), 0, 1)
 PLAIN(wisp_copy, P(0, f->y), P(1, f->x))
 PLAIN(wisp_axpy, P(0, f->y), ONE, P(1, f->x))
 PLAIN(wisp_axpby, P(0, f->y), ONE, P(1, f->x), ONE)
@@ -293,6 +298,11 @@ static const argument_row table[] = {
     ROW(wisp_blk_get, 2, 0, 1),
     ROW(wisp_blk_lend, 3, 4, 1),
     ROW(wisp_blk_return, 1, 0, 1),
+    ROW(wisp_slot_create, 2, 0, 2),
+    ROW(wisp_slot_free, 1, 0, ALL),
+    ROW(wisp_slot_write, 2, 0, 1),
+    ROW(wisp_slot_read, 2, 0, 1),
+    ROW(wisp_slot_sum, 1, 0, 1),
     ROW(wisp_copy, 2, 0, 0),
     ROW(wisp_axpy, 2, 0, 0),
     ROW(wisp_axpby, 2, 0, 0),
@@ -329,9 +339,9 @@ static const argument_table all = {table, sizeof table / sizeof *table, others, 
 static void every_function(void **state)
 {
     static const char *const header[] = {
-        TEST_DATA "/../../include/wisp/base.h", TEST_DATA "/../../include/wisp/source.h",
-        TEST_DATA "/../../include/wisp/matrix.h", TEST_DATA "/../../include/wisp/ops.h",
-        TEST_DATA "/../../include/wisp/machine.h"};
+        TEST_DATA "/../../include/wisp/base.h",   TEST_DATA "/../../include/wisp/source.h",
+        TEST_DATA "/../../include/wisp/matrix.h", TEST_DATA "/../../include/wisp/slot.h",
+        TEST_DATA "/../../include/wisp/ops.h",    TEST_DATA "/../../include/wisp/machine.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

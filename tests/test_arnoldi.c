@@ -106,10 +106,10 @@ static void made_anew(void **state)
             REF_OK(ctx, wisp__arnoldi_expand(&a, COLUMNS));
             snprintf(what, sizeof what, "%s, block %d", wisp_type_name(types[t]), block);
             check(&a, A, eps, what);
-            REF_OK(ctx, wisp__arnoldi_told(&a, 3, 0, 1));
+            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1));
             assert_true(a.active == COLUMNS && a.enough < 0.9);
             damage(ctx, &a);
-            REF_OK(ctx, wisp__arnoldi_told(&a, 3, 0, 1));
+            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1));
             assert_true(a.active == 0 && a.enough > 0.9);
             REF_OK(ctx, wisp__arnoldi_expand(&a, COLUMNS));
             snprintf(what, sizeof what, "%s, block %d, anew", wisp_type_name(types[t]), block);

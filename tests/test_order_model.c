@@ -138,7 +138,7 @@ static void new_gathers(void **state)
             REF_OK(ctx, wisp__mat_prepare(A));
             wisp__host_mat host;
             REF_OK(ctx, wisp__mat_lend(A, WISP_READ, &host));
-            const uint32_t *fresh = wisp__cpu_prepared_of(&A->told)->fresh;
+            const uint32_t *fresh = wisp__cpu_prepared_of(&A->entries)->fresh;
             const wisp__stored *s = &host.mat.local;
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {

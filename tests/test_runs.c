@@ -42,7 +42,7 @@ static ref_mat make(ref_rng *r, int way, wisp_type type)
 static void check_follow(const wisp_mat *A, int way)
 {
     assert_true(wisp__is_kind(&A->local, WISP__SELL));
-    const uint8_t *follow = wisp__cpu_prepared_of(&A->told)->follow;
+    const uint8_t *follow = wisp__cpu_prepared_of(&A->entries)->follow;
     assert_int_equal(follow != NULL, 1 << A->log_c >= K_FOLLOW_ROWS);
     for (int64_t row = 0; follow && row + 8 <= ROWS / 32 * 32 && way < SHORTER; row += 8) {
         const int64_t off = row / 32, first = row % 32;
