@@ -4,12 +4,8 @@
 /* ---- solvers --------------------------------------------------------------------------------- */
 
 PLAIN(wisp_bounds_find, P(0, &(wisp_bounds){0}), P(1, f->A), P(2, &(wisp_bounds_opts){0}))
-CALL(wisp_bounds_plan)
-{
-    int columns = 0, steps = 0;
-    wisp_bounds_plan(P(0, &f->info), P(1, &(wisp_bounds_opts){0}), P(2, &columns), P(3, &steps));
-    return columns > 0 && steps > 0 ? WISP_OK : WISP_ERR_ARG;
-}
+PLAIN(wisp_bounds_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &(wisp_bounds_opts){0}),
+      P(4, &(wisp_choice){0}))
 CALL(wisp_kpm_bounds_opts)
 {
     const wisp_bounds_opts o = wisp_kpm_bounds_opts(f->info.type, ROWS, P(0, &(wisp_kpm_opts){0}));
@@ -166,7 +162,7 @@ PLAIN(wisp_src_hash, P(0, f->ctx), P(1, &f->src), P(2, &(uint64_t){0}))
 
 static const argument_row table[] = {
     ROW(wisp_bounds_find, 3, 4, 2),
-    ROW(wisp_bounds_plan, 4, 2, ALL),
+    ROW(wisp_bounds_plan, 5, 24, 2),
     ROW(wisp_kpm_bounds_opts, 1, 1, ALL),
     ROW(wisp_kpm_type, 1, 1, ALL),
     ROW(wisp_kpm, 6, 52, 2),

@@ -314,10 +314,10 @@ static void seeds(void **state)
     how = wisp_kpm_bounds_opts(WISP_D, 504, &o);
     assert_true(how.method == WISP_BOUNDS_GIVEN && how.given.center == 1 && how.given.halfwidth == 20);
     wisp_mat_info info;
-    int columns, steps;
+    wisp_plan plan;
     wisp_mat_get_info(A, &info);
-    wisp_bounds_plan(&info, &how, &columns, &steps);
-    assert_true(columns == 0 && steps == 0);
+    REF_OK(ctx, wisp_bounds_plan(&plan, ctx, &info, &how, NULL));
+    assert_true(plan.products == 0 && plan.sweeps == 0 && plan.seconds == 0 && plan.bytes_most == 0);
     wisp_mat_free(A);
 }
 

@@ -1,6 +1,6 @@
-/* The memory that plans of wisp_kpm, wisp_evolve and wisp_mpk tell, by what is known of the matrix before it is made
-   and of the matrix itself, against what is held at the most: random matrices, types, widths, options. On several ranks
-   each looks at its own. And products and sweeps against those that were made. */
+/* The memory that plans of wisp_kpm, wisp_evolve, wisp_mpk, wisp_bounds_find and wisp_solve tell, by what is known of
+   the matrix before it is made and of the matrix itself, against what is held at the most: random matrices, types,
+   widths, options. On several ranks each looks at its own. And products and sweeps against those that were made. */
 #include "ref.h"
 #include <math.h>
 #include <stdio.h>
@@ -46,8 +46,16 @@ typedef struct {
     wisp_ctx *ctx;
     wisp_mat *A;
     wisp_mat_info most, info;
+    char *ballast; /* as much as the matrix took while it was made, so that a call is what takes most */
     int64_t before, made;
 } setting;
+
+static void weigh_down(setting *s)
+{
+    wisp_ctx_memory(s->ctx, &s->before, &s->made);
+    REF_OK(s->ctx, wisp_alloc(s->ctx, &s->ballast, (size_t)(s->made - s->before) + 1, 1));
+    wisp_ctx_memory(s->ctx, &s->before, &s->made);
+}
 
 static void set_up(setting *s, const problem *p, int threads)
 {
@@ -58,7 +66,7 @@ static void set_up(setting *s, const problem *p, int threads)
     REF_OK(s->ctx, wisp_mat_create(&s->A, s->ctx, &src, &p->mo));
     wisp_src_close(&src);
     wisp_mat_get_info(s->A, &s->info);
-    wisp_ctx_memory(s->ctx, &s->before, &s->made);
+    weigh_down(s);
 }
 
 /* Whether the call was what took most. */
@@ -79,6 +87,7 @@ static int look(setting *s, const problem *p, const char *call, const wisp_plan 
 
 static void tear_down(setting *s)
 {
+    wisp_free(s->ctx, s->ballast);
     wisp_mat_free(s->A);
     wisp_ctx_free(s->ctx);
 }
@@ -218,8 +227,87 @@ static void of_mpk(void **state)
     assert_true(told > 20);
 }
 
+static void of_bounds(void **state)
+{
+    (void)state;
+    int told = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 3000};
+        const problem p = pose(&r, c);
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        wisp_bounds_opts o = {.width = (int)ref_below(&r, 12)};
+        if (ref_below(&r, 2)) o.sweeps = 1 + (double)ref_below(&r, 100000);
+        if (ref_below(&r, 2)) o.sweeps_per_halfwidth = 1 + (double)ref_below(&r, 100000);
+        if (ref_below(&r, 5) == 0) o.method = WISP_BOUNDS_GERSHGORIN;
+        wisp_plan first, plan;
+        wisp_bounds b;
+        REF_OK(s.ctx, wisp_bounds_plan(&first, s.ctx, &s.most, &o, NULL));
+        REF_OK(s.ctx, wisp_bounds_plan(&plan, s.ctx, &s.info, &o, &(wisp_choice){.seconds = 1, .load_gbs = 1}));
+        const int64_t before = products_of(&s);
+        REF_OK(s.ctx, wisp_bounds_find(&b, s.A, &o));
+        told += look(&s, &p, "bounds", &first, &plan);
+        const int runs = o.method == WISP_BOUNDS_LANCZOS;
+        assert_true(runs ? plan.sweeps >= 8 && plan.products >= plan.sweeps && plan.seconds >= plan.sweeps
+                         : plan.products == 0 && plan.sweeps == 0 && plan.seconds == 0);
+        if (o.sweeps > 0 || !runs) assert_true((double)(products_of(&s) - before) <= plan.sweeps);
+        tear_down(&s);
+    }
+    assert_true(told > 20);
+}
+
+/* Matrices with many more entries in the halo than rows, which ranks look at together; each rank has few rows. */
+static void of_entries(void **state)
+{
+    static const char *const specs[] = {
+        "spinchain:sites=16,up=8",          "hubbard:sites=6,up=3,down=3", "anderson:nx=200,ny=50,nz=1,disorder=1",
+        "delaunay:nx=100,ny=100,shuffle=1", "band:n=20000,bandwidth=41",   "band:n=700,bandwidth=699"};
+    (void)state;
+    for (int c = 0; c < 24; c++) {
+        ref_rng r = {(uint64_t)c + 4000};
+        problem p = {.type = WISP_D, .width = 1, .mo = {.type = WISP_D, .width = 1}};
+        snprintf(p.spec, sizeof p.spec, "%s", specs[c % 6]);
+        if (ref_below(&r, 2)) p.mo.format = WISP_FORMAT_SELL;
+        if (ref_below(&r, 2)) p.mo.order = WISP_ROWS_NATURAL;
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        wisp_plan first, plan;
+        wisp_moments m;
+        wisp_mat_props props;
+        wisp_kpm_opts ko = {.moments = 2, .vectors = 1};
+        if (c % 2) ko.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN};
+        if (c >= 18) {
+            REF_OK(s.ctx, wisp_mat_get_props(s.A, &props));
+            look(&s, &p, "properties", &(wisp_plan){.bytes_most = s.most.props_bytes},
+                 &(wisp_plan){.bytes_most = s.info.props_bytes});
+            assert_true(s.info.props_bytes <= s.most.props_bytes);
+        } else if (c >= 12) {
+            wisp_blk *x[2];
+            for (int i = 0; i < 2; i++) {
+                REF_OK(s.ctx, wisp_blk_create(&x[i], s.ctx, wisp_mat_map(s.A), WISP_D, 1));
+                REF_OK(s.ctx, wisp_blk_fill_random(x[i], WISP_RANDOM_GAUSS, 1, 0, 0));
+            }
+            const wisp_solve_opts so = {.method = c % 2 ? WISP_MINRES : WISP_BICGSTAB, .max_iterations = 1};
+            wisp_ctx_memory(s.ctx, &s.before, &s.made);
+            REF_OK(s.ctx, wisp_solve_plan(&first, s.ctx, &s.most, WISP_D, 1, &so, NULL));
+            REF_OK(s.ctx, wisp_solve_plan(&plan, s.ctx, &s.info, WISP_D, 1, &so, NULL));
+            wisp_solve(NULL, x[0], s.A, x[1], &so); /* one iteration is not enough */
+            look(&s, &p, "solve", &first, &plan);
+            for (int i = 0; i < 2; i++) wisp_blk_free(x[i]);
+        } else {
+            REF_OK(s.ctx, wisp_kpm_plan(&first, s.ctx, &s.most, &ko, NULL));
+            REF_OK(s.ctx, wisp_kpm_plan(&plan, s.ctx, &s.info, &ko, NULL));
+            REF_OK(s.ctx, wisp_kpm(&m, s.A, &ko));
+            look(&s, &p, "kpm", &first, &plan);
+            wisp_moments_free(&m);
+        }
+        tear_down(&s);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm), cmocka_unit_test(of_evolve), cmocka_unit_test(of_mpk)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm), cmocka_unit_test(of_evolve), cmocka_unit_test(of_mpk),
+                                       cmocka_unit_test(of_bounds), cmocka_unit_test(of_entries)};
     return REF_RUN(tests);
 }

@@ -167,8 +167,8 @@ static void properties(void **state)
 {
     (void)state;
     ref_rng r = {7};
-    for (int k = 0; k < 12; k++) {
-        told t = {.dense = random_hermitian(&r, WISP_Z, 20 + 5 * k, 0.2)};
+    for (int k = 0; k < 16; k++) { /* in the last ones entries of the halo go to their partners in several rounds */
+        told t = {.dense = random_hermitian(&r, WISP_Z, k < 12 ? 20 + 5 * k : 160 + k, k < 12 ? 0.2 : 0.9)};
         const int64_t n = t.dense.rows, i = n / 2, j = n / 2 - 1 - ref_below(&r, 3);
         if (k % 4 == 1) REF_AT(t.dense, i, j) = 3; /* not the conjugate of its partner */
         if (k % 4 == 2) REF_AT(t.dense, i, j) = 3, REF_AT(t.dense, j, i) = 0;

@@ -140,6 +140,7 @@ typedef struct {
     int64_t exchange_bytes;            /* of the lists by which this is done, beside `bytes` */
     int64_t packed_rows; /* rows of a block that are copied before they are sent, if it has no gaps between its rows; on
                             a device with memory of its own also those that come */
+    int64_t props_bytes; /* what wisp_mat_get_props holds beside it at most */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

@@ -69,8 +69,9 @@ WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, in
 WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
                                                 unsigned what);
 WISP_API void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size);
-WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, int *columns,
-                                     int *steps);
+WISP_API wisp_status wisp_bounds_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                            size_t A_size, const wisp_bounds_opts *opts, const wisp_choice *step,
+                                            size_t step_size);
 WISP_API wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
                                                   const wisp_checkpoint_opts *opts, size_t opts_size);
 WISP_API void wisp_checkpoint_get_info_sized(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info,
@@ -259,9 +260,10 @@ static inline void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machi
 {
     wisp_ctx_set_machine_sized(ctx, machine, sizeof *machine);
 }
-static inline void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
+static inline wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                           const wisp_bounds_opts *opts, const wisp_choice *step)
 {
-    wisp_bounds_plan_sized(A, sizeof *A, opts, columns, steps);
+    return wisp_bounds_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, opts, step, sizeof *step);
 }
 static inline wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
                                                  const wisp_checkpoint_opts *opts)

@@ -52,10 +52,14 @@ typedef struct {
    no interval: its ends must be finite, its halfwidth above 0; WISP_ERR_UNSUPPORTED: Gershgorin's method for an
    operator. *bounds is zero after a failure. docs/solvers.md has the formulas. */
 WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
-/* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
-   only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the
-   halfwidth is not known. Both are 0 for the other methods. */
-WISP_SIZED void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
+/* *plan becomes what wisp_bounds_find with these options will take at most, for a matrix of which only A (as in
+   wisp_mpk_plan) is known. products / sweeps is the number of Lanczos runs that go side by side; all are 0 for the
+   other methods. They go by opts->sweeps, because the halfwidth is not known. step: what wisp_src_choose or
+   wisp_mat_choose found for so many columns and a single step; seconds are those of the runs, without the look at the
+   entries. The memory is also counted by the plans of the solvers that find bounds. Statuses as of wisp_bounds_find for
+   such options. */
+WISP_SIZED wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                        const wisp_bounds_opts *opts, const wisp_choice *step);
 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
 
@@ -156,7 +160,7 @@ WISP_SIZED wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, c
 /* *plan becomes what wisp_kpm with these options will take, moments among it. A and step: as in wisp_mpk_plan, for all
    vectors of the run. Of opts->right and left it is asked alone whether they are there; right may be NULL where vectors
    and type are given. Products and seconds are those of the moments, without those that find the bounds
-   (wisp_bounds_plan). Statuses as of wisp_kpm for such options. */
+   (wisp_bounds_plan, with wisp_kpm_bounds_opts). Statuses as of wisp_kpm for such options. */
 WISP_SIZED wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts,
                                      const wisp_choice *step);
 /* Frees the arrays and texts of m, and empties it. The struct itself is the caller's. m may be NULL. */

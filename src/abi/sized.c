@@ -70,7 +70,7 @@ ENDS_WITH(wisp_src, many_at_once);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);
-ENDS_WITH(wisp_mat_info, packed_rows);
+ENDS_WITH(wisp_mat_info, props_bytes);
 ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, load_gbs);
 ENDS_WITH(wisp_gather, from_l3);
@@ -405,11 +405,14 @@ void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size
     wisp_ctx_set_machine(ctx, machine_known);
 }
 
-void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, int *columns,
-                            int *steps)
+wisp_status wisp_bounds_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                   size_t A_size, const wisp_bounds_opts *opts, const wisp_choice *step,
+                                   size_t step_size)
 {
-    INOUT(wisp_mat_info, A);
-    wisp_bounds_plan(A_known, opts, columns, steps);
+    PLAN_OF(A, step);
+    const wisp_status status = wisp_bounds_plan(plan_known, ctx, A_known, opts, step_known);
+    OUT(plan);
+    return status;
 }
 
 wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx, const wisp_checkpoint_opts *opts,

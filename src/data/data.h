@@ -133,6 +133,8 @@ void wisp__mat_release(wisp_mat *A); /* that; before the matrix is freed */
 /* What the ranks' parts are together: A->nnz; and room for the halo in later blocks. Collective. */
 wisp_status wisp__mat_join(wisp_mat *A);
 void wisp__forget_props(wisp_mat *A); /* whose values change */
+/* What they take at most, of such a matrix with entries of its own. */
+int64_t wisp__props_bytes(const wisp_ctx *ctx, const wisp_mat_info *info);
 
 /* A matrix as the host sees it: mat.local has the host's addresses of the same entries, to be read (or given other
    values) by the same functions. It stays where it is, for it points into itself. */

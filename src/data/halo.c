@@ -56,9 +56,15 @@ int64_t wisp__halo_find(const wisp__halo *h, int64_t global)
 
 int wisp__halo_source(const wisp__halo *h, int64_t row)
 {
-    int i = 0;
-    while (row >= h->from[i].first + h->from[i].count) i++;
-    return i;
+    int low = 0, high = h->from_count - 1;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (row < h->from[middle].first + h->from[middle].count)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)

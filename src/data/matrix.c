@@ -32,6 +32,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .local_rows = A->local_rows,
                             .local_nnz = A->local.nnz};
     wisp__halo_info(A->halo, info);
+    if (!half && !wisp__operator_of(A)) info->props_bytes = wisp__props_bytes(A->ctx, info);
     info->halo_rows = WISP__MAX(info->halo_rows, A->col_map->halo); /* blocks have room for the largest of the map */
 }
 

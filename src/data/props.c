@@ -1,10 +1,10 @@
 /* The exact properties of a matrix: symmetry, lengths of rows, Gershgorin's discs. */
-#include "halo.h"
+#include "props.h"
 #include "store/store.h"
 #include <math.h>
 
-/* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
-static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
+/* By bisection in the sorted row. */
+wisp_scalar wisp__value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
 {
     const wisp__row r = wisp__row_of(A, row);
     int lo = 0, hi = r.n;
@@ -74,8 +74,7 @@ static row_facts facts_of_pattern(const wisp_mat *A, int64_t pattern)
     return f;
 }
 
-/* Whether w, the entry at (j, i) if there is one, is the conjugate of v, the one at (i, j). */
-static bool compare(wisp_mat_props *p, int64_t i, int64_t j, wisp_scalar v, wisp_scalar w, bool found)
+bool wisp__props_compare(wisp_mat_props *p, int64_t i, int64_t j, wisp_scalar v, wisp_scalar w, bool found)
 {
     if (!found) p->pattern_symmetric = 0;
     if (!(v.re == w.re && v.im == w.im)) p->symmetric = 0;
@@ -91,8 +90,8 @@ static bool compare(wisp_mat_props *p, int64_t i, int64_t j, wisp_scalar v, wisp
 static bool look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
 {
     bool found = true;
-    const wisp_scalar w = col == row ? v : value_at(A, col, row, &found);
-    return compare(p, wisp__map_user(A->map, row), wisp__map_user(A->map, col), v, w, found);
+    const wisp_scalar w = col == row ? v : wisp__value_at(A, col, row, &found);
+    return wisp__props_compare(p, wisp__map_user(A->map, row), wisp__map_user(A->map, col), v, w, found);
 }
 
 /* Of rows with the same facts. */
@@ -227,8 +226,7 @@ static wisp_mat_props no_props(const wisp_mat *A)
                             .gershgorin_max = -INFINITY};
 }
 
-/* The properties of two sets of rows together. */
-static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
+void wisp__props_merge(wisp_mat_props *p, const wisp_mat_props *q)
 {
     p->pattern_symmetric &= q->pattern_symmetric;
     p->symmetric &= q->symmetric;
@@ -271,7 +269,7 @@ static void props_thread(void *arg, int thread, int threads)
     }
     if (count) add_patterns(r, &mine, count, &sum2);
     pthread_mutex_lock(&r->lock);
-    merge_props(r->all, &mine);
+    wisp__props_merge(r->all, &mine);
     r->sum2 += sum2; /* of integers: exact in any order */
     pthread_mutex_unlock(&r->lock);
 }
@@ -279,7 +277,6 @@ static void props_thread(void *arg, int thread, int threads)
 /* The tables for rows that repeat. */
 static wisp_status tables_open(props_run *r)
 {
-    enum { LITTLE = 8 << 10 };
     const wisp_mat *A = r->A;
     const wisp__stored *s = &A->local;
     const bool natural = !A->map->user && !A->col_map->user; /* offsets are distances, but those into the halo */
@@ -288,112 +285,12 @@ static wisp_status tables_open(props_run *r)
     const size_t patterns = (size_t)s->patterns.count, counts = (size_t)A->ctx->threads * patterns;
     const size_t bytes =
         counts * sizeof *r->count + patterns * sizeof *r->facts + (size_t)s->entries * sizeof *r->known;
-    if (bytes > LITTLE + 4 * (size_t)A->local_rows) return WISP_OK; /* less than any block that comes after it */
+    if (bytes > (size_t)wisp__props_tables(A->local_rows)) return WISP_OK;
     WISP_TRY(wisp_alloc(A->ctx, &r->known, (size_t)s->entries, sizeof *r->known));
     WISP_TRY(wisp_alloc(A->ctx, &r->count, counts, sizeof *r->count));
     WISP_TRY(wisp__alloc_raw(A->ctx, &r->facts, patterns, sizeof *r->facts));
     for (int64_t i = 0; i < s->patterns.count; i++) r->facts[i] = facts_of_pattern(A, i);
 out:
-    return status;
-}
-
-/* ---- several ranks --------------------------------------------------------------------------- */
-
-/* An entry in the halo, for the rank that has its partner. */
-typedef struct {
-    int64_t row, col; /* numbers */
-    wisp_scalar value;
-} foreign_entry;
-
-/* A row's entries in the halo, each where at[its rank] says, which moves on; without a list they are just counted. */
-static void add_foreign(const wisp_mat *A, int64_t row, const int64_t *rank_of, int64_t *at, foreign_entry *list)
-{
-    const int64_t local = A->col_map->local;
-    const wisp__row e = wisp__row_of(A, row);
-    for (int k = e.n - 1; k >= 0 && wisp__row_col(&e, k) >= local; k--) { /* columns rise */
-        const int64_t col = wisp__row_col(&e, k), i = at[rank_of[col - local]]++;
-        if (list)
-            list[i] =
-                (foreign_entry){wisp__map_user(A->map, row), wisp__col_number(A, col), wisp__row_value(&e, A->type, k)};
-    }
-}
-
-/* The entries in the halo, in the order of the ranks that have their columns: list[begin[r]] .. for rank r. They are in
-   the blocks that wait for the halo. */
-static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t *begin)
-{
-    const wisp__grid *g = &A->grid;
-    const int64_t per = g->chunks_per_block << A->log_c;
-    int64_t *rank_of = NULL; /* [halo rows] */
-    wisp_status status;
-    WISP_TRY(wisp_alloc(A->ctx, &rank_of, (size_t)A->halo->rows, sizeof *rank_of));
-    for (int i = 0; i < A->halo->from_count; i++)
-        for (int64_t k = 0; k < A->halo->from[i].count; k++)
-            rank_of[A->halo->from[i].first + k] = A->halo->from[i].rank;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t b = g->early; b < g->blocks; b++) {
-            const int64_t first = g->order[b] * per, end = WISP__MIN(first + per, A->local_rows);
-            for (int64_t row = first; row < end; row++) add_foreign(A, row, rank_of, begin + 1 - pass, *list);
-        }
-        if (pass) break;
-        for (int r = 0; r < A->ctx->ranks; r++) begin[r + 1] += begin[r];
-        WISP_TRY(wisp_alloc(A->ctx, list, (size_t)begin[A->ctx->ranks], sizeof **list));
-    }
-    for (int r = A->ctx->ranks; r > 0; r--) begin[r] = begin[r - 1]; /* the second pass moved them on */
-    begin[0] = 0;
-out:
-    wisp_free(A->ctx, rank_of);
-    return status;
-}
-
-/* The partner of an entry of another rank is in one of this rank's rows. */
-static void look_at_foreign(const wisp_mat *A, wisp_mat_props *p, const foreign_entry *e)
-{
-    const int64_t row = wisp__map_position(A->map, e->col - A->map->first), in_halo = wisp__halo_find(A->halo, e->row);
-    bool found = in_halo >= 0;
-    const wisp_scalar w = found ? value_at(A, row, A->col_map->local + in_halo, &found) : (wisp_scalar){0, 0};
-    compare(p, e->row, e->col, e->value, w, found);
-}
-
-/* Entries whose partners other ranks have. */
-static wisp_status look_across(const wisp_mat *A, wisp_mat_props *p)
-{
-    wisp_ctx *ctx = A->ctx;
-    const size_t ranks = (size_t)ctx->ranks;
-    foreign_entry *list = NULL;
-    int64_t *begin = NULL;
-    wisp__message *to = NULL, *from = NULL;
-    wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, &begin, ranks + 1, sizeof *begin));
-    WISP_TRY(wisp_alloc(ctx, &to, ranks, sizeof *to));
-    WISP_TRY(list_foreign(A, &list, begin));
-    for (size_t r = 0; r < ranks; r++)
-        to[r] = (wisp__message){(int)r, list + begin[r], (size_t)(begin[r + 1] - begin[r]) * sizeof *list};
-    WISP_TRY(wisp__comm_exchange(ctx, to, &from));
-    for (size_t r = 0; r < ranks; r++)
-        for (size_t i = 0; i < from[r].bytes / sizeof *list; i++)
-            look_at_foreign(A, p, (const foreign_entry *)from[r].data + i);
-out:
-    wisp_free(ctx, list);
-    wisp_free(ctx, begin);
-    wisp_free(ctx, to);
-    wisp_free(ctx, from);
-    return status;
-}
-
-/* All ranks' properties together; sum2, too. */
-static wisp_status merge_ranks(const wisp_mat *A, wisp_mat_props *p, double *sum2)
-{
-    wisp_mat_props *all = NULL;
-    wisp_status status = WISP_OK;
-    if (A->ctx->ranks == 1) return status;
-    WISP_TRY(wisp_alloc(A->ctx, &all, (size_t)A->ctx->ranks, sizeof *all));
-    WISP_TRY(A->ctx->comm->gather(A->ctx, p, sizeof *p, all));
-    *p = all[0];
-    for (int r = 1; r < A->ctx->ranks; r++) merge_props(p, &all[r]);
-    status = A->ctx->comm->sum(A->ctx, sum2, 1);
-out:
-    wisp_free(A->ctx, all);
     return status;
 }
 
@@ -410,10 +307,10 @@ static wisp_status look_at_all(const wisp_mat *A, props_run *run)
     if ((status = tables_open(run)) == WISP_OK)
         whole = wisp__run_some(A->ctx->team, A->local.nnz < WISP__SMALL, props_thread, run);
     if (status == WISP_OK) status = wisp__whole(A->ctx, "checking the matrix", whole);
-    if (status == WISP_OK && A->halo && A->square) status = look_across(run->A, props);
+    if (status == WISP_OK && A->halo && A->square) status = wisp__props_across(run->A, props);
     wisp__mat_return(&host);
     run->A = NULL;
-    return status != WISP_OK ? status : merge_ranks(A, props, &run->sum2);
+    return status != WISP_OK ? status : wisp__props_of_ranks(A, props, &run->sum2);
 }
 
 /* They take as long as many products, and solvers ask in each call. The user may change borrowed entries at any time.

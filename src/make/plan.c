@@ -151,6 +151,7 @@ static wisp_status join(wisp_ctx *ctx, wisp_status status, wisp_mat_info *info)
     double nnz = status == WISP_OK ? (double)info->nnz : 0;
     if (status == WISP_OK) status = ctx->comm->sum(ctx, &nnz, 1);
     if (status == WISP_OK) info->nnz = (int64_t)nnz;
+    if (status == WISP_OK && info->format != WISP_FORMAT_HERMITIAN) info->props_bytes = wisp__props_bytes(ctx, info);
     return wisp_ctx_leave(ctx, status);
 }
 

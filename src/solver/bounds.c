@@ -1,16 +1,11 @@
 /* Where the spectrum of a Hermitian matrix lies: Lanczos with a margin that holds with known probability, Gershgorin's
    circles, or what is given. */
-#include "solver.h"
+#include "bounds.h"
 #include <float.h>
 #include <math.h>
 
-/* Runs side by side, and steps, at most. */
-enum { B = 8, STEPS = 256 };
-static const double failure_probability = 1e-8;
-
-/* Room, in halfwidths, between the spectrum and the bounds, however exact these are (Weisse et al. 2006, eq. 24): near
-   the edge a Chebyshev recurrence amplifies rounding, and at it the density of states has a pole. */
-static const double room = 0.01;
+enum { B = WISP__BOUNDS_RUNS, STEPS = WISP__BOUNDS_STEPS };
+static const double room = WISP__BOUNDS_ROOM;
 
 static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
 
@@ -186,44 +181,7 @@ static wisp_status ritz_values(lanczos *L, int steps, double *lowest, double *hi
     return WISP_OK;
 }
 
-/* ---- how many runs and steps ----------------------------------------------------------------------- */
-
-/* Kuczynski and Wozniakowski (1992): after k steps from a Gaussian start the Ritz value is off by more than eps
-   times the spread with a chance of at most 1.648 sqrt(N) exp(-(2k - 1) sqrt(eps)), and less for complex
-   matrices. b starts fail together with the b-th power of it; there are two ends. A column whose Krylov space is
-   complete would gain nothing from more steps, so k is the number of steps for it too. Over the Ritz spread; infinite
-   if it would be more than a tenth, by which a given number of moments would lose much of its resolution. */
-static double margin_for(double rows, int columns, int steps)
-{
-    const double root = log(1.648 * sqrt(rows) / pow(failure_probability / 2, 1.0 / columns)) / (2 * steps - 1),
-                 eps = root * root;
-    return eps < 1.0 / 12 ? eps / (1 - 2 * eps) : INFINITY;
-}
-
-/* Runs and steps for which bounds and what they are for take least. A step of b runs takes as long as to read the
-   matrix and to pass over 16 + 5b columns (few columns are far from the memory's limit), a sweep of what follows as to
-   pass over three a column. Its sweeps grow with the interval, which is wider than the spread by a margin at both ends,
-   but never less than the room. However the matrix is stored, half of its numbers count, so that bounds do not depend
-   on it. */
-void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
-{
-    enum { FEWEST = 8, USUAL = 8192, PASSES = 16, MORE = 5, SWEEP_PASSES = 3 };
-    const wisp_bounds_opts o = opts ? *opts : (wisp_bounds_opts){0};
-    if (columns) *columns = 0;
-    if (steps) *steps = 0;
-    if (!A || !columns || !steps || o.method != WISP_BOUNDS_LANCZOS || A->rows < 1) return;
-    const double rows = (double)A->rows, column = rows * (double)wisp_type_size(A->type),
-                 matrix = 0.5 * (double)A->nnz * (double)wisp_type_size(A->type);
-    const int width = o.width > 0 ? o.width : 4;
-    const double sweep = (o.sweeps > 0 ? o.sweeps : USUAL) * (matrix / width + SWEEP_PASSES * column);
-    double least = INFINITY;
-    for (int b = 1; b <= B && b <= width; b *= 2)
-        for (int k = FEWEST; k <= STEPS; k += (k + 15) / 16) {
-            const double wider = 2 * fmax(margin_for(rows, b, k), room / 2);
-            const double cost = k * (matrix + (PASSES + MORE * b) * column) + sweep * wider;
-            if (cost < least || *steps == 0) least = cost, *columns = b, *steps = k;
-        }
-}
+/* ---- from numbers of Lanczos to bounds ---------------------------------------------------------------- */
 
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
 {
@@ -277,7 +235,7 @@ static void on_grid(double *low, double *high)
 static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, double *probability)
 {
     wisp_status status = WISP_OK;
-    const double margin = margin_for((double)wisp_map_rows(wisp_mat_map(L->A)), L->columns, L->steps);
+    const double margin = wisp__bounds_margin((double)wisp_map_rows(wisp_mat_map(L->A)), L->columns, L->steps);
     double lowest, highest;
     bool enough = false;
     WISP_TRY(lanczos_start(L, seed));
@@ -295,7 +253,7 @@ static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, 
         goto out;
     }
     WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
-    *probability = failure_probability;
+    *probability = WISP__BOUNDS_FAILURE;
     narrowed(lowest, highest, margin, low, high);
     if (*high > *low) on_grid(low, high);
 out:
@@ -356,67 +314,6 @@ out:
     return status;
 }
 
-/* ---- options -------------------------------------------------------------------------------------- */
-
-wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, double sweeps, double sweeps_per_halfwidth,
-                                   int width)
-{
-    wisp_bounds_opts full = *o;
-    if (full.seed == 0) full.seed = seed;
-    if (full.sweeps == 0 && full.sweeps_per_halfwidth == 0)
-        full.sweeps = sweeps, full.sweeps_per_halfwidth = sweeps_per_halfwidth;
-    if (full.width == 0 || full.width > width) full.width = width;
-    return full;
-}
-
-wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o)
-{
-    if (o->method == WISP_BOUNDS_GIVEN)
-        return wisp_state_samef(state, name, "%.17g -+ %.17g", o->given.center, o->given.halfwidth);
-    if (o->method == WISP_BOUNDS_GERSHGORIN) return wisp_state_samef(state, name, "gershgorin");
-    if (o->seed == 0 && o->width == 0 && o->sweeps == 0 && o->sweeps_per_halfwidth == 0)
-        return wisp_state_samef(state, name, "lanczos");
-    return wisp_state_samef(state, name, "lanczos, seed %llu, width %d, for %.17g sweeps, %.17g over the halfwidth",
-                            (unsigned long long)o->seed, o->width, o->sweeps, o->sweeps_per_halfwidth);
-}
-
-static wisp_status check_given(wisp_ctx *ctx, const wisp_bounds *b)
-{
-    const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
-    if (low < high && isfinite(low) && isfinite(high)) return WISP_OK;
-    return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                          "bounds: center %g and halfwidth %g are no interval; both ends must be finite, the halfwidth "
-                          "positive",
-                          b->center, b->halfwidth);
-}
-
-wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o)
-{
-    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
-        if (o->reserved[i])
-            return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
-                                  "the program uses fields of wisp_bounds_opts that this library, version %s, does not "
-                                  "know",
-                                  wisp_version());
-    if (o->method == WISP_BOUNDS_GIVEN) return check_given(ctx, &o->given);
-    if (o->method != WISP_BOUNDS_LANCZOS && o->method != WISP_BOUNDS_GERSHGORIN)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "bounds: unknown method %d", (int)o->method);
-    if (o->given.center != 0 || o->given.halfwidth != 0)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "bounds: center %g and halfwidth %g are given, which goes with the method "
-                              "WISP_BOUNDS_GIVEN alone",
-                              o->given.center, o->given.halfwidth);
-    if (o->width < 0 || !(o->sweeps >= 0) || !(o->sweeps_per_halfwidth >= 0))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "bounds: width is %d, sweeps %g, sweeps_per_halfwidth %g; none may be negative", o->width,
-                              o->sweeps, o->sweeps_per_halfwidth);
-    if (o->method == WISP_BOUNDS_GERSHGORIN && A->format == WISP_FORMAT_OPERATOR)
-        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
-                              "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
-                              "bounds (WISP_BOUNDS_GIVEN)");
-    return WISP_OK;
-}
-
 /* ---- the call ------------------------------------------------------------------------------------- */
 
 static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
@@ -449,7 +346,7 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * about.norm) {
         lanczos L = {.ctx = ctx, .A = A, .center = about.center, .scale = about.scale};
         if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.scale;
-        wisp_bounds_plan(&info, &o, &L.columns, &L.steps);
+        wisp__bounds_size(&info, &o, &L.columns, &L.steps);
         L.tiny = eps * about.norm / L.scale;
         L.type = lanczos_type(info.type, L.scale);
         WISP_TRY(wisp__check_scale(ctx, L.type, L.scale));

@@ -24,6 +24,11 @@ static inline const char *wisp__or_none(const wisp_bounds *b)
 /* Names how bounds are come by, which has to be the same in a call that goes on. */
 wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o);
 
+/* Bytes, about and at most, that are held until a solver for Hermitian matrices has its bounds, found with these
+   options or given: to look at the entries, and to run Lanczos. */
+wisp_status wisp__bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o, double *about,
+                               double *most);
+
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 

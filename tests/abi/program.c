@@ -403,15 +403,15 @@ static void bounds(const wisp_mat *A)
     const double low = eigenvalue(1, 1), high = eigenvalue(SIDE, SIDE);
     wisp_bounds b;
     wisp_mat_info info;
-    int columns, steps;
+    wisp_plan plan;
     WORKS(wisp_bounds_find(&b, A, &o));
     CHECK(b.center - b.halfwidth <= low && b.center + b.halfwidth >= high && b.halfwidth < 0.6 * (high - low));
     CHECK(b.failure_probability >= 0 && b.failure_probability <= 1e-7);
     WORKS(wisp_bounds_find(&b, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN}));
     CHECK(near(b.center, 4, 0.02) && near(b.halfwidth, 4, 0.02) && b.failure_probability == 0);
     wisp_mat_get_info(A, &info);
-    wisp_bounds_plan(&info, &o, &columns, &steps);
-    CHECK(columns >= 1 && columns <= 2 && steps >= 1);
+    WORKS(wisp_bounds_plan(&plan, ctx, &info, &o, NULL));
+    CHECK(plan.sweeps >= 1 && plan.products >= plan.sweeps && plan.products <= 2 * plan.sweeps);
 }
 
 /* Densities and counts of the trace. */

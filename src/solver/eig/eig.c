@@ -199,6 +199,17 @@ static wisp_status plan_by_method(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     }
 }
 
+static wisp_status plan_all(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
+{
+    double before;
+    wisp_status status;
+    WISP_TRY(plan_by_method(k, plan, choice));
+    WISP_TRY(wisp__eig_bounds_bytes(k, &before));
+    if (before > (double)plan->bytes_most) plan->bytes_most = (int64_t)before;
+out:
+    return status;
+}
+
 wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A, const wisp_eig_opts *opts)
 {
     wisp_eig_choice unused;
@@ -213,7 +224,7 @@ wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     if (opts) k.o = *opts;
     k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);
-    const wisp_status status = wisp_ctx_leave(k.ctx, plan_by_method(&k, plan, choice));
+    const wisp_status status = wisp_ctx_leave(k.ctx, plan_all(&k, plan, choice));
     plan->bytes = plan->bytes_most;
     plan->sweeps = plan->products / fmax(choice->block, 1);
     choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);

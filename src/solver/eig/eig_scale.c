@@ -75,12 +75,23 @@ wisp_status wisp__eig_scale(wisp__eig *k)
     return WISP_OK;
 }
 
+enum { BOUNDS_WIDTH = 4 };
+wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most)
+{
+    wisp_mat_info info;
+    double unused;
+    const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, 0, 0, BOUNDS_WIDTH);
+    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, &info);
+    *most = (double)info.props_bytes;
+    if (!k->hermitian || k->e->bounds.halfwidth > 0) return WISP_OK; /* they were found for the plan */
+    return wisp__bounds_bytes(k->ctx, &info, &o, &unused, most);
+}
+
 /* Gershgorin's circles are those of the user's matrix, for 2^e A is an operator. */
 wisp_status wisp__eig_find_bounds(wisp__eig *k, double products)
 {
-    enum { WIDTH = 4 };
     wisp_bounds *b = &k->e->bounds;
-    const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, products, 0, WIDTH);
+    const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, products, 0, BOUNDS_WIDTH);
     const bool circles = o.method == WISP_BOUNDS_GERSHGORIN && k->scaled.made;
     const wisp_status status = wisp_bounds_find(b, circles ? k->scaled.A : k->A, &o);
     if (circles) times(k, &b->center), times(k, &b->halfwidth);

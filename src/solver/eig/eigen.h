@@ -57,6 +57,8 @@ int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 wisp_status wisp__eig_scale(wisp__eig *k);
 /* Finds bounds of k->A by the options, for so many products. */
 wisp_status wisp__eig_find_bounds(wisp__eig *k, double products);
+/* What is held at most before a method begins, while the entries are looked at, and bounds found if they will be. */
+wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most);
 /* Blocks that its products take. */
 static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.made ? 1 : 0; }
 /* A number of the user's matrix, for messages. */

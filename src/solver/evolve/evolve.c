@@ -331,13 +331,9 @@ out:
     return status;
 }
 
-/* The longest series has about as many terms as the halfwidth times the largest time. */
 static wisp_status find_bounds(evolution *s)
 {
-    double longest = 0;
-    for (int64_t i = 0; i < s->times; i++) longest = fmax(longest, fabs(s->time[i]));
-    const int width = wisp_blk_width(s->sum.v);
-    const wisp_bounds_opts o = wisp__bounds_opts(&s->o.bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
+    const wisp_bounds_opts o = wisp__evolve_bounds_opts(&s->o, wisp_blk_width(s->sum.v), s->times, s->time);
     return wisp__hermitian_bounds(&s->e->bounds, s->A, &o);
 }
 

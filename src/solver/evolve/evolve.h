@@ -27,6 +27,8 @@ typedef struct {
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g);
 /* Checks options, with the tolerance filled in, and times, for psi of this type. */
 wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type type, int64_t times, const double *time);
+/* What is asked of wisp_bounds_find. */
+wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time);
 /* *rounding becomes what rounding does, in all: the matrix itself is known to its rounding only, and so are the phases
    h t and c t. WISP_ERR_ARG: it is more than the tolerance. */
 wisp_status wisp__evolve_rounding(wisp_ctx *ctx, double tolerance, const wisp_bounds *b, wisp_type type, int64_t times,

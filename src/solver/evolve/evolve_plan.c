@@ -27,6 +27,14 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     return WISP_OK;
 }
 
+/* The longest series has about as many terms as the halfwidth times the largest time. */
+wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time)
+{
+    double longest = 0;
+    for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i]));
+    return wisp__bounds_opts(&o->bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
+}
+
 static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
 
 /* Of all steps from one time to the next. */
@@ -113,20 +121,6 @@ static double most_terms(const wisp__evolve_times *t, wisp_type type, double tol
     return count * (double)wisp__chebyshev_terms(halfwidth * reach, t->tolerance);
 }
 
-/* While bounds are found: two blocks, which may have to be of double precision. */
-static wisp_status bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, double *bytes)
-{
-    enum { COLUMNS = 8, LITTLE = 16 << 10 };
-    const wisp_type type = wisp__in_double(A->type);
-    const int columns = width < COLUMNS ? width : COLUMNS;
-    const wisp_mpk_opts one = {.steps = 1, .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY};
-    wisp_plan product;
-    const wisp_status status = wisp_mpk_plan(&product, ctx, A, type, columns, &one, NULL);
-    *bytes = 2.0 * columns * (double)wisp_type_size(type) * (double)(A->local_rows + A->halo_rows) +
-             (double)product.bytes_most + LITTLE;
-    return status;
-}
-
 /* psi(t) is in a block each; factors, and norms, whose sums are those of row blocks. J: terms of series. */
 static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                              const wisp_evolve_opts *o, int count, double J, double *about, double *most)
@@ -178,7 +172,8 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     const outline all = given ? outline_of(&t) : (outline){.count = count, .sweeps = NAN, .sums = NAN};
     WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
     WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
-    if (!given) WISP_TRY(bounds_bytes(ctx, A, width, &bounds));
+    const wisp_bounds_opts bo = wisp__evolve_bounds_opts(&o, width, times, time);
+    WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
     *plan = (wisp_plan){.bytes = wisp__whole_number(fmin(about, most)),
                         .bytes_most = wisp__whole_number(fmax(most, bounds)),
                         .products = all.sweeps * width,

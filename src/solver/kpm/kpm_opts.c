@@ -279,10 +279,13 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     if (wisp__kpm_two_sides(&full)) o.terms = WISP_DOT_UY;
     WISP_TRY(wisp_mpk_plan(&steps, ctx, A, full.type, p.width > 0 ? p.width : 1, &o, NULL));
     if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &B, full.type, p.width > 0 ? p.width : 1));
+    const wisp_bounds_opts bo = wisp_kpm_bounds_opts(A->type, A->rows, opts);
+    double unused, bounds;
+    WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
     const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
     const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
     *plan = (wisp_plan){.bytes = wisp__whole_number(all + (double)steps.bytes),
-                        .bytes_most = wisp__whole_number(all + (double)steps.bytes_most + sums + ranks + LITTLE),
+                        .bytes_most = wisp__whole_number(fmax(bounds, all + (double)steps.bytes_most + sums + ranks + LITTLE)),
                         .products = sweeps * (double)vectors,
                         .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
                         .seconds = sweeps * step_seconds(&full, vectors, A, step),

@@ -152,17 +152,13 @@ int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0;
 
 int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o)
 {
-    enum { BOUNDS = 8 }; /* columns of two blocks, while bounds are found */
     const int64_t size = (int64_t)wisp_type_size(type), column = (int64_t)sizeof(int32_t);
-    const int64_t steps = rows * width * size;
-    const int64_t bounds =
-        o->bounds.method != WISP_BOUNDS_GIVEN ? 2 * rows * (width < BOUNDS ? width : BOUNDS) * size : 0;
     switch (o->precond) {
     case WISP_JACOBI: return 2 * rows * size;
     case WISP_BLOCK_JACOBI:
         return rows * (rows < o->block_rows ? rows : o->block_rows) * (2 * size + column); /* twice while made */
     case WISP_CHEBYSHEV:
-    case WISP_NEUMANN: return steps > bounds ? steps : bounds;
+    case WISP_NEUMANN: return rows * width * size;
     default: return 0;
     }
 }

@@ -24,6 +24,9 @@ const wisp_blk *wisp__precond_rows(const wisp__precond *P);
 int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
 /* Bytes, about, but for what products hold. */
 int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o);
+/* And before that, about and at most, while bounds are found for a polynomial. */
+wisp_status wisp__precond_bounds(wisp_ctx *ctx, const wisp_mat_info *A, int width, const wisp_solve_opts *o,
+                                 double *about, double *most);
 void wisp__precond_free(wisp__precond *P);
 
 /* Number i of an array of this type. */

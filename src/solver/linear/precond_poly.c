@@ -28,14 +28,28 @@ out:
     return status;
 }
 
-/* By the options; of a Hermitian matrix, unless they are given. They serve some hundred products, so that few are spent
-   on finding them. */
-static wisp_status by_bounds(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
+/* They serve some hundred products, so that few are spent on finding them. */
+static wisp_bounds_opts bounds_opts(const wisp_solve_opts *o, int width)
 {
     enum { APPLICATIONS = 100 };
+    return wisp__bounds_opts(&o->bounds, 0, (double)APPLICATIONS * o->degree * width, 0, width);
+}
+
+wisp_status wisp__precond_bounds(wisp_ctx *ctx, const wisp_mat_info *A, int width, const wisp_solve_opts *o,
+                                 double *about, double *most)
+{
+    const wisp_bounds_opts bo = bounds_opts(o, width);
+    *about = *most = 0;
+    if (o->precond != WISP_CHEBYSHEV && o->precond != WISP_NEUMANN) return WISP_OK;
+    return wisp__bounds_bytes(ctx, A, &bo, about, most);
+}
+
+/* By the options; of a Hermitian matrix, unless they are given. */
+static wisp_status by_bounds(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
+{
     wisp_bounds b;
     const bool given = o->bounds.method == WISP_BOUNDS_GIVEN;
-    const wisp_bounds_opts bo = wisp__bounds_opts(&o->bounds, 0, (double)APPLICATIONS * o->degree * width, 0, width);
+    const wisp_bounds_opts bo = bounds_opts(o, width);
     const wisp_status status = wisp_bounds_find(&b, A, &bo);
     if (status != WISP_OK) return status;
     *s = (interval){b.center - b.halfwidth, b.center + b.halfwidth};

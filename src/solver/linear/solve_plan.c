@@ -108,11 +108,13 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const int64_t all = rows * ((3 + most) * width + beside) * size + wisp__precond_plan(rows, type, width, &o) +
-                        small_bytes(&o, width, 4 + most, gmres);
-    *plan = (wisp_plan){.bytes = all + products.bytes,
-                        .bytes_most = all + rows * more * size + products.bytes_most + passes.bytes_most +
-                                      (int64_t)sums_bytes(ctx, A, width, &o),
+    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(&o, width, 4 + most, gmres);
+    double precond = (double)wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
+    WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
+    const double run = (double)(all + rows * more * size + products.bytes_most + passes.bytes_most) +
+                       sums_bytes(ctx, A, width, &o) + fmax(precond, bounds_most);
+    *plan = (wisp_plan){.bytes = all + products.bytes + (int64_t)fmax(precond, bounds),
+                        .bytes_most = (int64_t)fmin(fmax(run, (double)A->props_bytes), 9e18),
                         .products = NAN,
                         .sweeps = NAN,
                         .seconds = NAN,

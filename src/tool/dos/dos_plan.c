@@ -241,28 +241,27 @@ out:
 static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
                              const run_plan *plan, run_time *time)
 {
-    enum { LANCZOS = 5 }; /* passes over the block beside the fused step's */
     wisp_machine m = {0};
-    wisp_choice step, lanczos;
-    wisp_plan moments;
+    wisp_choice step;
+    wisp_plan moments, bounds;
     wisp_status status = WISP_OK;
     time->source = wisp_now() - t->started;
     WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
-    const double column = 1e-9 * (double)src->rows * (double)wisp_type_size(mo->type) / time->load_gbs;
     const int64_t vectors = plan_vectors(ko, src->rows);
     WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
     WISP_TRY(wisp_kpm_plan(&moments, t->ctx, &plan->about.matrix, ko, &step));
     time->moments = moments.seconds;
     time->limit = step.limit;
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(mo->type, src->rows, ko);
-    int columns, steps;
-    wisp_bounds_plan(&plan->about.matrix, &bo, &columns, &steps);
-    if (steps > 0) {
-        WISP_TRY(step_seconds(t, src, mo, columns, columns, 1, &lanczos));
-        time->bounds = steps * (lanczos.seconds + LANCZOS * column * columns);
+    WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, NULL));
+    if (bounds.sweeps > 0) {
+        const int columns = (int)(bounds.products / bounds.sweeps);
+        WISP_TRY(step_seconds(t, src, mo, columns, columns, 1, &step));
+        WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, &step));
     }
+    time->bounds = bounds.seconds;
     time->total = time->source + time->assembly + time->bounds + time->moments;
 out:
     return status;

@@ -1,0 +1,17 @@
+/* Spectral bounds: the search (bounds.c), and its options, sizes and plan (bounds_plan.c). */
+#ifndef WISP_BOUNDS_H
+#define WISP_BOUNDS_H
+#include "solver.h"
+
+/* Runs side by side, and steps, at most. */
+enum { WISP__BOUNDS_RUNS = 8, WISP__BOUNDS_STEPS = 256 };
+#define WISP__BOUNDS_FAILURE 1e-8 /* the chance of it */
+/* Room, in halfwidths, between the spectrum and the bounds, however exact these are (Weisse et al. 2006, eq. 24): near
+   the edge a Chebyshev recurrence amplifies rounding, and at it the density of states has a pole. */
+#define WISP__BOUNDS_ROOM 0.01
+
+/* By how much the spectrum may reach beyond the Ritz values, over the spread of these; infinity: too much. */
+double wisp__bounds_margin(double rows, int columns, int steps);
+/* Lanczos runs and steps of each, at most; both 0 where there are none. */
+void wisp__bounds_size(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
+#endif
