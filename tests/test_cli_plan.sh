@@ -78,6 +78,50 @@ planned solve laplace:nx=3,ny=1,nz=1 --rhs random:13x1 --method bicgstab --preco
 planned solve matpde:nx=40,ny=40 --rhs random:4x1 --restart 100
 unset only_bound most
 
+# ---- time evolution: how many sweeps follows from the bounds
+only_bound=1 most=1GB
+ok gen laplace:nx=729,ny=1,nz=1 -o chain.crs
+for how in "--site 0" "--site 0,5 --watch 1-50 --precision single" "--random --steps 1000" "--random --bounds=-7,13 --threads 1" \
+    "--site 3 --bounds gershgorin --depth 4" "--random --checkpoint run.ck --steps 3"; do
+    planned evolve laplace:nx=9,ny=9,nz=9 --time 5 $how
+    planned evolve topi:nx=16,ny=16,nz=16 --time 3 $how
+done
+awk 'BEGIN { print "%%MatrixMarket matrix array complex general\n729 1"; for (i = 0; i < 729; i++) print i % 7, i % 5 }' >psi.mtx
+planned evolve A.mtx --time 5 --start psi.mtx -o t.csv
+planned evolve chain.crs --time 5 --start psi.mtx
+unset only_bound
+planned evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --bounds=-6,6
+json plan.json 'd["products"] == d["sweeps"] and d["sweeps"] > 30 and d["times"] == 101'
+json out 'abs(d["sweeps"] / e["sweeps"] - 1) <= 0.2' plan.json
+ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --bounds=-6,6 --plan
+check "sweeps and a time" sh -c 'grep -q "^sweeps  *about [0-9]" out && grep -q "^time  *about .*evolution" out'
+ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --plan
+check "no sweeps without bounds" sh -c 'grep -q "^sweeps  *not known" out && ! grep -q "^time" out'
+ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --plan --json
+json out 'd["sweeps"] is None and d["products"] is None and d["total_seconds"] is None and d["bound_bytes"] >= d["total_bytes"] > d["vectors_bytes"] > 0'
+refused 1 "1e-30, can't be met" evolve A.mtx --time 5 --site 0 --tolerance 1e-30 --bounds=-1,13 --plan
+refused 1 "more than --mem-limit 2 MB" evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --mem-limit 2MB
+refused 1 "more than --mem-limit 1 GB" evolve laplace:nx=200,ny=200,nz=1 --time 1 --random --watch 0-9999 --steps 1000000 --mem-limit 1GB
+
+# ---- powers
+only_bound=1
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n729 3"; for (i = 0; i < 3 * 729; i++) print i % 11 - 4.5 }' >three.mtx
+for how in "-p 3" "-p 50 --width 5 --scale 0.1" "-p 7 --all -o x.mtx" "-p 20 --width 3 --all -o x.mtx.gz --precision single" "-p 1 --scale 1e200"; do
+    planned power laplace:nx=9,ny=9,nz=9 $how
+    planned power topi:nx=16,ny=16,nz=16 --scale 0.2 ${how%--scale*} --threads 1
+done
+for start in three.mtx psi.mtx; do
+    planned power A.mtx -p 40 --start $start --scale 0.1 -o x.mtx
+    planned power chain.crs -p 5 --start $start --all -o x.mtx
+    planned power A.mtx -p 1 --start $start --scale 1e-180
+done
+unset only_bound most
+planned power anderson:nx=30,ny=30,nz=30 -p 4 --width 16
+json plan.json 'd["products"] == 64 and d["sweeps"] == 4 and d["columns"] == 16'
+ok power topi:nx=24,ny=24,nz=24 -p 40 --plan
+check "a time" grep -q '^time  *about .*powers' out
+refused 1 "more than --mem-limit 5 MB" power topi:nx=24,ny=24,nz=24 -p 40 --width 16 --mem-limit 5MB
+
 # ---- in words
 ok dos general.mtx $short --plan
 check "estimate and bound" grep -q '^total  *about .* at once   (at most ' out
@@ -93,6 +137,7 @@ memory=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
 huge="laplace:nx=10000,ny=$((2 * memory / 625000 + 1)),nz=1 --moments 2 --vectors 4000 --width 4000"
 refused 1 "and this machine has" dos $huge
 refused 1 "a smaller --width or --precision single takes less" dos $huge
+refused 1 "a smaller --width, --precision single or no --all takes less, and --mem-limit" power "${huge%% *}" -p 2 --width 4000
 refused 1 "would pass the limit of 60 kB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 60kB
 refused 1 "would pass the limit of 60 kB" info topi:nx=20,ny=20,nz=20 --mem-limit 60kB
 

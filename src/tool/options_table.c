@@ -209,7 +209,7 @@ const option_def option_table[] = {
     VALUE("watchdog", "off|SECONDS", parse_watchdog, KPM | SYSTEMS, watchdog,
           "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
           "(30)"),
-    FLAG("plan", NEW_RUN | KPM | SYSTEMS, plan, "print the memory and the time that the run would take"),
+    FLAG("plan", NEW_RUN | RUNS, plan, "print the memory and the time that the run would take"),
     VALUE("mem-limit", "BYTES", parse_bytes, ALL, mem_limit,
           "limit the library's arrays to this; the machine's own memory is then not looked at; 8G and 8GiB are 8 times "
           "1024^3, 8GB is 8 times 10^9"),

@@ -1,6 +1,7 @@
 /* What every --plan asks: memory that ranks need together, and what this machine has; its ceilings. */
 #include "plan.h"
 #include "bench/bench.h"
+#include "out/text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,4 +122,180 @@ wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept
     *load_gbs = m->gbs[WISP_LOAD][WISP_MEMORY][1];
 out:
     return status;
+}
+
+/* ---- what all plans of this kind say ------------------------------------------------------------- */
+
+int64_t plan_largest(const int64_t *v, size_t n)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i] > most) most = v[i];
+    return most;
+}
+
+static int refuse(tool *t, const plan_bytes *own, const plan_need *need, const char *advice)
+{
+    char text[4][TEXT];
+    plan_bytes b = *own;
+    const int rc = plan_of_most(t, b.total, &b, sizeof b);
+    if (rc) return rc;
+    text_bytes(text[0], (double)need->bytes);
+    text_bytes(text[1], (double)b.matrix.bytes);
+    text_bytes(text[2], (double)b.vectors);
+    text_bytes(text[3], (double)need->limit);
+    if (t->opt.mem_limit)
+        return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", text[0],
+                         text[1], text[2], text[3]);
+    return tool_fail(t,
+                     "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; %s, and "
+                     "--mem-limit BYTES starts it anyway",
+                     text[0], plan_whose(need), text[1], text[2], text[3], advice);
+}
+
+/* An estimate is made only if the bound is too large. */
+int plan_check(tool *t, plan_find_fn *find, const void *arg, const char *advice)
+{
+    plan_bytes b;
+    plan_need need;
+    for (int estimate = 0; estimate < 2; estimate++) {
+        int rc = find(t, arg, !estimate, &b);
+        if (!rc) rc = plan_needed(t, b.total, &need);
+        if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    }
+    return refuse(t, &b, &need, advice);
+}
+
+int plan_find(tool *t, plan_find_fn *find, const void *arg, plan_bytes *about, plan_bytes *most)
+{
+    int rc = find(t, arg, true, most);
+    if (!rc) rc = find(t, arg, false, about);
+    if (!rc) rc = plan_of_most(t, most->total, most, sizeof *most);
+    return rc ? rc : plan_of_most(t, about->total, about, sizeof *about);
+}
+
+void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_bytes *about, const plan_bytes *most)
+{
+    char b[2][TEXT];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros at most %s   %s, %d column%s", text_count(b[0], about->matrix.rows),
+              text_count(b[1], most->matrix.nnz), wisp_type_name(type), columns, columns == 1 ? "" : "s");
+    text_line("storage", "about %s   (at most %s)", text_bytes(b[0], (double)about->matrix.bytes),
+              text_bytes_up(b[1], (double)most->matrix.bytes));
+    text_line("vectors", "about %s   (at most %s)", text_bytes(b[0], (double)about->vectors),
+              text_bytes_up(b[1], (double)most->vectors));
+    text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
+              text_bytes_up(b[1], (double)most->total));
+}
+
+json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most)
+{
+    const wisp_mat_info *a = &about->matrix;
+    return JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]), J("rows", a->rows),
+                    J("nnz", most->matrix.nnz), J("type", wisp_type_name(type)), J("format", text_format(a->format)),
+                    J("matrix_bytes", a->bytes), J("vectors_bytes", about->vectors), J("total_bytes", about->total),
+                    J("bound_bytes", most->total));
+}
+
+/* A copy, in HDF5 a whole file in memory; else its transpose, of which each thread reads a row, a column of the block,
+   and the text of the numbers that threads write at a time, which is compressed beside that. */
+int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width)
+{
+    enum { NUMBER = 96, READER = 48, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
+    const int64_t threads = wisp_ctx_threads(t->ctx), once = AT_ONCE * threads, numbers = rows * width,
+                  block = numbers * (int64_t)wisp_type_size(type);
+    const int64_t some = numbers < once ? numbers : once;
+    if (!path) return 0;
+    const int copies = has_extension(path, "gz") ? 2 : 1;
+    return 4 * block + 8 * numbers + READER * threads * rows + copies * NUMBER * some + HEADS;
+}
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+/* The first of each rank's rows, with columns moved to its own, so that they need no halo. */
+typedef struct {
+    const wisp_src *src;
+    int64_t first, rows;         /* of the rank, in src */
+    int64_t row, col, col_count; /* the first one and number of its columns here */
+} sample;
+
+static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const sample *s = arg;
+    if (s->rows == 0 || s->col_count == 0) return 0;
+    const int n = s->src->row(s->src->arg, s->first + (row - s->row) % s->rows, col, val);
+    for (int k = 0; col && k < n; k++) col[k] = s->col + col[k] % s->col_count;
+    return n;
+}
+
+static wisp_status own_range(wisp_ctx *ctx, int64_t all, int64_t *first, int64_t *count)
+{
+    wisp_map *map;
+    const wisp_status status = wisp_map_create(&map, ctx, all);
+    if (status != WISP_OK) return status;
+    *count = wisp_map_local(map, first);
+    wisp_map_free(map);
+    return WISP_OK;
+}
+
+wisp_status plan_assembly(tool *t, const wisp_src *src, const wisp_mat_opts *mo, double *seconds)
+{
+    enum { ROWS = 200000 };
+    wisp_mat *A = NULL;
+    wisp_mat_props props;
+    sample s = {.src = src};
+    wisp_src part = *src;
+    int64_t rows;
+    wisp_status status = WISP_OK;
+    *seconds = 0;
+    if (src->rows == 0) return WISP_OK;
+    const double start = wisp_now();
+    if (part.rows > ROWS) part.rows = ROWS;
+    part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
+    part.row = sample_row;
+    part.arg = &s;
+    WISP_TRY(own_range(t->ctx, src->rows, &s.first, &s.rows));
+    WISP_TRY(own_range(t->ctx, part.rows, &s.row, &rows));
+    WISP_TRY(own_range(t->ctx, part.cols, &s.col, &s.col_count));
+    wisp_mat_opts plain = *mo;
+    plain.order = WISP_ROWS_NATURAL;
+    plain.format = WISP_FORMAT_SELL;
+    plain.type = src->type; /* single precision may not have numbers of a sample */
+    WISP_TRY(wisp_mat_create(&A, t->ctx, &part, &plain));
+    WISP_TRY(wisp_mat_get_props(A, &props));
+    *seconds = (wisp_now() - start) * (double)src->rows / (double)part.rows;
+out:
+    wisp_mat_free(A);
+    return status;
+}
+
+wisp_status plan_time_begin(tool *t, const wisp_src *src, const wisp_mat_opts *mo, plan_time *time)
+{
+    wisp_machine m = {0};
+    wisp_status status = WISP_OK;
+    *time = (plan_time){.source = wisp_now() - t->started};
+    WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
+    wisp_ctx_set_machine(t->ctx, &m);
+    status = plan_assembly(t, src, mo, &time->assembly);
+out:
+    return status;
+}
+
+static double total_of(const plan_time *time) { return time->source + time->assembly + time->run; }
+
+void plan_time_show(const plan_time *time, const char *run)
+{
+    char b[3][TEXT];
+    text_line("time", "about %s   (assembly %s, %s %s)", text_seconds(b[0], total_of(time)),
+              text_seconds(b[1], time->assembly), run, text_seconds(b[2], time->run));
+    text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
+              time->kept ? "kept by wisp machine" : "of now");
+}
+
+void plan_time_json(json_t *o, const plan_time *time)
+{
+    JSON_PUT(o, J_IF(time->known, "total_seconds", total_of(time)),
+             J_IF(time->known, "assemble_seconds", time->assembly), J_IF(time->known, "seconds", time->run),
+             J_IF(time->known, "load_gbs", time->load_gbs), J_IF(time->known, "ceilings", time->kept ? "kept" : "now"),
+             J_IF(time->known, "limit", time->limit));
 }

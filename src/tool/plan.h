@@ -1,6 +1,7 @@
 /* What every --plan asks: what ranks need together, and what the machine has. */
 #ifndef WISP_TOOL_PLAN_H
 #define WISP_TOOL_PLAN_H
+#include "out/out.h"
 #include "tool.h"
 
 /* What is compared with a limit, the same on all ranks: with --mem-limit, which is of each process, what the rank needs
@@ -15,6 +16,37 @@ int plan_needed(tool *t, int64_t own, plan_need *need);
 int64_t plan_most(tool *t, int64_t own);
 int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size);
 const char *plan_whose(const plan_need *need); /* for a message, before the parts of what a process needs */
+
+/* What a run takes on this rank. */
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t vectors, total; /* bytes: of blocks and what solvers hold; of all that is held at once */
+} plan_bytes;
+/* Works it out: about, or (most) so that it holds whatever is chosen. */
+typedef int plan_find_fn(tool *t, const void *arg, bool most, plan_bytes *b);
+/* Refuses a run that takes more than the machine has, or --mem-limit allows. advice: what takes less. */
+int plan_check(tool *t, plan_find_fn *find, const void *arg, const char *advice);
+/* Both, of the rank that needs most. */
+int plan_find(tool *t, plan_find_fn *find, const void *arg, plan_bytes *about, plan_bytes *most);
+/* As lines, and as the JSON object that a plan begins with. type, columns: of the blocks. */
+void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_bytes *about, const plan_bytes *most);
+json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most);
+int64_t plan_largest(const int64_t *v, size_t n);
+/* What is held while a block's columns are written to a file (NULL: none), the copy of the block among it. */
+int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width);
+
+/* The seconds of a run. */
+typedef struct {
+    bool known, kept; /* kept: by the ceilings of an earlier `wisp machine`, not those of now */
+    double load_gbs, source, assembly, run;
+    const char *limit; /* of the run */
+} plan_time;
+/* All but those of the run itself; the context then has the ceilings. */
+wisp_status plan_time_begin(tool *t, const wisp_src *src, const wisp_mat_opts *mo, plan_time *time);
+void plan_time_show(const plan_time *time, const char *run);
+void plan_time_json(json_t *o, const plan_time *time);
+/* Assembly and the look at all entries, from those of a part of the matrix. */
+wisp_status plan_assembly(tool *t, const wisp_src *src, const wisp_mat_opts *mo, double *seconds);
 /* What `wisp machine` kept; else the load bandwidth alone, of now. */
 wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept);
 #endif

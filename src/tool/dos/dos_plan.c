@@ -179,64 +179,6 @@ static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opt
     return wisp_src_choose(t->ctx, src, &o, mo->type, columns > 0 ? columns : 1, steps, found);
 }
 
-/* The first of each rank's rows, with columns moved to its own, so that they need no halo. */
-typedef struct {
-    const wisp_src *src;
-    int64_t first, rows;         /* of the rank, in src */
-    int64_t row, col, col_count; /* the first one and number of its columns here */
-} sample;
-
-static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    const sample *s = arg;
-    if (s->rows == 0 || s->col_count == 0) return 0;
-    const int n = s->src->row(s->src->arg, s->first + (row - s->row) % s->rows, col, val);
-    for (int k = 0; col && k < n; k++) col[k] = s->col + col[k] % s->col_count;
-    return n;
-}
-
-static wisp_status own_range(wisp_ctx *ctx, int64_t all, int64_t *first, int64_t *count)
-{
-    wisp_map *map;
-    const wisp_status status = wisp_map_create(&map, ctx, all);
-    if (status != WISP_OK) return status;
-    *count = wisp_map_local(map, first);
-    wisp_map_free(map);
-    return WISP_OK;
-}
-
-/* Assembly and the look at all entries, from those of a part of the matrix. */
-static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, double *seconds)
-{
-    enum { ROWS = 200000 };
-    wisp_mat *A = NULL;
-    wisp_mat_props props;
-    sample s = {.src = src};
-    wisp_src part = *src;
-    int64_t rows;
-    wisp_status status = WISP_OK;
-    *seconds = 0;
-    if (src->rows == 0) return WISP_OK;
-    const double start = wisp_now();
-    if (part.rows > ROWS) part.rows = ROWS;
-    part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
-    part.row = sample_row;
-    part.arg = &s;
-    WISP_TRY(own_range(t->ctx, src->rows, &s.first, &s.rows));
-    WISP_TRY(own_range(t->ctx, part.rows, &s.row, &rows));
-    WISP_TRY(own_range(t->ctx, part.cols, &s.col, &s.col_count));
-    wisp_mat_opts plain = *mo;
-    plain.order = WISP_ROWS_NATURAL;
-    plain.format = WISP_FORMAT_SELL;
-    plain.type = src->type; /* single precision may not have numbers of a sample */
-    WISP_TRY(wisp_mat_create(&A, t->ctx, &part, &plain));
-    WISP_TRY(wisp_mat_get_props(A, &props));
-    *seconds = (wisp_now() - start) * (double)src->rows / (double)part.rows;
-out:
-    wisp_mat_free(A);
-    return status;
-}
-
 /* The parts of a run, as wisp_kpm goes through them. */
 static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
                              const run_plan *plan, run_time *time)
@@ -248,7 +190,7 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     time->source = wisp_now() - t->started;
     WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
     wisp_ctx_set_machine(t->ctx, &m);
-    WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
+    WISP_TRY(plan_assembly(t, src, mo, &time->assembly));
     const int64_t vectors = plan_vectors(ko, src->rows);
     WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
     WISP_TRY(wisp_kpm_plan(&moments, t->ctx, &plan->about.matrix, ko, &step));

@@ -110,16 +110,28 @@ static int begin(tool *t, wisp_blk *psi, const wisp_src *start)
     return rc ? rc : start_normalise(t, psi);
 }
 
+/* What wisp_evolve is asked. */
+static int set_run(tool *t, evolve_results *r)
+{
+    const options *o = &t->opt;
+    const int64_t steps = r->times - 1;
+    const bool is_single = type_is_single(r->type);
+    r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
+    r->opts = (wisp_evolve_opts){.tolerance = r->tolerance, .depth = (int)o->depth, .bounds = bounds_options(o)};
+    r->opts.bounds.seed = o->seed;
+    if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
+    for (int64_t i = 0; i < r->times; i++) r->time[i] = i == steps ? o->time : o->time * ((double)i / (double)steps);
+    const int rc = machine_cache(t, o->budgets[0], &r->opts.cache_budget);
+    r->cache_budget = machine_counted(t, r->opts.cache_budget);
+    return rc;
+}
+
 static int reserve(tool *t, evolve_results *r, observer *o)
 {
-    const double T = t->opt.time;
-    const int64_t steps = r->times - 1;
-    if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time) ||
-        wisp_alloc(t->ctx, &r->norm, (size_t)r->times, sizeof *r->norm) ||
+    if (wisp_alloc(t->ctx, &r->norm, (size_t)r->times, sizeof *r->norm) ||
         wisp_alloc(t->ctx, &r->density, (size_t)(r->times * r->watched), sizeof *r->density) ||
         (r->watched && wisp_alloc(t->ctx, &o->copy, (size_t)r->info.rows, wisp_type_size(r->type))))
         return tool_fail_ctx(t);
-    for (int64_t i = 0; i < r->times; i++) r->time[i] = i == steps ? T : T * ((double)i / (double)steps);
     return EXIT_FINE;
 }
 
@@ -144,13 +156,9 @@ static int stopped(tool *t, const evolve_results *r)
 
 static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer *o)
 {
-    const options *opt = &t->opt;
-    wisp_evolve_opts eo = {.tolerance = r->tolerance, .depth = (int)opt->depth, .bounds = bounds_options(opt)};
-    eo.bounds.seed = opt->seed;
+    wisp_evolve_opts eo = r->opts;
     double norm;
-    int rc = machine_cache(t, opt->budgets[0], &eo.cache_budget);
-    if (rc) return rc;
-    r->cache_budget = machine_counted(t, eo.cache_budget);
+    int rc;
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
     eo.offer = t->checkpoint ? checkpoint_offer : NULL;
@@ -163,17 +171,19 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", opt->arg[0], tool_message(t));
+        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
-/* The matrix, psi(0), and the rows that are looked at. */
+/* The matrix, psi(0), and the rows that are looked at; or the plan alone, and then *A stays NULL. */
 static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wisp_blk **psi)
 {
     wisp_src src = {0}, start = {0};
     const double started = wisp_now();
     const options *o = &t->opt;
+    int64_t before, now;
     int rc = source_open(t, &src);
+    wisp_ctx_memory(t->ctx, &before, NULL);
     if (!rc) rc = checkpoint_open(t);
     if (!rc) rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
     if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
@@ -187,12 +197,18 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
         .type = tool_type(o, src.type), .width = 1, .order = (wisp_order)o->order, .format = (wisp_format)o->format};
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");
-    if (!rc && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    evolve_inputs in = {.src = &src, .mo = &mo, .r = r};
+    wisp_ctx_memory(t->ctx, &now, &in.reading);
+    in.start = now - before;
+    if (!rc) rc = set_run(t, r);
+    if (!rc && o->plan) rc = evolve_plan_show(t, &in);
+    if (!rc) rc = evolve_plan_check(t, &in);
+    if (!rc && !o->plan && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
     r->assemble_seconds = wisp_now() - started;
-    if (!rc) wisp_mat_get_info(*A, &r->info);
-    if (!rc && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
-    if (!rc) rc = begin(t, *psi, &start);
+    if (!rc && *A) wisp_mat_get_info(*A, &r->info);
+    if (!rc && *A && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
+    if (!rc && *A) rc = begin(t, *psi, &start);
     wisp_src_close(&start);
     return rc;
 }
@@ -210,13 +226,14 @@ int cmd_evolve(tool *t)
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = open_all(t, &r, &obs, &A, &psi);
-    r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;
-    if (!rc) rc = reserve(t, &r, &obs);
+    if (rc || !A) goto out;
+    rc = reserve(t, &r, &obs);
     if (!rc) rc = run(t, A, psi, &r, &obs);
     monitor_clear(&t->monitor);
     if (!rc && !o->json && !o->quiet) evolve_summary(t, &r);
     if (!rc) rc = evolve_write(t, &r);
-    rc = checkpoint_done(t, rc);
+out:
+    rc = A ? checkpoint_done(t, rc) : rc;
     checkpoint_close(t);
     wisp_blk_free(psi);
     wisp_mat_free(A);

@@ -1,4 +1,4 @@
-/* The results of wisp evolve: the norm, and the densities of some rows, over time. */
+/* The plan and the results of wisp evolve: the norm, and the densities of some rows, over time. */
 #ifndef WISP_TOOL_EVOLVE_H
 #define WISP_TOOL_EVOLVE_H
 #include "../tool.h"
@@ -14,9 +14,21 @@ typedef struct {
     wisp_evolution e;
     wisp_mat_info info;
     wisp_type type; /* of psi */
+    wisp_evolve_opts opts;
     int64_t cache_budget;
     double assemble_seconds;
 } evolve_results;
+
+/* What is known when the files are open. */
+typedef struct {
+    const wisp_src *src;
+    const wisp_mat_opts *mo;
+    const evolve_results *r;
+    int64_t reading, start; /* bytes: the most that was held so far; of the file of psi(0) */
+} evolve_inputs;
+/* evolve_plan.c */
+int evolve_plan_show(tool *t, const evolve_inputs *in);
+int evolve_plan_check(tool *t, const evolve_inputs *in);
 
 /* evolve_out.c */
 void evolve_summary(tool *t, const evolve_results *r);

@@ -1,4 +1,5 @@
 /* wisp power: v_k = (S A)^k v_0, timed, checked, and written. */
+#include "power.h"
 #include "../machine/machine.h"
 #include "../out/out.h"
 #include "../out/text.h"
@@ -6,27 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Steps that are handed over at once, between two looks at the norms. */
-enum { AT_ONCE = 16 };
-
-typedef struct {
-    int64_t n; /* powers */
-    int width, stored;
-    double scale;
-    wisp_mat *A;
-    wisp_mat_info info;
-    wisp_type type;
-    wisp_blk **v;         /* [stored] v_i in v[(i + 1) % stored] */
-    double *norm;         /* [n + 1][width] */
-    wisp_scalar *work;    /* of a call: alpha[AT_ONCE], then dots */
-    int64_t cache_budget; /* 0: the context's */
-    int depth;
-    bool one_by_one; /* steps, with norms of numbers of any size */
-    double largest;  /* so: of the entries */
-    wisp_blk *kept;  /* v_0 of a file that can't be read twice; else NULL */
-    double assemble_seconds, seconds, flops;
-} powers;
 
 static int check_options(tool *t)
 {
@@ -47,33 +27,57 @@ static int set_start(tool *t, powers *p, const wisp_src *start)
     return start_normalise(t, block(p, 0));
 }
 
-/* The matrix, the blocks, and v_0. */
+/* The files; what is asked of the matrix, and of the blocks. */
+static int open_files(tool *t, powers *p, wisp_src *src, wisp_src *start, wisp_mat_opts *mo)
+{
+    int64_t before, now;
+    if (wisp_src_open(src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    wisp_ctx_memory(t->ctx, &before, NULL);
+    int rc = source_square(t, src, "powers need a square matrix");
+    if (!rc && t->opt.start) rc = start_open(t, start, t->opt.start, "start", src->rows);
+    wisp_ctx_memory(t->ctx, &now, &p->reading);
+    p->start_bytes = now - before;
+    p->width = t->opt.start ? (int)start->cols : t->opt.width ? (int)t->opt.width : 1;
+    p->keeps = t->opt.start && file_reads_once(t->opt.start);
+    *mo = (wisp_mat_opts){.type = tool_type(&t->opt, src->type),
+                          .width = p->width,
+                          .order = (wisp_order)t->opt.order,
+                          .format = (wisp_format)t->opt.format};
+    p->type = mo->type;
+    if (start->row && wisp_type_is_complex(start->type)) p->type = type_is_single(mo->type) ? WISP_C : WISP_Z;
+    return rc ? rc : machine_cache(t, t->opt.budgets[0], &p->cache_budget);
+}
+
+static int make_blocks(tool *t, powers *p)
+{
+    wisp_map *map = wisp_mat_map(p->A);
+    if (wisp_alloc(t->ctx, &p->v, (size_t)p->stored, sizeof(wisp_blk *))) return tool_fail_ctx(t);
+    for (int i = t->opt.all ? 1 : 0; i < p->stored; i++) /* with all of them v_-1 is not needed */
+        if (wisp_blk_create(&p->v[i], t->ctx, map, p->type, p->width)) return tool_fail_ctx(t);
+    return EXIT_FINE;
+}
+
+/* The matrix, the blocks, and v_0; or the plan alone, and then p->A stays NULL. */
 static int open_all(tool *t, powers *p)
 {
     wisp_src src = {0}, start = {0};
+    wisp_mat_opts mo;
     const double begin = wisp_now();
-    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
-    int rc = source_square(t, &src, "powers need a square matrix");
-    if (!rc && t->opt.start) rc = start_open(t, &start, t->opt.start, "start", src.rows);
-    p->width = t->opt.start ? (int)start.cols : t->opt.width ? (int)t->opt.width : 1;
-    const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
-                              .width = p->width,
-                              .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format};
-    p->type = mo.type;
-    if (start.row && wisp_type_is_complex(start.type)) p->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
-    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &p->cache_budget);
-    if (!rc && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    int rc = open_files(t, p, &src, &start, &mo);
+    if (!rc && t->opt.plan) rc = power_plan_show(t, p, &src, &mo);
+    if (!rc) rc = power_plan_check(t, p, &src, &mo);
+    if (!rc && !t->opt.plan && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
     p->assemble_seconds = wisp_now() - begin;
-    if (!rc) wisp_mat_get_info(p->A, &p->info);
-    if (!rc && wisp_alloc(t->ctx, &p->v, (size_t)p->stored, sizeof(wisp_blk *))) rc = tool_fail_ctx(t);
-    for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
-        if (wisp_blk_create(&p->v[i], t->ctx, wisp_mat_map(p->A), p->type, p->width)) rc = tool_fail_ctx(t);
-    if (!rc) rc = set_start(t, p, &start);
-    if (!rc && t->opt.start && file_reads_once(t->opt.start) &&
-        (wisp_blk_create(&p->kept, t->ctx, wisp_mat_map(p->A), p->type, p->width) || wisp_copy(p->kept, block(p, 0))))
-        rc = tool_fail_ctx(t);
+    if (!rc && p->A) {
+        wisp_mat_get_info(p->A, &p->info);
+        rc = make_blocks(t, p);
+        if (!rc) rc = set_start(t, p, &start);
+        if (!rc && p->keeps &&
+            (wisp_blk_create(&p->kept, t->ctx, wisp_mat_map(p->A), p->type, p->width) ||
+             wisp_copy(p->kept, block(p, 0))))
+            rc = tool_fail_ctx(t);
+    }
     wisp_src_close(&start);
     return rc;
 }
@@ -148,7 +152,7 @@ static int check_squares(const powers *p, int64_t k)
 /* Steps k .. k + count - 1. */
 static int some_steps(tool *t, powers *p, int64_t k, int count)
 {
-    wisp_scalar *dot = p->work + AT_ONCE;
+    wisp_scalar *dot = p->work + POWER_AT_ONCE;
     int depth = 1;
     const wisp_mpk_opts o = {.steps = count,
                              .alpha = p->scale != 1 ? p->work : NULL,
@@ -175,7 +179,7 @@ static int some_steps(tool *t, powers *p, int64_t k, int count)
 
 static int all_steps(tool *t, powers *p)
 {
-    const int at_once = p->one_by_one ? 1 : AT_ONCE;
+    const int at_once = p->one_by_one ? 1 : POWER_AT_ONCE;
     wisp_cost cost;
     if (wisp_spmmv_cost(p->A, p->type, p->width, p->scale != 1 ? WISP_SCALE : 0, &cost)) return tool_fail_ctx(t);
     const double begin = wisp_now();
@@ -212,9 +216,9 @@ static int run_one_by_one(tool *t, powers *p)
 static int run(tool *t, powers *p)
 {
     if (wisp_alloc(t->ctx, &p->norm, (size_t)((p->n + 1) * p->width), sizeof *p->norm) ||
-        wisp_alloc(t->ctx, &p->work, (size_t)(AT_ONCE + 3 * AT_ONCE * p->width), sizeof *p->work))
+        wisp_alloc(t->ctx, &p->work, (size_t)(POWER_AT_ONCE + 3 * POWER_AT_ONCE * p->width), sizeof *p->work))
         return tool_fail_ctx(t);
-    for (int i = 0; i < AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
+    for (int i = 0; i < POWER_AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
     if (t->opt.start && wisp_norm(block(p, 0), p->norm)) return tool_fail_ctx(t);
     int rc = EXIT_FINE;
     for (int j = 0; t->opt.start && j < p->width; j++)
@@ -239,6 +243,8 @@ static int write_vectors(tool *t, const powers *p)
 static json_t *result_json(tool *t, const powers *p)
 {
     json_t *norms = json_array();
+    int64_t held;
+    wisp_ctx_memory(t->ctx, NULL, &held);
     for (int64_t k = 0; k <= p->n; k++) json_array_append_new(norms, json_numbers(p->norm + k * p->width, p->width));
     return JSON_PUT(json_head(t, t->opt.arg[0]), J("start", t->opt.start ? t->opt.start : "random"),
                     J("seed", json_seed(t->opt.seed)), J("rows", p->info.rows), J("nnz", p->info.nnz),
@@ -246,7 +252,7 @@ static json_t *result_json(tool *t, const powers *p)
                     J("cache_budget", machine_counted(t, p->cache_budget)), J("scale", p->scale),
                     J("order", text_order(p->info.order)), J("format", text_format(p->info.format)),
                     J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
-                    J("isa", wisp_ctx_isa(t->ctx)), J("assemble_seconds", p->assemble_seconds),
+                    J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held), J("assemble_seconds", p->assemble_seconds),
                     J("seconds", p->seconds), J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
 }
 
@@ -287,7 +293,8 @@ int cmd_power(tool *t)
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = open_all(t, &p);
-    if (!rc) rc = run(t, &p);
+    if (rc || !p.A) goto out;
+    rc = run(t, &p);
     if (!rc && t->opt.output) rc = write_vectors(t, &p);
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
@@ -296,6 +303,7 @@ int cmd_power(tool *t)
         show(t, &p);
         if (t->opt.output) text_line("written", "%s", t->opt.output);
     }
+out:
     for (int i = 0; p.v && i < p.stored; i++) wisp_blk_free(p.v[i]);
     wisp_free(t->ctx, p.v);
     wisp_blk_free(p.kept);

@@ -4,19 +4,6 @@
 #include "../plan.h"
 #include <math.h>
 
-typedef struct {
-    wisp_mat_info matrix;
-    int64_t vectors, total; /* bytes: of b, x and the method's own blocks; of all that is held at once */
-} system_bytes;
-
-static int64_t largest(const int64_t *v, size_t n)
-{
-    int64_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        if (v[i] > most) most = v[i];
-    return most;
-}
-
 /* The copy of a checkpoint, at most: what wisp_solve holds but for the preconditioner, and x of columns that have
  * ended.
  */
@@ -34,21 +21,8 @@ static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_
     return plan.bytes + ended + HEADS;
 }
 
-/* What x is written through, when the matrix has gone: a copy, in HDF5 a whole file in memory; else its transpose, of
-   which each thread reads a row, a column of x, and the text of the numbers that threads write at a time, which is
-   compressed beside that. */
-static int64_t output_bytes(const tool *t, int64_t block, int64_t rows, int width)
-{
-    enum { NUMBER = 96, READER = 48, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
-    const int64_t threads = wisp_ctx_threads(t->ctx), once = AT_ONCE * threads, numbers = rows * width;
-    const int64_t some = numbers < once ? numbers : once;
-    if (!t->opt.output) return 0;
-    const int copies = has_extension(t->opt.output, "gz") ? 2 : 1;
-    return 4 * block + 8 * numbers + READER * threads * rows + copies * NUMBER * some + HEADS;
-}
-
 /* Files of b and x0 stay open until their blocks are filled, through a copy of a block. */
-static int add_up(tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, system_bytes *s)
+static int add_up(tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, plan_bytes *s)
 {
     const wisp_mat_info *a = &s->matrix;
     const int64_t rows = a->local_rows + a->halo_rows;
@@ -58,44 +32,34 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     if (wisp_solve_plan(&plan, t->ctx, a, r->type, r->columns, &r->opts, NULL)) return tool_fail_ctx(t);
     s->vectors = 2 * block + (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
-                             file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows, r->columns)};
-    s->total = largest(parts, sizeof parts / sizeof parts[0]);
+                             file ? source + a->bytes + 3 * block : 0,
+                             plan_output(t, t->opt.output, r->type, rows, r->columns)};
+    s->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
     return EXIT_FINE;
 }
 
-static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading,
-                      bool most, system_bytes *s)
+typedef struct {
+    const solve_inputs *in;
+    const wisp_mat_opts *mo;
+    const solve_results *r;
+    int64_t reading;
+} asked;
+
+static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *s)
 {
+    const asked *a = arg;
     int64_t source;
     wisp_ctx_memory(t->ctx, &source, NULL);
-    if (most ? wisp_mat_bound(t->ctx, &in->matrix, mo, &s->matrix) : wisp_mat_plan(t->ctx, &in->matrix, mo, &s->matrix))
+    if (most ? wisp_mat_bound(t->ctx, &a->in->matrix, a->mo, &s->matrix)
+             : wisp_mat_plan(t->ctx, &a->in->matrix, a->mo, &s->matrix))
         return tool_fail_ctx(t);
-    return add_up(t, r, source, reading, most, s);
+    return add_up(t, a->r, source, a->reading, most, s);
 }
 
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
 {
-    system_bytes s;
-    plan_need need;
-    char text[4][TEXT];
-    int rc = find_bytes(t, in, mo, r, reading, true, &s);
-    if (!rc) rc = plan_needed(t, s.total, &need);
-    if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
-    rc = find_bytes(t, in, mo, r, reading, false, &s);
-    if (!rc) rc = plan_needed(t, s.total, &need);
-    if (rc || need.bytes <= need.limit) return rc;
-    if ((rc = plan_of_most(t, s.total, &s, sizeof s))) return rc;
-    text_bytes(text[0], (double)need.bytes);
-    text_bytes(text[1], (double)s.matrix.bytes);
-    text_bytes(text[2], (double)s.vectors);
-    text_bytes(text[3], (double)need.limit);
-    if (t->opt.mem_limit)
-        return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", text[0],
-                         text[1], text[2], text[3]);
-    return tool_fail(t,
-                     "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; fewer columns, "
-                     "a smaller --restart or --precision single takes less, and --mem-limit BYTES starts it anyway",
-                     text[0], plan_whose(&need), text[1], text[2], text[3]);
+    return plan_check(t, find_bytes, &(asked){in, mo, r, reading},
+                      "fewer columns, a smaller --restart or --precision single takes less");
 }
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
@@ -130,43 +94,25 @@ out:
 
 /* ---- both, shown --------------------------------------------------------------------------------- */
 
-static int show_json(tool *t, const solve_results *r, const system_bytes *most, const system_bytes *about,
+static int show_json(tool *t, const solve_results *r, const plan_bytes *most, const plan_bytes *about,
                      const iteration *i)
 {
-    const wisp_mat_info *a = &about->matrix;
-    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "command",
-                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
-                          "nnz", (json_int_t)most->matrix.nnz, "type", wisp_type_name(r->type), "columns", r->columns,
-                          "format", text_format(a->format), "method", solve_method_name(i->method), "matrix_bytes",
-                          (json_int_t)a->bytes, "vectors_bytes", (json_int_t)about->vectors, "total_bytes",
-                          (json_int_t)about->total, "bound_bytes", (json_int_t)most->total);
-    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, a)));
-    json_object_set_new(o, "method_assumed", json_boolean(i->assumed));
-    json_object_set_new(o, "iteration_bytes", json_number(i->plan.iteration_bytes));
-    json_object_set_new(o, "iteration_seconds", i->known ? json_number(i->plan.iteration_seconds) : json_null());
-    json_object_set_new(o, "load_gbs", i->known ? json_number(i->load_gbs) : json_null());
-    json_object_set_new(o, "ceilings", i->known ? json_string(i->kept ? "kept" : "now") : json_null());
-    json_object_set_new(o, "limit", i->known ? json_string(i->limit) : json_null());
-    const int rc = json_print(t, o);
-    json_decref(o);
-    return rc;
+    json_t *o = JSON_PUT(
+        plan_json(t, r->type, about, most), J("columns", r->columns), J("method", solve_method_name(i->method)),
+        J("checkpoint_bytes", copy_bytes(t, r, &about->matrix)), J("method_assumed", json_boolean(i->assumed)),
+        J("iteration_bytes", i->plan.iteration_bytes), J_IF(i->known, "iteration_seconds", i->plan.iteration_seconds),
+        J_IF(i->known, "load_gbs", i->load_gbs), J_IF(i->known, "ceilings", i->kept ? "kept" : "now"),
+        J_IF(i->known, "limit", i->limit));
+    return json_print_new(t, o);
 }
 
-static void show_text(const tool *t, const solve_results *r, const system_bytes *most, const system_bytes *about,
+static void show_text(const tool *t, const solve_results *r, const plan_bytes *most, const plan_bytes *about,
                       const iteration *i)
 {
-    char b[3][TEXT];
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros at most %s   %s, %d column%s", text_count(b[0], about->matrix.rows),
-              text_count(b[1], most->matrix.nnz), wisp_type_name(r->type), r->columns, r->columns == 1 ? "" : "s");
-    text_line("storage", "about %s   (at most %s)", text_bytes(b[0], (double)about->matrix.bytes),
-              text_bytes_up(b[1], (double)most->matrix.bytes));
-    text_line("vectors", "about %s   (at most %s)", text_bytes(b[0], (double)about->vectors),
-              text_bytes_up(b[1], (double)most->vectors));
-    text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
-              text_bytes_up(b[1], (double)most->total));
+    char b[TEXT];
+    plan_bytes_show(t, r->type, r->columns, about, most);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, &about->matrix));
-    text_line("iteration", "about %s%s%s", text_bytes(b[0], i->plan.iteration_bytes),
+    text_line("iteration", "about %s%s%s", text_bytes(b, i->plan.iteration_bytes),
               i->assumed ? ", if it is by " : " by ", solve_method_name(i->method));
     if (!i->known) return;
     text_line("time", "about %.3g ms an iteration", 1e3 * i->plan.iteration_seconds);
@@ -176,17 +122,14 @@ static void show_text(const tool *t, const solve_results *r, const system_bytes 
 
 int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
 {
-    system_bytes most, about;
+    plan_bytes most, about;
     iteration i = {0};
-    int rc = find_bytes(t, in, mo, r, reading, true, &most);
-    if (!rc) rc = find_bytes(t, in, mo, r, reading, false, &about);
+    const asked a = {in, mo, r, reading};
+    const int rc = plan_find(t, find_bytes, &a, &about, &most);
     if (rc) return rc;
     const wisp_status status = find_iteration(t, in, mo, r, &about.matrix, &i);
     /* What is measured for the time may take more memory than the run. */
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
-    if (!rc) rc = plan_of_most(t, most.total, &most, sizeof most);
-    if (!rc) rc = plan_of_most(t, about.total, &about, sizeof about);
-    if (rc) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, r, &most, &about, &i);
     show_text(t, r, &most, &about, &i);

@@ -1,0 +1,108 @@
+/* The cost of wisp evolve before it starts: memory, and, where the bounds are given, sweeps and time. */
+#include "evolve.h"
+#include "../out/text.h"
+#include "../plan.h"
+#include <math.h>
+
+static wisp_status find_run(tool *t, const evolve_results *r, const wisp_mat_info *a, const wisp_choice *step,
+                            wisp_plan *run)
+{
+    return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->time + 1, &r->opts, step);
+}
+
+/* Times, norms, densities. */
+static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (2 + r->watched); }
+
+/* The copy of a checkpoint: psi, the blocks of a sequence, of which `held` is made up, and what was seen. */
+static int64_t copy_bytes(const tool *t, const evolve_results *r, int64_t block, int64_t held)
+{
+    enum { HEADS = 1 << 16 };
+    return t->opt.checkpoint ? block + held + numbers_of(r) + HEADS : 0;
+}
+
+static int64_t copy_of(tool *t, const evolve_results *r, const plan_bytes *about)
+{
+    wisp_plan run = {0};
+    find_run(t, r, &about->matrix, NULL, &run); /* find_bytes tells a failure */
+    return copy_bytes(t, r, about->matrix.local_rows * (int64_t)wisp_type_size(r->type), run.bytes);
+}
+
+/* psi(0) is filled by way of an array, from a file that is open until then; psi is looked at through another one. */
+static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
+{
+    enum { LITTLE = 16 << 10 };
+    const evolve_inputs *in = arg;
+    const evolve_results *r = in->r;
+    const wisp_mat_info *a = &b->matrix;
+    int64_t source;
+    wisp_plan run;
+    wisp_ctx_memory(t->ctx, &source, NULL);
+    if (most ? wisp_mat_bound(t->ctx, in->src, in->mo, &b->matrix) : wisp_mat_plan(t->ctx, in->src, in->mo, &b->matrix))
+        return tool_fail_ctx(t);
+    if (find_run(t, r, a, NULL, &run)) return tool_fail_ctx(t);
+    const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
+    b->vectors = block + held + numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held) + LITTLE;
+    const int64_t parts[] = {in->reading, source + a->assembly_bytes, a->bytes + b->vectors,
+                             a->bytes + in->start + numbers_of(r) + 2 * block + LITTLE};
+    b->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
+    return EXIT_FINE;
+}
+
+int evolve_plan_check(tool *t, const evolve_inputs *in)
+{
+    return plan_check(t, find_bytes, in, "--precision single or fewer rows to --watch take less");
+}
+
+/* Where the bounds are given; else the number of sweeps is not known. */
+static wisp_status find_time(tool *t, const evolve_inputs *in, const wisp_mat_info *a, wisp_plan *run, plan_time *time)
+{
+    const evolve_results *r = in->r;
+    wisp_choice step;
+    wisp_status status;
+    WISP_TRY(find_run(t, r, a, NULL, run));
+    if (isnan(run->sweeps)) goto out;
+    WISP_TRY(plan_time_begin(t, in->src, in->mo, time));
+    const int64_t steps = r->opts.depth == 1 || run->sweeps < 1 ? 1 : (int64_t)run->sweeps;
+    WISP_TRY(wisp_src_choose(t->ctx, in->src, in->mo, r->type, 1, steps, &step));
+    WISP_TRY(find_run(t, r, a, &step, run));
+    time->run = run->seconds;
+    time->limit = step.limit;
+    time->known = true;
+out:
+    return status;
+}
+
+static int show_json(tool *t, const evolve_results *r, const plan_bytes *about, const plan_bytes *most,
+                     const wisp_plan *run, const plan_time *time)
+{
+    json_t *o = JSON_PUT(plan_json(t, r->type, about, most), J("checkpoint_bytes", copy_of(t, r, about)),
+                         J("times", r->times), J("tolerance", r->opts.tolerance),
+                         J_IF(isfinite(run->products), "products", (json_int_t)run->products),
+                         J_IF(isfinite(run->sweeps), "sweeps", (json_int_t)run->sweeps));
+    plan_time_json(o, time);
+    return json_print_new(t, o);
+}
+
+int evolve_plan_show(tool *t, const evolve_inputs *in)
+{
+    plan_bytes about, most;
+    plan_time time = {0};
+    wisp_plan run;
+    char b[TEXT];
+    const int rc = plan_find(t, find_bytes, in, &about, &most);
+    if (rc) return rc;
+    const wisp_status status = find_time(t, in, &about.matrix, &run, &time);
+    /* What is measured for the time may take more memory than the run. */
+    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    monitor_clear(&t->monitor);
+    if (t->opt.json) return show_json(t, in->r, &about, &most, &run, &time);
+    plan_bytes_show(t, in->r->type, 1, &about, &most);
+    if (t->opt.checkpoint) checkpoint_plan(copy_of(t, in->r, &about));
+    if (isnan(run.sweeps))
+        text_line("sweeps", "not known: their number follows from the bounds (--bounds A,B gives them)");
+    else
+        text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
+    if (time.known) plan_time_show(&time, "evolution");
+    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    return EXIT_FINE;
+}
