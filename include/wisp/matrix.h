@@ -125,8 +125,8 @@ typedef struct {
     int64_t bytes; /* of the stored arrays */
     wisp_order order;
     wisp_format format;
-    int64_t spill_bytes; /* half storage, operators: what wisp_spmmv holds beside it at most, per column of a block */
-                         /* of its type */
+    int64_t spill_bytes;    /* half storage (its spill rows), operators: what wisp_spmmv holds beside it at most, per */
+                            /* column of a block of its type */
     int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
     int64_t work_blocks;    /* row blocks, each of which has dots of its own in a sweep */
     int64_t local_rows;
@@ -149,7 +149,7 @@ WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
 /* Predict the matrix that wisp_mat_create would make of this source, and the bytes that it and its maps would take.
    plan: about, in the storage that is likely to be chosen, for which a million rows are read as when the matrix is
-   made; the spill of half storage is that of lattices and bands. bound: at most, whatever is chosen, for which all rows
+   made; half storage has the spill rows of lattices and bands. bound: at most, whatever is chosen, for which all rows
    are counted (nnz with duplicates, then). Statuses are those of wisp_mat_create. */
 WISP_SIZED wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts,
                                      wisp_mat_info *info);

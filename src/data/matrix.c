@@ -17,7 +17,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
     *info = (wisp_mat_info){0};
     if (!A) return;
     const wisp__half_mat *half = wisp__half_of(A);
-    const int64_t spill_rows = half ? half->h.slots : wisp__operator_of(A) ? A->local_rows : 0;
+    const int64_t spill_rows = half ? half->h.spill_rows : wisp__operator_of(A) ? A->local_rows : 0;
     *info = (wisp_mat_info){.rows = A->map->rows,
                             .cols = A->col_map->rows,
                             .nnz = A->nnz,

@@ -71,10 +71,10 @@ typedef struct {
 
 /* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
    partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
-   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
+   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill rows), from
    which the later block takes it. */
 typedef struct {
-    int64_t rows, blocks, slots;
+    int64_t rows, blocks, spill_rows;
     int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */
     int64_t *row;    /* [rows + 1] first entry; columns rise, so a diagonal is first */
     int32_t *inside; /* [rows] entries with columns of the row's own block: these come before the others */
@@ -83,12 +83,12 @@ typedef struct {
     /* Of each strip of K_STRIP rows: */
     int64_t *outside;   /* [strips + 1] running number of the entries that are not inside */
     int32_t *reach;     /* [strips] end of the rows of y that its block has touched so far */
-    int64_t *incoming;  /* [strips + 1] first row of spill that is added to this strip, in into[] and from[] */
-    int32_t *slot;      /* [outside] the row of spill for each entry that is not inside */
-    int32_t *into;      /* [slots] row of y */
-    int32_t *from;      /* [slots] row of spill, those of earlier blocks first */
-    int64_t *spill;     /* [blocks + 1] first row of spill of each block */
-    int64_t *source_at; /* [blocks + 1] blocks whose spill a block takes, in source[] */
+    int64_t *incoming;  /* [strips + 1] first spill row that is added to this strip, in into[] and from[] */
+    int32_t *spill_row; /* [outside] the spill row for each entry that is not inside */
+    int32_t *into;      /* [spill_rows] row of y */
+    int32_t *from;      /* [spill_rows] spill row, those of earlier blocks first */
+    int64_t *spill;     /* [blocks + 1] first spill row of each block */
+    int64_t *source_at; /* [blocks + 1] blocks whose spill rows a block takes, in source[] */
     int32_t *source;
 } wisp__half;
 

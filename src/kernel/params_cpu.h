@@ -74,7 +74,7 @@ typedef struct {
     const wisp__half *half;
     double beta[2]; /* y begins as beta prev, or as 0 */
     int reads_prev;
-    void *spill; /* [slots] rows of ld_spill reals */
+    void *spill; /* [spill_rows] rows of ld_spill reals */
     int64_t ld_spill;
 } wisp__half_params;
 

@@ -1,7 +1,7 @@
 /* The augmented SpMMV with half of a Hermitian matrix, for some columns of a block, vectorised along the block row. An
    include-template: as spmmv.cpu.h. Each entry a of row i and column j is used twice while it is in registers:
-   row i gathers a x_j, and a_conj alpha x_i is scattered to row j of y, or to the row block's spill. Rows come in
-   order, so that when a row itself is added, all that its row block has for it is there. */
+   row i gathers a x_j, and a_conj alpha x_i is scattered to row j of y, or to a spill row of the row block. Rows come
+   in order, so that when a row itself is added, all that its row block has for it is there. */
 #define ONE_PANEL
 #include "row.cpu.h"
 
@@ -56,7 +56,7 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
     const real *gather = (const real *)p->gather + at;
     const mat_real *val = (const mat_real *)m->val;
     real *y = (real *)p->y + at, *spill = (real *)h->spill + at;
-    const int32_t *col = m->col, *slot = m->slot;
+    const int32_t *col = m->col, *spill_row = m->spill_row;
     const int64_t ld_x = p->ld_gather, ld_y = p->ld_y, ld_spill = h->ld_spill;
     int64_t e = m->row[row];
     const int64_t inside_end = e + m->inside[row], end = m->row[row + 1];
@@ -82,7 +82,7 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
         PAIR(e + 1, y + col[e + 1] * ld_y, odd);
     }
     for (; e < end; e++) {
-        real *to = e < inside_end ? y + col[e] * ld_y : spill + slot[outside++] * ld_spill;
+        real *to = e < inside_end ? y + col[e] * ld_y : spill + spill_row[outside++] * ld_spill;
         PAIR(e, to, ar);
     }
 #undef PAIR

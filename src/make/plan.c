@@ -19,7 +19,7 @@ typedef struct {
     bool permuted, sorted;         /* rows are in an order of their own; by length at last */
     int64_t visits;                /* blocks of rows in tiles */
     int64_t order_bytes;           /* held while an order is looked for */
-    int64_t slots, outside;        /* half storage: rows of spill, entries that have one */
+    int64_t spill_rows, outside;   /* half storage: spill rows, entries that have one */
     bool most;                     /* what is small is not left out */
 } way;
 
@@ -37,9 +37,9 @@ static int64_t half_bytes(const way *w)
 {
     enum { MOST_BLOCKS = 1024 };
     const int64_t rows = w->A->local_rows, strips = (rows + K_STRIP - 1) / K_STRIP;
-    const int64_t sources = WISP__MIN(w->slots, (int64_t)MOST_BLOCKS * MOST_BLOCKS);
+    const int64_t sources = WISP__MIN(w->spill_rows, (int64_t)MOST_BLOCKS * MOST_BLOCKS);
     return upper(w) * (size_of(w) + 4) + rows * (8 + 4 + 4) + 8 + (strips + 1) * (8 + 8 + 4) + w->outside * 4 +
-           w->slots * 8 + (MOST_BLOCKS + 1) * (8 + 8 + 8) + sources * 4;
+           w->spill_rows * 8 + (MOST_BLOCKS + 1) * (8 + 8 + 8) + sources * 4;
 }
 
 static int64_t pattern_bytes(const way *w)
@@ -96,7 +96,7 @@ static int64_t half_making_bytes(const way *w, int64_t whole)
 {
     const int64_t rows = w->A->local_rows, sets = w->A->ctx->threads * (rows / 64 + 1) * (8 + 4);
     const int64_t both = whole + 8 * rows + upper(w) * (size_of(w) + 4);
-    return WISP__MAX(both, map_bytes(w) + half_bytes(w) + sets + 4 * w->slots);
+    return WISP__MAX(both, map_bytes(w) + half_bytes(w) + sets + 4 * w->spill_rows);
 }
 
 /* The most that is held until the matrix stands. */
@@ -134,7 +134,7 @@ static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .bytes = half ? map_bytes(w) + half_bytes(w) : stored_bytes(w, &making),
                             .order = A->order,
                             .format = A->format,
-                            .spill_bytes = half ? w->slots * size_of(w) : 0,
+                            .spill_bytes = half ? w->spill_rows * size_of(w) : 0,
                             .assembly_bytes = assembly_bytes(w),
                             .work_blocks = work_blocks,
                             .local_rows = A->local_rows,
@@ -257,7 +257,8 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     w->compared = wisp__may_compress(o);
     w->tried_apart = square;
     w->outside = upper(w);
-    w->slots = WISP__MIN(upper(w), 7 * w->A->local_rows); /* eight blocks; with more of them there is little spill */
+    w->spill_rows =
+        WISP__MIN(upper(w), 7 * w->A->local_rows); /* eight blocks; with more of them there are few spill rows */
     describe(w, most_blocks(w->A, order->looks || (o->map && o->map->visits)), info);
     if (!w->compared) return;
     w->apart = square;
@@ -443,7 +444,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     WISP_TRY(begin(&g, &w));
     WISP_TRY(choose(&g, &w));
     w.order_bytes = g.order.likely;
-    w.slots = src->rows / 8; /* as a rule */
+    w.spill_rows = src->rows / 8; /* as a rule */
     w.outside = upper(&w) / 8;
     describe(&w, g.A.map->visits ? g.A.map->visits : most_blocks(&g.A, false), info);
     if (!m) goto out;

@@ -193,7 +193,7 @@ static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wi
     WISP_TRY(ROOM(ctx, c, sweep_bytes(p), &item));
     WISP_TRY(enter_sweep(ctx, item, &c.p, p));
     status = WISP__FAR_ENTER(ctx, &c.dot, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach,
-                             &h->incoming, &h->slot, &h->into, &h->from, &h->spill, &h->source_at, &h->source);
+                             &h->incoming, &h->spill_row, &h->into, &h->from, &h->spill, &h->source_at, &h->source);
 out:
     return SUBMIT(ctx, status, item, run_half, c);
 }

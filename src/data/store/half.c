@@ -1,5 +1,5 @@
 /* Half of a Hermitian matrix, made from the whole one. The rows are cut at the diagonal, then into row blocks that
-   threads take side by side; then the sums that each row block has for rows of others get their places in the spill.
+   threads take side by side; then the sums that each row block has for rows of others get their spill rows.
    All of it is fixed by the matrix alone. */
 #include "store.h"
 #include <string.h>
@@ -15,7 +15,8 @@ static int64_t bytes(const wisp_mat *A, bool all)
     const int64_t entry = (int64_t)wisp_type_size(A->type) + 4, strips = strips_of(h);
     if (!all) return m->entries * entry + h->rows * 8;
     return m->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->local_rows * 4 /* row_len */ +
-           (strips + 1) * (8 + 8 + 4) + m->outside * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) + m->sources * 4;
+           (strips + 1) * (8 + 8 + 4) + m->outside * 4 + h->spill_rows * 8 + (h->blocks + 1) * (8 + 8 + 8) +
+           m->sources * 4;
 }
 
 /* ---- the upper half -------------------------------------------------------------------------- */
@@ -136,29 +137,29 @@ static void count_spill_of(void *arg, int64_t b, int64_t next, int part)
     clear(set, begin, end);
 }
 
-/* Rows of spill of each block, as running numbers. */
+/* Spill rows of each block, as running numbers. */
 static void count_spill(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 {
     wisp__team_each(ctx->team, h->blocks, 1, count_spill_of, &(half_run){h, sets, NULL});
     h->spill[0] = 0;
     for (int64_t b = 0; b < h->blocks; b++) h->spill[b + 1] += h->spill[b];
-    h->slots = h->spill[h->blocks];
+    h->spill_rows = h->spill[h->blocks];
 }
 
-/* As many blocks as leave the spill small beside the block vectors themselves. */
+/* As many blocks as leave few spill rows beside the block vectors themselves. */
 static void choose_blocks(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 {
     int64_t blocks = WISP__MIN(MOST_BLOCKS, strips_of(h));
     for (;; blocks = WISP__MAX(blocks / 2, FEW_BLOCKS)) {
         cut(h, blocks);
         count_spill(ctx, h, sets);
-        if (blocks <= FEW_BLOCKS || h->slots <= h->rows / SPILL_PART) break;
+        if (blocks <= FEW_BLOCKS || h->spill_rows <= h->rows / SPILL_PART) break;
     }
-    if (h->slots > h->rows / 2)
+    if (h->spill_rows > h->rows / 2)
         wisp_ctx_logf(ctx, WISP_LOG_PERF,
                       "half storage: %lld blocks of rows have sums for %.2g other rows per row of the matrix; "
                       "the whole matrix will be faster, or another order of the rows",
-                      (long long)h->blocks, (double)h->slots / (double)h->rows);
+                      (long long)h->blocks, (double)h->spill_rows / (double)h->rows);
     else if (ctx->threads > 1 && h->blocks < 2 * ctx->threads)
         wisp_ctx_logf(ctx, WISP_LOG_PERF,
                       "half storage: the matrix falls into %lld blocks of rows only, for %d threads",
@@ -196,40 +197,40 @@ static void find_inside(wisp_ctx *ctx, wisp__half *h)
     for (int64_t s = 0; s < strips_of(h); s++) h->outside[s + 1] += h->outside[s];
 }
 
-static void number_slots_of(void *arg, int64_t b, int64_t next, int part)
+static void number_spill_rows_of(void *arg, int64_t b, int64_t next, int part)
 {
     const half_run *r = arg;
     const wisp__half *h = r->h;
     row_set *set = &r->sets[part];
-    int64_t begin, end, slot = h->spill[b], at = h->outside[h->first[b] / K_STRIP];
+    int64_t begin, end, row = h->spill[b], at = h->outside[h->first[b] / K_STRIP];
     if (h->first[b] == h->first[next]) return;
     find_spill(h, b, set, &begin, &end);
     for (int64_t i = h->first[b]; i < h->first[next]; i++)
         for (int64_t e = h->row[i] + h->inside[i]; e < h->row[i + 1]; e++) {
             const int64_t j = h->col[e], w = j / 64;
             const uint64_t below = set->word[w] & (((uint64_t)1 << (j % 64)) - 1);
-            h->slot[at++] = (int32_t)(h->spill[b] + set->rank[w] + __builtin_popcountll(below));
+            h->spill_row[at++] = (int32_t)(h->spill[b] + set->rank[w] + __builtin_popcountll(below));
         }
     for (int64_t w = begin; w < end; w++)
         for (uint64_t bits = set->word[w]; bits; bits &= bits - 1)
-            r->target[slot++] = (int32_t)(w * 64 + __builtin_ctzll(bits));
+            r->target[row++] = (int32_t)(w * 64 + __builtin_ctzll(bits));
     clear(set, begin, end);
 }
 
-/* Numbers the entries outside; target[slot] is the row that it is for. */
-static void number_slots(wisp_ctx *ctx, wisp__half *h, row_set *sets, int32_t *target)
+/* Numbers the entries outside; target[spill row] is the row of y that it is for. */
+static void number_spill_rows(wisp_ctx *ctx, wisp__half *h, row_set *sets, int32_t *target)
 {
-    wisp__team_each(ctx->team, h->blocks, 1, number_slots_of, &(half_run){h, sets, target});
+    wisp__team_each(ctx->team, h->blocks, 1, number_spill_rows_of, &(half_run){h, sets, target});
 }
 
-/* Sorts the slots by the strip that they are for, and by number. */
+/* Sorts the spill rows by the strip that they are for, and by number. */
 static void sort_incoming(wisp__half *h, const int32_t *target)
 {
     const int64_t strips = strips_of(h);
     memset(h->incoming, 0, ((size_t)strips + 1) * sizeof *h->incoming);
-    for (int64_t k = 0; k < h->slots; k++) h->incoming[target[k] / K_STRIP + 1]++;
+    for (int64_t k = 0; k < h->spill_rows; k++) h->incoming[target[k] / K_STRIP + 1]++;
     for (int64_t s = 0; s < strips; s++) h->incoming[s + 1] += h->incoming[s];
-    for (int64_t k = 0; k < h->slots; k++) {
+    for (int64_t k = 0; k < h->spill_rows; k++) {
         const int64_t at = h->incoming[target[k] / K_STRIP]++;
         h->into[at] = target[k];
         h->from[at] = (int32_t)k;
@@ -302,18 +303,18 @@ static wisp_status make_blocks(wisp_ctx *ctx, wisp__half *h)
     WISP_TRY(alloc_sets(ctx, sets, h->rows));
     WISP_TRY(alloc_lists(ctx, h));
     choose_blocks(ctx, h, sets);
-    if (h->slots > INT32_MAX) {
+    if (h->spill_rows > INT32_MAX) {
         status = wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW,
                                 "half storage: blocks of rows have sums for %lld other rows; store the whole matrix",
-                                (long long)h->slots);
+                                (long long)h->spill_rows);
         goto out;
     }
     find_inside(ctx, h);
-    WISP_TRY(wisp__alloc_raw(ctx, &h->slot, (size_t)h->outside[strips_of(h)], sizeof *h->slot));
-    WISP_TRY(wisp__alloc_raw(ctx, &h->into, (size_t)h->slots, sizeof *h->into));
-    WISP_TRY(wisp__alloc_raw(ctx, &h->from, (size_t)h->slots, sizeof *h->from));
-    WISP_TRY(wisp__alloc_raw(ctx, &target, (size_t)h->slots, sizeof *target));
-    number_slots(ctx, h, sets, target);
+    WISP_TRY(wisp__alloc_raw(ctx, &h->spill_row, (size_t)h->outside[strips_of(h)], sizeof *h->spill_row));
+    WISP_TRY(wisp__alloc_raw(ctx, &h->into, (size_t)h->spill_rows, sizeof *h->into));
+    WISP_TRY(wisp__alloc_raw(ctx, &h->from, (size_t)h->spill_rows, sizeof *h->from));
+    WISP_TRY(wisp__alloc_raw(ctx, &target, (size_t)h->spill_rows, sizeof *target));
+    number_spill_rows(ctx, h, sets, target);
     sort_incoming(h, target);
     WISP_TRY(find_sources(ctx, h, target));
 out:
@@ -398,8 +399,8 @@ out:
 static void arrays(wisp__stored *s, wisp__arrays *list)
 {
     wisp__half *h = &s->half->h;
-    WISP__ARRAYS(list, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach, &h->incoming, &h->slot,
-                 &h->into, &h->from, &h->spill, &h->source_at, &h->source);
+    WISP__ARRAYS(list, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach, &h->incoming,
+                 &h->spill_row, &h->into, &h->from, &h->spill, &h->source_at, &h->source);
 }
 
 static void free_struct(wisp_ctx *ctx, wisp__stored *s) { wisp_free(ctx, s->half); }
