@@ -1,5 +1,5 @@
-/* Chebyshev polynomials of a matrix, step by step; and the coefficients of the series of exp(-i x E): Bessel functions,
-   and where their tail may be cut. */
+/* Chebyshev polynomials of a matrix, step by step; Jackson's damping; and the coefficients of the series of exp(-i x
+   E): Bessel functions, and where their tail may be cut. */
 #include "solver.h"
 #include <math.h>
 
@@ -8,6 +8,12 @@ void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, w
     *alpha = wisp__real((m == 0 ? 1 : 2) / b->halfwidth);
     *beta = wisp__real(m == 0 ? 0 : -1);
     *gamma = wisp__real(b->center);
+}
+
+double wisp__jackson(double n, double N) /* Weisse et al. 2006, eq. 71 */
+{
+    const double pi = 3.14159265358979323846, q = pi / (N + 1);
+    return ((N - n + 1) * cos(q * n) + sin(q * n) / tan(q)) / (N + 1);
 }
 
 /* Kapteyn's inequality, for n > x > 0: J_n(x) <= exp(-n (a - tanh a)), x = n / cosh a; the logarithm falls by more than

@@ -1,5 +1,6 @@
 /* Sums of Chebyshev polynomials of a matrix, times the columns of a block. */
 #include "solver.h"
+#include <math.h>
 
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps)
 {
@@ -51,5 +52,41 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
         s->w = v;
     }
     if (status == WISP_OK) s->step += n;
+    return status;
+}
+
+/* T_n v of the last step is no longer than v, unless the spectrum leaves the bounds. A part of v outside, however
+   small, grows like exp(n a), cosh a its distance from the center in halfwidths; while it is no longer than v, the
+   terms that are left out of it are those of the tolerance, but for a factor of about that distance. The norm of a
+   sum would show its square alone. */
+wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double *start, double *norm)
+{
+    const double most = 2; /* rounding, which grows at the very edge, makes far less */
+    const wisp_status status = wisp_norm(s->v, norm);
+    if (status != WISP_OK) return status;
+    for (int j = 0; j < wisp_blk_width(s->v); j++) {
+        if (norm[j] <= most * start[j]) continue;
+        const wisp_bounds *b = s->bounds;
+        return wisp_ctx_failf(
+            wisp_mat_ctx(s->A), WISP_ERR_BOUNDS,
+            "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
+            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
+            j, start[j], norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b));
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                                      const wisp__chebyshev_size *size, double *about, double *most)
+{
+    enum { LITTLE = 48 << 10, SUMS = 1024, EACH = 32, FACTORS = 64 }; /* of a column: in dots, and spread over rows */
+    const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = size->sums};
+    const double held = (double)(A->local_rows + A->halo_rows);
+    const double blocks = (double)size->blocks * width * (double)wisp_type_size(type) * held;
+    wisp_plan products;
+    const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
+    *about = blocks + (double)products.bytes;
+    *most = blocks + (double)products.bytes_most + (fmin(held, SUMS) * EACH + FACTORS) * width +
+            (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
     return status;
 }

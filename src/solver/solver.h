@@ -65,6 +65,9 @@ int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors);
 
 /* Factors of step m, from T_m to T_m+1 of (A - c)/h: a (A - c) v begins, then 2a (A - c) v - w, a = 1/h. */
 void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);
+/* Jackson's damping of term n of N: a series of so many terms, damped so, of f lies between the least and the largest
+ * f. */
+double wisp__jackson(double n, double N);
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */
 typedef struct {
@@ -86,6 +89,16 @@ void wisp__chebyshev_sum_close(wisp__chebyshev_sum *s);
 /* The terms of T_0 v = v; then, again and again while step + 1 < terms, those of the next steps, *count of them. */
 wisp_status wisp__chebyshev_sum_begin(wisp__chebyshev_sum *s);
 wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count);
+/* Behind the last term: WISP_ERR_BOUNDS if v has become longer than it was, start[width], so that the spectrum leaves
+   the bounds. norm[width] becomes the norms of v. */
+wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double *start, double *norm);
+/* Bytes of such a sum: of blocks, of which there are so many besides those of the caller's, products, factors and
+ * norms. */
+typedef struct {
+    int blocks, sums, most_sums, steps, depth;
+} wisp__chebyshev_size;
+wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                                      const wisp__chebyshev_size *size, double *about, double *most);
 
 /* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
    tolerance; at least 1. */

@@ -94,27 +94,6 @@ static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 
 /* ---- one sequence ---------------------------------------------------------------------------- */
 
-/* T_n psi of the last step is no longer than psi, unless the spectrum leaves the bounds. A part of psi outside, however
-   small, grows like exp(n a), cosh a its distance from the center in halfwidths; while it is no longer than psi, the
-   terms that are left out of it are those of the tolerance, but for a factor of about that distance. The norm of the
-   result would show its square alone. */
-static wisp_status check_growth(const evolution *s)
-{
-    const double most = 2; /* rounding, which grows at the very edge, makes far less */
-    const wisp_status status = wisp_norm(s->sum.v, s->norm);
-    if (status != WISP_OK) return status;
-    for (int j = 0; j < wisp_blk_width(s->sum.v); j++) {
-        if (s->norm[j] <= most * s->start_norm[j]) continue;
-        const wisp_bounds *b = &s->e->bounds;
-        return wisp_ctx_failf(
-            s->ctx, WISP_ERR_BOUNDS,
-            "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
-            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
-            j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b));
-    }
-    return WISP_OK;
-}
-
 static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
@@ -133,7 +112,7 @@ static wisp_status run_group(evolution *s)
         s->e->flops += count * s->sweep_flops;
     }
     for (int i = 0; i < g->count; i++) s->e->flops += (double)g->terms[i] * s->z_flops;
-    WISP_TRY(check_growth(s));
+    WISP_TRY(wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm));
     s->e->sequences++;
 out:
     return status;

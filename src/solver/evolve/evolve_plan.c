@@ -121,20 +121,18 @@ static double most_terms(const wisp__evolve_times *t, wisp_type type, double tol
     return count * (double)wisp__chebyshev_terms(halfwidth * reach, t->tolerance);
 }
 
-/* psi(t) is in a block each; factors, and norms, whose sums are those of row blocks. J: terms of series. */
+/* psi(t) is in a block each; J: terms of series. */
 static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                              const wisp_evolve_opts *o, int count, double J, double *about, double *most)
 {
-    enum { LITTLE = 48 << 10, SUMS = 1024, EACH = 32, FACTORS = 64 }; /* of a column: in dots, and spread over rows */
-    const int steps = o->depth ? o->depth : WISP_EVOLVE_STEPS;
-    const wisp_mpk_opts some = {.steps = steps, .depth = o->depth, .sums = count};
-    const double held = (double)(A->local_rows + A->halo_rows);
-    const double blocks = (1.0 + count) * width * (double)wisp_type_size(type) * held + 8 * J;
-    wisp_plan products;
-    const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
-    *about = blocks + (double)products.bytes;
-    *most = blocks + (double)products.bytes_most + (fmin(held, SUMS) * EACH + FACTORS) * width +
-            (3.0 + WISP__MOST_AT_ONCE) * steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
+    const wisp__chebyshev_size size = {.blocks = 1 + count,
+                                       .sums = count,
+                                       .most_sums = WISP__MOST_AT_ONCE,
+                                       .steps = o->depth ? o->depth : WISP_EVOLVE_STEPS,
+                                       .depth = o->depth};
+    const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
+    *about += 8 * J;
+    *most += 8 * J;
     return status;
 }
 

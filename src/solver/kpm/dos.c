@@ -14,12 +14,6 @@ static const double work_per_step = 2e8;
 
 /* ---- damping kernels ------------------------------------------------------------------------- */
 
-static double jackson(double n, double N) /* eq. 71 */
-{
-    double q = pi / (N + 1);
-    return ((N - n + 1) * cos(q * n) + sin(q * n) / tan(q)) / (N + 1);
-}
-
 static double lorentz(double n, double N, double lambda) /* eq. 79, for any size of lambda */
 {
     return exp(-lambda * n / N) * expm1(-2 * lambda * (1 - n / N)) / expm1(-2 * lambda);
@@ -31,7 +25,7 @@ static void damping(const wisp_eval_opts *o, double *g)
     for (int64_t n = 0; n < o->n; n++) {
         double i = (double)n, N = (double)o->n;
         switch (o->kernel) {
-        case WISP_JACKSON: g[n] = jackson(i, N); break;
+        case WISP_JACKSON: g[n] = wisp__jackson(i, N); break;
         case WISP_LORENTZ: g[n] = lorentz(i, N, o->lambda); break;
         case WISP_FEJER: g[n] = 1 - i / N; break;
         case WISP_DIRICHLET: g[n] = 1; break;
