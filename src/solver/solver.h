@@ -106,6 +106,36 @@ int64_t wisp__chebyshev_terms(double x, double tolerance);
 /* J[k] = J_k(x), k < n: absolute errors of a few rounding units. */
 void wisp__bessel(double x, int64_t n, double *J);
 
+/* chebyshev_fit.c: a function on bounds as a Chebyshev series. */
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_bounds *bounds;
+    int number;                                                 /* of the function, for messages */
+    bool takes_complex;                                         /* whether it may be complex */
+    int (*value)(void *arg, double energy, wisp_scalar *value); /* not 0: it failed. NULL: its series is given */
+    void *arg;
+    const wisp_scalar *c; /* [given] */
+    int64_t given;
+    double tolerance;      /* over the largest |f|; half of it is for the series */
+    int64_t terms, points; /* of terms at most, of points at least */
+    int64_t jackson;       /* above 0: so many terms, damped, whatever the tolerance */
+} wisp__fit_want;
+/* The series of f 2^-exponent, whose largest value is neither tiny nor huge. */
+typedef struct {
+    int64_t terms, points; /* points: at which f was looked at */
+    wisp_scalar *c;        /* [terms], for wisp_free; also after a failure */
+    int exponent;
+    double largest, error, slope; /* |f|, |f - series| and |df/dx|, x = (E - c)/h, at the points, times 2^-exponent */
+} wisp__series;
+/* WISP_ERR_CALLBACK, NUMERIC: value() failed, or is not finite; ARG: f is complex and may not be, or the tolerance is
+   not met. */
+wisp_status wisp__fit(wisp__series *s, const wisp__fit_want *want);
+/* Points at which it is looked at, for a series of at most so many terms; bytes that are held meanwhile. */
+double wisp__fit_points(const wisp__fit_want *want, double terms);
+double wisp__fit_bytes(double points);
+/* The exponent of x, if that is beyond -+ slack: as far as `most`. Else 0. */
+int wisp__exponent(double x, int slack, int most);
+
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
 /* x, at least 0, without its fraction; the largest number if that is too large. */
 static inline int64_t wisp__whole_number(double x) { return x < 9e18 ? (int64_t)x : INT64_MAX; }
