@@ -87,6 +87,15 @@ PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3,
       P(4, &(wisp_evolve_opts){0}))
 PLAIN(wisp_evolve_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_Z, 1, 1, P(3, (double[]){0.5}),
       P(4, &(wisp_evolve_opts){0}), P(5, &(wisp_choice){0}))
+static int energy_itself(void *arg, double energy, wisp_scalar *value)
+{
+    return (void)arg, *value = (wisp_scalar){energy, 0}, 0;
+}
+static const wisp_function itself = {.value = energy_itself};
+PLAIN(wisp_chebyshev_apply, P(0, &(wisp_expansion){0}), P(1, &f->y), P(2, f->A), P(3, f->x), 1, P(4, &itself),
+      P(5, &(wisp_chebyshev_opts){0}))
+PLAIN(wisp_chebyshev_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, 1, 1, P(3, &itself),
+      P(4, &(wisp_chebyshev_opts){0}), P(5, &(wisp_choice){0}))
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -183,6 +192,8 @@ static const argument_row table[] = {
     ROW(wisp_count, 5, 20, 1),
     ROW(wisp_evolve, 5, 17, 0),
     ROW(wisp_evolve_plan, 6, 48, 2),
+    ROW(wisp_chebyshev_apply, 6, 33, 0),
+    ROW(wisp_chebyshev_plan, 6, 48, 2),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),

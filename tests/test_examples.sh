@@ -21,6 +21,9 @@ integral surface.txt 576
 # Linear systems: each right-hand side within the tolerance.
 "$(dirname "$wisp")"/examples/solve laplace:nx=20,ny=20,nz=20 5 >systems.txt
 awk '/^column/ { n++; if ($4 > 1e-8) { print "residual", $4; exit 1 } } END { if (n != 5) { print n, "columns"; exit 1 } }' systems.txt
+# The Fermi function: half of the states of a lattice of two kinds of sites is filled, on each of them.
+"$(dirname "$wisp")"/examples/fermi graphene:nx=20,ny=20 0 0.05 >fermi.txt
+awk '/^electrons/ { e = $2 < 380 || $2 > 420 } /^density/ { d = $5 < 0.499999999 || $5 > 0.500000001; n++ } END { exit e || d || n != 1 }' fermi.txt || { cat fermi.txt; exit 1; }
 # Two solvers in tasks, then a word on both.
 "$(dirname "$wisp")"/examples/tasks laplace:nx=20,ny=20,nz=20 laplace:nx=10,ny=10,nz=10 >tasks.txt
 [ "$(grep -c ' iterations on ' tasks.txt)" = 2 ] && [ "$(tail -n 1 tasks.txt)" = "the harder one: laplace:nx=20,ny=20,nz=20" ] || { cat tasks.txt; exit 1; }

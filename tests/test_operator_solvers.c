@@ -164,11 +164,48 @@ static void evolution(void **state)
         }
 }
 
+static int decay(void *arg, double energy, wisp_scalar *value)
+{
+    (void)arg;
+    *value = (wisp_scalar){exp(-energy / 3), 0};
+    return 0;
+}
+
+static void functions(void **state)
+{
+    (void)state;
+    static const wisp_type types[][2] = {{WISP_D, WISP_D}, {WISP_Z, WISP_Z}, {WISP_C, WISP_C}, {WISP_S, WISP_S}};
+    for (int t = 0; t < 4; t++) {
+        enum { WIDTH = 3 };
+        wisp_ctx *ctx = ref_ctx(NULL);
+        wisp_mat *A;
+        stored s;
+        wisp_blk *x[2];
+        ref_mat out[2];
+        const wisp_function f = {.value = decay};
+        const int z = wisp_type_is_complex(types[t][0]), single = types[t][1] == WISP_C || types[t][1] == WISP_S;
+        REF_OK(ctx, wisp_mat_open(&A, ctx, z ? "topi:nx=4,ny=3,nz=3" : "laplace:nx=5,ny=4,nz=6",
+                                  &(wisp_mat_opts){.type = types[t][0]}));
+        wisp_mat *B = operator_of(ctx, &s, A);
+        for (int i = 0; i < 2; i++) {
+            REF_OK(ctx, wisp_blk_create(&x[i], ctx, wisp_mat_map(A), types[t][1], WIDTH));
+            REF_OK(ctx, wisp_blk_fill_random(x[i], WISP_RANDOM_GAUSS, 3, 0, 0));
+            REF_OK(ctx, wisp_chebyshev_apply(NULL, &x[i], i ? B : A, x[i], 1, &f, NULL));
+            out[i] = ref_get(x[i]);
+            wisp_blk_free(x[i]);
+        }
+        ref_assert_close("functions", out[1], out[0], single ? 2e-3 : 1e-8);
+        ref_free(out[0]), ref_free(out[1]);
+        wisp_mat_free(B), wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments),          cmocka_unit_test(counted),   cmocka_unit_test(bounds),
-        cmocka_unit_test(bounds_of_stored), cmocka_unit_test(evolution),
+        cmocka_unit_test(bounds_of_stored), cmocka_unit_test(evolution), cmocka_unit_test(functions),
     };
     return REF_RUN(tests);
 }

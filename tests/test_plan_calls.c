@@ -1,6 +1,7 @@
-/* The memory that plans of wisp_kpm, wisp_evolve, wisp_mpk, wisp_bounds_find and wisp_solve tell, by what is known of
-   the matrix before it is made and of the matrix itself, against what is held at the most: random matrices, types,
-   widths, options. On several ranks each looks at its own. And products and sweeps against those that were made. */
+/* The memory that plans of wisp_kpm, wisp_evolve, wisp_chebyshev_apply, wisp_mpk, wisp_bounds_find and wisp_solve tell,
+   by what is known of the matrix before it is made and of the matrix itself, against what is held at the most: random
+   matrices, types, widths, options. On several ranks each looks at its own. And products and sweeps against those that
+   were made. */
 #include "ref.h"
 #include <math.h>
 #include <stdio.h>
@@ -181,6 +182,63 @@ static void of_evolve(void **state)
     assert_true(told > 20);
 }
 
+static int decay(void *arg, double energy, wisp_scalar *value)
+{
+    *value = (wisp_scalar){exp(-*(const double *)arg * energy), 0};
+    return 0;
+}
+
+static void of_functions(void **state)
+{
+    (void)state;
+    int told = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 3000};
+        const problem p = pose(&r, c);
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        enum { MOST = 4, TERMS = 40 };
+        const int count = 1 + (int)ref_below(&r, MOST);
+        double beta[MOST];
+        wisp_scalar coefficient[TERMS];
+        wisp_function f[MOST];
+        for (int i = 0; i < TERMS; i++) coefficient[i] = (wisp_scalar){ref_uniform(&r), 0};
+        for (int i = 0; i < count; i++) {
+            beta[i] = c % 7 ? 0.1 * (i + 1) : 1;
+            f[i] = (wisp_function){.value = decay, .arg = &beta[i]};
+        }
+        wisp_chebyshev_opts o = {.tolerance = p.type == WISP_C || p.type == WISP_S ? 1e-2 : 1e-8};
+        const int given = ref_below(&r, 2) == 0;
+        if (given) o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = wide};
+        if (given && ref_below(&r, 2)) f[0] = (wisp_function){.c = coefficient, .terms = TERMS};
+        if (ref_below(&r, 3) == 0) o.points = 1 + ref_below(&r, 20000);
+        if (ref_below(&r, 3) == 0) o.jackson = 1 + ref_below(&r, 300);
+        if (ref_below(&r, 3) == 0) o.terms = 2000;
+        if (ref_below(&r, 2)) o.depth = 1 + (int)ref_below(&r, 12);
+        wisp_plan first, plan;
+        wisp_blk *x, *y[MOST];
+        wisp_expansion e;
+        REF_OK(s.ctx, wisp_blk_create(&x, s.ctx, wisp_mat_map(s.A), p.type, p.width));
+        REF_OK(s.ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+        for (int i = 0; i < count; i++)
+            REF_OK(s.ctx, wisp_blk_create(&y[i], s.ctx, wisp_mat_map(s.A), p.type, p.width));
+        wisp_ctx_memory(s.ctx, &s.before, &s.made);
+        REF_OK(s.ctx, wisp_chebyshev_plan(&first, s.ctx, &s.most, p.type, p.width, count, f, &o, NULL));
+        REF_OK(s.ctx, wisp_chebyshev_plan(&plan, s.ctx, &s.info, p.type, p.width, count, f, &o, NULL));
+        REF_OK(s.ctx, wisp_chebyshev_apply(&e, y, s.A, x, count, f, &o));
+        told += look(&s, &p, "functions", &first, &plan);
+        if (given || o.jackson)
+            assert_true(plan.sweeps == (double)e.sweeps && plan.products == p.width * plan.sweeps &&
+                        first.sweeps == plan.sweeps);
+        else
+            assert_true(isnan(plan.sweeps) && isnan(plan.seconds));
+        wisp_blk_free(x);
+        for (int i = 0; i < count; i++) wisp_blk_free(y[i]);
+        tear_down(&s);
+    }
+    assert_true(told > 20);
+}
+
 static void of_mpk(void **state)
 {
     (void)state;
@@ -307,7 +365,8 @@ static void of_entries(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm), cmocka_unit_test(of_evolve), cmocka_unit_test(of_mpk),
-                                       cmocka_unit_test(of_bounds), cmocka_unit_test(of_entries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm),       cmocka_unit_test(of_evolve),
+                                       cmocka_unit_test(of_functions), cmocka_unit_test(of_mpk),
+                                       cmocka_unit_test(of_bounds),    cmocka_unit_test(of_entries)};
     return REF_RUN(tests);
 }

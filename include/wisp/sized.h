@@ -5,8 +5,8 @@
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
  * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_bounds_opts,
- * wisp_progress, wisp_gallery_entry, wisp_term, wisp_update, wisp_inner and wisp_filter never change. Languages without
- * C headers call the symbols themselves. */
+ * wisp_progress, wisp_gallery_entry, wisp_term, wisp_update, wisp_inner, wisp_filter and wisp_function never change.
+ * Languages without C headers call the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
 
@@ -126,6 +126,13 @@ WISP_API wisp_status wisp_evolve_plan_sized(wisp_plan *plan, size_t plan_size, w
                                             size_t A_size, wisp_type type, int width, int64_t times, const double *time,
                                             const wisp_evolve_opts *opts, size_t opts_size, const wisp_choice *step,
                                             size_t step_size);
+WISP_API wisp_status wisp_chebyshev_apply_sized(wisp_expansion *e, size_t e_size, wisp_blk *const *y, const wisp_mat *A,
+                                                const wisp_blk *x, int functions, const wisp_function *f,
+                                                const wisp_chebyshev_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_chebyshev_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                               size_t A_size, wisp_type type, int width, int functions,
+                                               const wisp_function *f, const wisp_chebyshev_opts *opts,
+                                               size_t opts_size, const wisp_choice *step, size_t step_size);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -353,6 +360,19 @@ static inline wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const
 {
     return wisp_evolve_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, times, time, opts, sizeof *opts,
                                   step, sizeof *step);
+}
+static inline wisp_status wisp_chebyshev_apply(wisp_expansion *e, wisp_blk *const *y, const wisp_mat *A,
+                                               const wisp_blk *x, int functions, const wisp_function *f,
+                                               const wisp_chebyshev_opts *opts)
+{
+    return wisp_chebyshev_apply_sized(e, sizeof *e, y, A, x, functions, f, opts, sizeof *opts);
+}
+static inline wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                              int width, int functions, const wisp_function *f,
+                                              const wisp_chebyshev_opts *opts, const wisp_choice *step)
+{
+    return wisp_chebyshev_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, functions, f, opts,
+                                     sizeof *opts, step, sizeof *step);
 }
 static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                          wisp_cost *cost)

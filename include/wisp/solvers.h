@@ -1,5 +1,5 @@
-/* The solvers: spectral bounds, the kernel polynomial method, time evolution. Part of wisp.h, which says what holds for
- * all calls, threads among it.
+/* The solvers: spectral bounds, the kernel polynomial method, functions of a matrix, time evolution. Part of wisp.h,
+ * which says what holds for all calls, threads among it.
  *
  * Statuses: any call may return WISP_ERR_ARG (an argument or an option out of its range), WISP_ERR_NOMEM and, if it
  * works on blocks, WISP_ERR_CANCELLED; the others are named with each call. Functions that return a number or nothing
@@ -229,6 +229,84 @@ WISP_API double wisp_student95(int64_t vectors);
    and where all vectors agree; NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
 WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
                             const double *error, double *low, double *high);
+
+/* ---- functions of a matrix ------------------------------------------------------------------- */
+
+/* *value becomes f at an energy. A return value other than 0 ends the call (WISP_ERR_CALLBACK). Called on each rank,
+   from the thread that called the solver, at the same energies in the same order. */
+typedef int (*wisp_function_fn)(void *arg, double energy, wisp_scalar *value);
+/* A function f of energy: by its values, or by its Chebyshev series on bounds that are given. */
+typedef struct {
+    wisp_function_fn value; /* NULL: f(E) = sum over k of c_k T_k((E - center)/halfwidth), k < terms */
+    void *arg;              /* passed to value() */
+    int64_t terms;          /* of c, 1 to 2^22 */
+    const wisp_scalar *c;   /* [terms] */
+} wisp_function;
+/* Called after each call of wisp_mpk: y holds the first `done` terms of the longest series, of `terms`. A return value
+   other than 0 ends the call (WISP_ERR_CANCELLED). */
+typedef int (*wisp_chebyshev_fn)(void *arg, int64_t done, int64_t terms);
+
+enum { WISP_CHEBYSHEV_STEPS = 8, WISP_CHEBYSHEV_TERMS = 65536, WISP_CHEBYSHEV_POINTS = 1025 };
+typedef struct {
+    double
+        tolerance; /* of ||y - f(A) x|| / (max |f| ||x||), column by column, the largest |f| on the bounds; 0: 1e-10, */
+                   /* 1e-4 in single precision */
+    int64_t terms; /* of a function's series, at most, up to 2^22; 0: WISP_CHEBYSHEV_TERMS */
+    int64_t points;  /* at which a function is looked at, at least; 0: WISP_CHEBYSHEV_POINTS. What is narrower than */
+                     /* halfwidth pi/points may be missed */
+    int64_t jackson; /* above 0: so many terms of each function, with Jackson's damping (Weisse et al. 2006, eq. 71), */
+                     /* whatever their error: for functions that are not smooth */
+    int depth;       /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
+                     /* WISP_CHEBYSHEV_STEPS, and chooses the depth */
+    int64_t cache_budget;      /* as in wisp_mpk_opts */
+    wisp_bounds_opts bounds;   /* of the spectrum; zero: found by Lanczos */
+    wisp_chebyshev_fn observe; /* may be NULL */
+    void *observe_arg;         /* passed to observe() */
+    wisp_offer_fn offer;       /* see state.h; before each call of wisp_mpk. May be NULL */
+    void *offer_arg;           /* passed to offer() */
+    wisp_state *resume;        /* a kept state, from which the run goes on, also x; NULL: it begins */
+} wisp_chebyshev_opts;
+
+typedef struct {
+    wisp_bounds bounds;
+    int64_t terms, points; /* of the longest series; and the most at which a function was looked at */
+    int64_t sweeps;        /* over the matrix */
+    double error;          /* the largest |series - f| at these points over the largest |f|, of the worst function */
+    double rounding;       /* what rounding adds to it, about */
+    double seconds, flops; /* of the sum alone */
+    double bounds_seconds;
+    int64_t depth; /* 1: one sweep after the other */
+} wisp_expansion;
+
+/* y[i] = f_i(A) x for `functions` functions of a Hermitian matrix A, by one sequence of Chebyshev vectors T_k x that
+   all share (Trefethen, Approximation Theory and Approximation Practice, 2013; the KPM review Weisse et al. 2006). x
+   and the blocks y are on A's map, of one type and width; a function that is not real needs complex ones. x may be one
+   of y, or a view of its memory, and is else not changed; two blocks like it are held meanwhile. e and opts may be
+   NULL. e need not be initialised; it is written when the call returns. A function by its values is asked for them on
+   all of the bounds, which reach beyond the spectrum on both sides. It is interpolated at n + 1 Chebyshev points, n =
+   512, 1024, ..; the series is cut where the sum of its other terms is below half of the tolerance. Then it is compared
+   with f at these points and at n points between them: e->error is the largest difference over the largest |f|, and
+   must be at most half of the tolerance. That is a proof for polynomials of degree n, up to a factor of sqrt 2 where no
+   term could be cut; of other functions no more can be known by their values. Steps, kinks and poles on the bounds, or
+   near to them, take many terms, or are refused: smooth them, or take opts->jackson terms. Then, and for a series that
+   is given, no error is refused. Where the largest |f| is far above |f| on the spectrum (exp(-b A) with wide bounds),
+   take a smaller tolerance, or bounds that fit. With opts->resume x is of no interest; functions and options must be as
+   they were, but for depth and cache_budget. After a failure y holds anything. WISP_ERR_ARG: also if a function can't
+   be met with opts->terms, or rounding alone would exceed half of the tolerance. WISP_ERR_CALLBACK: value() failed.
+   WISP_ERR_BOUNDS: a Chebyshev vector, or y, is longer than it can be with a spectrum within the bounds.
+   WISP_ERR_NUMERIC: a value of f, or a number of x, is not finite; f(A) x is too large or too small for its type; or as
+   in wisp_bounds_find. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
+   a block is on another map, or of another type or width than x; f has other values on another rank; opts->resume is of
+   another call. WISP_ERR_HERMITIAN: as in wisp_bounds_find. */
+WISP_SIZED wisp_status wisp_chebyshev_apply(wisp_expansion *e, wisp_blk *const *y, const wisp_mat *A, const wisp_blk *x,
+                                            int functions, const wisp_function *f, const wisp_chebyshev_opts *opts);
+/* *plan becomes what wisp_chebyshev_apply will take, for x of this type (DEFAULT: A's) and width. A and step: as in
+   wisp_mpk_plan, for these columns. Where opts->bounds are given, functions are asked for their values; else products,
+   sweeps and seconds are told only with opts->jackson, and bytes_most is for as many terms as are allowed. Products
+   that find bounds are not counted. Statuses as of wisp_chebyshev_apply for such arguments. */
+WISP_SIZED wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                           int width, int functions, const wisp_function *f,
+                                           const wisp_chebyshev_opts *opts, const wisp_choice *step);
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 

@@ -84,6 +84,8 @@ ENDS_WITH(wisp_moments, imag);
 ENDS_WITH(wisp_eval_opts, n);
 ENDS_WITH(wisp_evolve_opts, resume);
 ENDS_WITH(wisp_evolution, bounds_seconds);
+ENDS_WITH(wisp_chebyshev_opts, resume);
+ENDS_WITH(wisp_expansion, depth);
 ENDS_WITH(wisp_mat_props, largest);
 ENDS_WITH(wisp_counts, round_trips);
 ENDS_WITH(wisp_solve_opts, resume);
@@ -601,6 +603,32 @@ wisp_status wisp_evolve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *
     PLAN_OF(A, step);
     if (status == WISP_OK)
         status = wisp_evolve_plan(plan_known, ctx, A_known, type, width, times, time, opts_known, step_known);
+    OUT(plan);
+    return status;
+}
+
+wisp_status wisp_chebyshev_apply_sized(wisp_expansion *e, size_t e_size, wisp_blk *const *y, const wisp_mat *A,
+                                       const wisp_blk *x, int functions, const wisp_function *f,
+                                       const wisp_chebyshev_opts *opts, size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_chebyshev_opts, opts, wisp_mat_ctx(A));
+    RESULT(wisp_expansion, e);
+    if (status == WISP_OK) status = wisp_chebyshev_apply(e_known, y, A, x, functions, f, opts_known);
+    OUT(e);
+    return status;
+}
+
+wisp_status wisp_chebyshev_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                      size_t A_size, wisp_type type, int width, int functions, const wisp_function *f,
+                                      const wisp_chebyshev_opts *opts, size_t opts_size, const wisp_choice *step,
+                                      size_t step_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_chebyshev_opts, opts, ctx);
+    PLAN_OF(A, step);
+    if (status == WISP_OK)
+        status = wisp_chebyshev_plan(plan_known, ctx, A_known, type, width, functions, f, opts_known, step_known);
     OUT(plan);
     return status;
 }

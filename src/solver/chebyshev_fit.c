@@ -266,5 +266,6 @@ double wisp__fit_points(const wisp__fit_want *want, double terms)
     return n + 1;
 }
 
-/* Values, their transform and its work, roots; values of half as many points; a series that was not good enough. */
-double wisp__fit_bytes(double points) { return sizeof(wisp_scalar) * (5 * points + 0.5 * points + 0.5 * points + 8); }
+/* Values, their transform and its work, roots: five numbers for each point, those of half as many points before, and a
+   series that was not good enough. */
+double wisp__fit_bytes(double points) { return sizeof(wisp_scalar) * (7.75 * points + 8); }
