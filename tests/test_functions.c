@@ -584,6 +584,14 @@ static void one_rank(void **state)
     REF_FAILS(ctx, wisp_chebyshev_apply(NULL, &x, A, x, 1, &other, NULL), WISP_ERR_MISMATCH,
               "on one rank than on another");
     REF_FAILS(ctx, wisp_chebyshev_apply(NULL, &x, A, x, 1, &failing, NULL), WISP_ERR_CALLBACK, "failed (1)");
+    /* A plan is of one rank alone. */
+    wisp_mat_info info;
+    wisp_plan plan;
+    wisp_mat_get_info(A, &info);
+    const wisp_chebyshev_opts o = {.bounds = {.method = WISP_BOUNDS_GIVEN, .given = {2, 3, 0}}};
+    if (k.rank == 1) REF_OK(ctx, wisp_chebyshev_plan(&plan, ctx, &info, WISP_D, 1, 1, &other, &o, NULL));
+    double norm;
+    REF_OK(ctx, wisp_norm(x, &norm));
     wisp_blk_free(x);
     wisp_mat_free(A);
 }
@@ -658,6 +666,30 @@ static int cancel_late(void *arg, const wisp_progress *p)
     return !strcmp(p->task, "expansion") && p->done > 0.5;
 }
 
+static int cancel_look(void *arg, const wisp_progress *p)
+{
+    (void)arg;
+    return !strcmp(p->task, "functions") && p->done > 0.3;
+}
+
+/* Functions may take long to look at. */
+static void cancelled_before(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1, .progress = cancel_look});
+    wisp_mat *A = mat_of_spec(ctx, "laplace:nx=40", NULL);
+    wisp_blk *x = block(ctx, A, WISP_D, 1);
+    REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){1, 0}));
+    member m = {.kind = SIGN, .shift = 2, .scale = 0.5};
+    const wisp_function f = as_function(&m);
+    const wisp_chebyshev_opts o = {.points = 100000};
+    assert_int_equal(wisp_chebyshev_apply(NULL, &x, A, x, 1, &f, &o), WISP_ERR_CANCELLED);
+    assert_true(m.calls > 300 && m.calls < 50000);
+    wisp_blk_free(x);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 static void cancelled(void **state)
 {
     (void)state;
@@ -726,6 +758,7 @@ int main(void)
                                        cmocka_unit_test(one_rank),
                                        cmocka_unit_test(goes_on),
                                        cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(cancelled_before),
                                        cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, free_ctx);
 }

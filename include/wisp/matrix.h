@@ -108,12 +108,12 @@ typedef struct {
 } wisp_operator;
 
 /* A matrix that is nowhere stored: an operator, given by its product with a block. It stands where a matrix does in
-   wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_evolve, wisp_solve. All terms beside A x are done by ops on
-   blocks, one after the other (a block like y is held for AXPBY), so that a fused product of a stored matrix moves
-   less. Steps are not interleaved. Solvers for Hermitian matrices take it on the user's word that it is one: nothing is
-   checked, and if it is not, their results mean nothing. Calls that look at entries (wisp_mat_update,
-   wisp_src_open_mat, wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's
-   bounds) are WISP_ERR_UNSUPPORTED. */
+   wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_chebyshev_apply, wisp_evolve, wisp_solve. All terms beside A x
+   are done by ops on blocks, one after the other (a block like y is held for AXPBY), so that a fused product of a
+   stored matrix moves less. Steps are not interleaved. Solvers for Hermitian matrices take it on the user's word that
+   it is one: nothing is checked, and if it is not, their results mean nothing. Calls that look at entries
+   (wisp_mat_update, wisp_src_open_mat, wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather,
+   Gershgorin's bounds) are WISP_ERR_UNSUPPORTED. */
 WISP_SIZED wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op);
 
 typedef struct {

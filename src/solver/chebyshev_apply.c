@@ -145,13 +145,26 @@ static wisp_status fit_all(expansion *s)
     s->e->terms = s->e->points = 0;
     s->e->error = s->e->rounding = 0;
     for (int i = 0; i < s->functions; i++) WISP_TRY(fit_function(s, i));
-    const double some = (double)(hash_of(s) >> 44); /* 20 bits: sums of squares are exact */
-    double sum[3] = {1, some, some * some};
-    WISP_TRY(wisp_ctx_sum(s->ctx, sum, 3));
-    if (sum[0] * sum[2] != sum[1] * sum[1])
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH,
-                                "chebyshev_apply: a function has other values on one rank than on another");
 out:
+    return status;
+}
+
+/* Sums of numbers and of their squares, which are exact, tell whether all ranks have the same series. */
+static wisp_status same_on_ranks(const expansion *s)
+{
+    enum { PARTS = 4, BITS = 16 };
+    const uint64_t hash = hash_of(s);
+    double sum[1 + 2 * PARTS] = {1};
+    for (int i = 0; i < PARTS; i++) {
+        const double part = (double)(hash >> (BITS * i) & ((1 << BITS) - 1));
+        sum[1 + i] = part;
+        sum[1 + PARTS + i] = part * part;
+    }
+    const wisp_status status = wisp_ctx_sum(s->ctx, sum, 1 + 2 * PARTS);
+    for (int i = 1; i <= PARTS && status == WISP_OK; i++)
+        if (sum[0] * sum[PARTS + i] != sum[i] * sum[i])
+            return wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH,
+                                  "chebyshev_apply: a function has other values on one rank than on another");
     return status;
 }
 
@@ -293,6 +306,7 @@ static wisp_status items(void *arg, wisp_state *state)
         s->sum.step = e->sweeps;
         s->sum.depth_used = (int)e->depth;
         WISP_TRY(fit_all(s));
+        WISP_TRY(same_on_ranks(s));
         if (e->sweeps < 0 || e->sweeps >= e->terms)
             return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an expansion that can't be: step %lld",
                                   (long long)e->sweeps);
@@ -328,6 +342,7 @@ static wisp_status begin(expansion *s)
         WISP_TRY(wisp__check_scale(s->ctx, s->type, s->e->bounds.halfwidth));
         s->e->bounds_seconds = wisp_now() - before;
         WISP_TRY(fit_all(s));
+        WISP_TRY(same_on_ranks(s));
     }
     s->began = wisp_now();
     WISP_TRY(prepare(s));

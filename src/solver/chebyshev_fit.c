@@ -5,8 +5,9 @@
 #include <string.h>
 #include "solver.h"
 
-/* Points of the first interpolation; exponents that are left as they are, and the largest. */
-enum { LEAST = 512, SLACK = 32, SCALED = 1000 };
+/* Points of the first interpolation; exponents that are left as they are, and the largest; points between two looks at
+   the wish to cancel. */
+enum { LEAST = 512, SLACK = 32, SCALED = 1000, STEP = 256 };
 
 /* f at n + 1 points, n a power of 2, and the memory of the transforms. */
 typedef struct {
@@ -107,11 +108,13 @@ static wisp_status resize(fit *t, int64_t n)
         const double angle = -M_PI * (double)k / (double)n;
         next.root[k] = (wisp_scalar){cos(angle), sin(angle)};
     }
-    for (int64_t j = 0; j <= n && t->f->value && status == WISP_OK; j++)
+    for (int64_t j = 0; j <= n && t->f->value && status == WISP_OK; j++) {
+        if (j % STEP == 0) status = wisp_ctx_step(t->f->ctx, "functions", (double)j / (double)n, 0);
         if (t->value && j % 2 == 0)
             next.value[j] = t->value[j / 2];
-        else
+        else if (status == WISP_OK)
             status = look(&next, j);
+    }
     close_fit(t);
     *t = next;
 out:
