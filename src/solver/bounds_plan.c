@@ -138,8 +138,6 @@ out:
     return status;
 }
 
-static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
-
 wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *opts,
                              const wisp_choice *step)
 {
@@ -155,8 +153,8 @@ wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_TRY(wisp__check_bounds(ctx, A, &o));
     if (o.method != WISP_BOUNDS_GIVEN) WISP_TRY(wisp__bounds_bytes(ctx, A, &o, &about, &most));
     wisp__bounds_size(A, &o, &columns, &steps);
-    *plan = (wisp_plan){.bytes = whole(fmin(about, most)),
-                        .bytes_most = whole(most),
+    *plan = (wisp_plan){.bytes = wisp__whole_number(fmin(about, most)),
+                        .bytes_most = wisp__whole_number(most),
                         .products = (double)steps * columns,
                         .sweeps = steps,
                         .seconds = steps > 0 ? NAN : 0,

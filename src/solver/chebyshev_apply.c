@@ -325,6 +325,12 @@ out:
     return status;
 }
 
+/* How bounds are come by, for as many steps as there may be. */
+static wisp_bounds_opts bounds_opts(const wisp_chebyshev_opts *o, int width)
+{
+    return wisp__bounds_opts(&o->bounds, 0, (double)(o->jackson ? o->jackson : 1024) * width, 0, width);
+}
+
 /* Bounds, series and T_0 x = x; or all that a state has. */
 static wisp_status begin(expansion *s)
 {
@@ -336,8 +342,7 @@ static wisp_status begin(expansion *s)
     WISP_TRY(wisp_alloc(s->ctx, &s->s, (size_t)s->functions, sizeof *s->s));
     s->sum.arg = s->s;
     if (!s->o.resume) {
-        const double sweeps = (double)(s->o.jackson ? s->o.jackson : 1024) * width;
-        const wisp_bounds_opts o = wisp__bounds_opts(&s->o.bounds, 0, sweeps, 0, width);
+        const wisp_bounds_opts o = bounds_opts(&s->o, width);
         WISP_TRY(wisp__hermitian_bounds(&s->e->bounds, s->A, &o));
         WISP_TRY(wisp__check_scale(s->ctx, s->type, s->e->bounds.halfwidth));
         s->e->bounds_seconds = wisp_now() - before;
@@ -456,8 +461,11 @@ wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_i
     if (given) {
         e.bounds = s.o.bounds.given;
         WISP_TRY(fit_all(&s));
-    } else
-        WISP_TRY(wisp__bounds_bytes(ctx, A, width, &finding));
+    } else {
+        const wisp_bounds_opts o = bounds_opts(&s.o, width);
+        double unused;
+        WISP_TRY(wisp__bounds_bytes(ctx, A, &o, &unused, &finding));
+    }
     for (int i = 0; i < functions; i++) {
         const wisp__fit_want want = fit_want(&s, i);
         const double n = (double)(given ? s.s[i].terms : s.o.jackson ? s.o.jackson : s.o.terms);
