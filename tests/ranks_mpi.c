@@ -200,10 +200,17 @@ static void halo_without_threads(void **state)
     int level;
     (void)state;
     MPI_Query_thread(&level);
-    const wisp_ctx_opts o = {.threads = 1, .no_pin = 1, .halo = WISP_HALO_TASK};
+    wisp_mat_info info;
+    wisp_mat *A;
+    const wisp_ctx_opts o = {.threads = 1, .no_pin = 1};
+    const wisp_mat_opts task = {.halo = WISP_HALO_TASK};
     assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, &o), WISP_OK);
+    assert_int_equal(wisp_mat_open(&A, ctx, "laplace:nx=30", &task), WISP_OK);
     const int may = level >= MPI_THREAD_SERIALIZED || ranks == 1;
-    assert_int_equal(wisp_ctx_halo(ctx), may ? WISP_HALO_TASK : WISP_HALO_OVERLAP);
+    wisp_mat_get_info(A, &info);
+    assert_int_equal(info.halo, WISP_HALO_TASK);
+    assert_int_equal(info.halo_used, may ? WISP_HALO_TASK : WISP_HALO_OVERLAP);
+    wisp_mat_free(A);
     wisp_ctx_free(ctx);
 }
 

@@ -27,7 +27,6 @@ static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (vo
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
-CALL(wisp_ctx_halo) { return wisp_ctx_halo(P(0, f->ctx)) == WISP_HALO_AUTO ? WISP_OK : WISP_ERR_ARG; }
 PLAIN(wisp_ctx_weights, P(0, f->ctx), P(1, (int64_t[1]){0}))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
@@ -217,7 +216,6 @@ static const argument_row table[] = {
     ROW(wisp_ctx_finish, 1, 0, 1),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),
-    ROW(wisp_ctx_halo, 1, 1, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_weights, 2, 0, 1),
     ROW(wisp_ctx_processes, 1, 0, ALL),

@@ -105,8 +105,9 @@ typedef struct {
 typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
 
 /* When a product on several ranks exchanges the rows that these need of each other (its halo). All but NOCOMM give the
-   same, and all but COLUMNS dots of the same bits. AUTO: the first products of a matrix try NONE, OVERLAP, TASK and
-   NEIGHBOURS in turn, and the fastest stays. */
+   same, and all but COLUMNS dots of the same bits. It is an option of the matrix (wisp_mat_opts.halo). AUTO: $WISP_HALO
+   as it was when the context was made, such as "overlap"; else the first products of the matrix try NONE, OVERLAP, TASK
+   and NEIGHBOURS in turn, and the fastest stays. */
 typedef enum {
     WISP_HALO_AUTO,
     WISP_HALO_NONE,       /* the whole halo is here before the product begins */
@@ -116,6 +117,8 @@ typedef enum {
     WISP_HALO_COLUMNS,    /* some columns of the halo are on their way while the columns before them are multiplied */
     WISP_HALO_NOCOMM      /* no messages, for measurements: results are wrong */
 } wisp_halo;
+/* Its name in lower case, such as "overlap"; NULL if there is no such value. */
+WISP_API const char *wisp_halo_name(wisp_halo halo);
 
 typedef struct {
     int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
@@ -134,8 +137,6 @@ typedef struct {
     const int64_t *weights; /* one for each rank, the same list on all: rows of every map are shared in these */
                             /* proportions. From 0 to 2^40, not all 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such */
                             /* as 2,0,1 for three ranks, else equal ones. See wisp_src_weights, wisp_mat_weights */
-    wisp_halo halo;         /* AUTO: $WISP_HALO, else by trial. The same on all ranks */
-    int reserved;           /* 0: room for a field that comes later */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.
@@ -159,11 +160,6 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
    It can't be cancelled. */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
-/* How its products exchange halos: as was asked for (OVERLAP instead of TASK where MPI allows too few threads for it),
-   or, with AUTO, what the last trial found, AUTO before its end. And the name in lower case, such as "overlap"; NULL if
-   there is no such value. */
-WISP_API wisp_halo wisp_ctx_halo(const wisp_ctx *ctx);
-WISP_API const char *wisp_halo_name(wisp_halo halo);
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */
 WISP_API const char *wisp_ctx_device(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);

@@ -58,6 +58,8 @@ typedef struct {
     wisp_map *map;  /* put the rows on this map; NULL: a new one (in the order that order and sigma ask for) */
     wisp_order order;
     wisp_format format;
+    wisp_halo halo; /* how its products exchange the rows of other ranks */
+    int reserved;   /* 0: room for a field that comes later */
 } wisp_mat_opts;
 
 /* Assembles a matrix from a source in two parallel passes; the source may be closed afterwards. opts may be NULL. A
@@ -141,6 +143,9 @@ typedef struct {
     int64_t packed_rows; /* rows of a block that are copied before they are sent, if it has no gaps between its rows; on
                             a device with memory of its own also those that come */
     int64_t props_bytes; /* what wisp_mat_get_props holds beside it at most */
+    wisp_halo halo;      /* how it exchanges them, as opts.halo or $WISP_HALO ask for; of an operator AUTO */
+    wisp_halo halo_used; /* the same, but OVERLAP instead of TASK where MPI allows too few threads for that; and with */
+                         /* AUTO what the last trial on this matrix found, AUTO before its end */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

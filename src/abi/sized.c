@@ -64,13 +64,13 @@ static void give(void *given, size_t given_size, const void *known, size_t known
 /* Nothing lies behind the last field, so that a field that is appended makes the struct longer. */
 #define ENDS_WITH(type, last) \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
-ENDS_WITH(wisp_ctx_opts, reserved);
+ENDS_WITH(wisp_ctx_opts, weights);
 ENDS_WITH(wisp_task_opts, after);
 ENDS_WITH(wisp_src, many_at_once);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
-ENDS_WITH(wisp_mat_opts, format);
-ENDS_WITH(wisp_mat_info, props_bytes);
+ENDS_WITH(wisp_mat_opts, reserved);
+ENDS_WITH(wisp_mat_info, halo_used);
 ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, load_gbs);
 ENDS_WITH(wisp_gather, from_l3);

@@ -89,21 +89,11 @@ const char *wisp_halo_name(wisp_halo halo)
     return (unsigned)halo <= WISP_HALO_NOCOMM ? name[halo] : NULL;
 }
 
-wisp_halo wisp_ctx_halo(const wisp_ctx *ctx)
-{
-    if (!ctx) return WISP_HALO_AUTO;
-    const wisp_halo halo = ctx->halo == WISP_HALO_AUTO ? ctx->halo_found : ctx->halo;
-    return halo == WISP_HALO_TASK && ctx->ranks > 1 && !ctx->may_wait_beside ? WISP_HALO_OVERLAP : halo;
-}
-
-/* As the options say, or $WISP_HALO. */
+/* $WISP_HALO, for the matrices that leave it open. */
 static wisp_status find_halo(wisp_ctx *ctx)
 {
     const char *want = getenv("WISP_HALO");
-    ctx->halo = ctx->opts.halo;
-    if (!wisp_halo_name(ctx->halo))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.halo: unknown value %d", (int)ctx->halo);
-    if (ctx->halo != WISP_HALO_AUTO || !want || !*want) return WISP_OK;
+    if (!want || !*want) return WISP_OK;
     for (wisp_halo h = WISP_HALO_AUTO; h <= WISP_HALO_NOCOMM; h++)
         if (!strcmp(wisp_halo_name(h), want)) {
             ctx->halo = h;

@@ -58,13 +58,13 @@ struct wisp_ctx {
     unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
     atomic_bool wish;   /* to cancel; while the context is held (wisp_ctx_hold), its team does not know of it */
     atomic_bool is_held;
-    int holds;                  /* of them, one within the other */
-    bool agreed;                /* while held: some rank has the wish, and all know it since the same round */
-    bool may_wait_beside;       /* another thread than the calling one may wait for messages */
-    bool waits_beside;          /* one does: it sleeps in between, for it may share a core with one that computes */
-    struct wisp__tasks *tasks;  /* what it has for its tasks, from the first one on */
-    atomic_uint task_news;      /* of them, counted: what sleeps until there are any sleeps on it */
-    wisp_halo halo, halo_found; /* how products exchange theirs; what the last trial of AUTO found */
+    int holds;                 /* of them, one within the other */
+    bool agreed;               /* while held: some rank has the wish, and all know it since the same round */
+    bool may_wait_beside;      /* another thread than the calling one may wait for messages */
+    bool waits_beside;         /* one does: it sleeps in between, for it may share a core with one that computes */
+    struct wisp__tasks *tasks; /* what it has for its tasks, from the first one on */
+    atomic_uint task_news;     /* of them, counted: what sleeps until there are any sleeps on it */
+    wisp_halo halo;            /* of matrices that leave it open */
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;

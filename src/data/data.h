@@ -115,6 +115,7 @@ struct wisp_mat {
     atomic_int props_kept;
     wisp__grid grid;
     struct wisp__halo *halo; /* NULL: one rank */
+    wisp_halo way;           /* in which it is exchanged */
     int32_t *visit;          /* with a halo, grid.order: row blocks that need none of it come first */
 };
 

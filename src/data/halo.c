@@ -12,9 +12,12 @@ void wisp__halo_free(wisp__halo *h)
     wisp_free(h->ctx, h);
 }
 
-void wisp__halo_info(const wisp__halo *h, wisp_mat_info *info)
+void wisp__halo_info(const wisp__halo *h, wisp_halo way, wisp_mat_info *info)
 {
+    info->halo = info->halo_used = way;
     if (!h) return;
+    if (way == WISP_HALO_AUTO) info->halo_used = h->found;
+    if (info->halo_used == WISP_HALO_TASK && !h->ctx->may_wait_beside) info->halo_used = WISP_HALO_OVERLAP;
     info->halo_rows = h->rows;
     info->send_rows = h->sends;
     info->receive_ranks = h->from_count;

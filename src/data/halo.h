@@ -35,6 +35,7 @@ typedef struct wisp__halo {
     char *buffer;           /* what goes out, then what comes in */
     size_t buffer_bytes;
     wisp__halo_trial trial;
+    wisp_halo found; /* by the last trial that has ended */
 } wisp__halo;
 
 /* A source as a rank's matrix sees it: rows from the rank's first one on, and columns in the order of its blocks, local
@@ -54,8 +55,8 @@ void wisp__part_source(wisp__part *part);
 /* The number of a row of a source for the user, be the source whole or a part. */
 int64_t wisp__row_number(const wisp_src *src, int64_t row);
 
-/* The fields of *info that tell of the exchange; without a halo they stay as they are. */
-void wisp__halo_info(const wisp__halo *h, wisp_mat_info *info);
+/* The fields of *info that tell of the exchange, in this way; without a halo numbers stay as they are. */
+void wisp__halo_info(const wisp__halo *h, wisp_halo way, wisp_mat_info *info);
 /* The first of these rows, if they follow one another, else -1. */
 int64_t wisp__halo_run(const int32_t *row, int64_t count);
 /* When the rows of the map have their places: a matrix takes the plan over. */

@@ -31,7 +31,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
                             .local_nnz = A->local.nnz};
-    wisp__halo_info(A->halo, info);
+    wisp__halo_info(A->halo, A->way, info);
     if (!half && !wisp__operator_of(A)) info->props_bytes = wisp__props_bytes(A->ctx, info);
     info->halo_rows = WISP__MAX(info->halo_rows, A->col_map->halo); /* blocks have room for the largest of the map */
 }

@@ -80,6 +80,14 @@ static wisp_status set_order(wisp_mat *A, const wisp_mat_opts *o)
     return WISP_OK;
 }
 
+static wisp_status set_halo(wisp_mat *A, const wisp_mat_opts *o)
+{
+    if (!wisp_halo_name(o->halo))
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.halo is %d, which is unknown", (int)o->halo);
+    A->way = o->halo == WISP_HALO_AUTO ? A->ctx->halo : o->halo;
+    return WISP_OK;
+}
+
 wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
 {
     wisp_status status;
@@ -91,6 +99,7 @@ wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_ma
     if (is_half(o)) WISP_TRY(check_half(A, src));
     WISP_TRY(set_window(A, src, o));
     if (o->width < 0) return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.width is %d, it can't be negative", o->width);
+    WISP_TRY(set_halo(A, o));
     status = set_order(A, o);
 out:
     return status;

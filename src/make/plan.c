@@ -139,7 +139,7 @@ static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .work_blocks = work_blocks,
                             .local_rows = A->local_rows,
                             .local_nnz = w->nnz};
-    wisp__halo_info(w->part->halo, info);
+    wisp__halo_info(w->part->halo, A->way, info);
     if (w->permuted || w->sorted) /* as a rule rows do not follow one another then */
         info->packed_rows = WISP__MAX(info->packed_rows, info->send_rows);
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;

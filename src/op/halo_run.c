@@ -275,11 +275,11 @@ static const wisp_halo candidate[] = {WISP_HALO_OVERLAP, WISP_HALO_NONE, WISP_HA
 enum { CANDIDATES = sizeof candidate / sizeof *candidate, TRIES = 4 };
 
 /* The best one, or the next to be tried; block rows of about the same size take the same. */
-static wisp_halo choose(wisp__halo *h, size_t row)
+static wisp_halo choose(const wisp_mat *A, size_t row)
 {
-    wisp__halo_trial *t = &h->trial;
-    const wisp_ctx *ctx = h->ctx;
-    if (ctx->halo != WISP_HALO_AUTO) return ctx->halo;
+    wisp__halo_trial *t = &A->halo->trial;
+    const wisp_ctx *ctx = A->ctx;
+    if (A->way != WISP_HALO_AUTO) return A->way;
     /* Without the sweeps that a rank has missed its trial may be another one, or over. */
     const bool together = t->failures == ctx->failures;
     if (!together || row > 2 * t->row || t->row > 2 * row)
@@ -303,7 +303,7 @@ static wisp_status decide(wisp__halo *h)
     for (int i = 1; i < CANDIDATES; i++)
         if (t->least[candidate[i]] < (t->best == candidate[0] ? clearly : 1) * t->least[t->best])
             t->best = candidate[i];
-    ctx->halo_found = t->best;
+    h->found = t->best;
     for (int i = 0; i < CANDIDATES; i++)
         wisp_ctx_logf(ctx, WISP_LOG_DEBUG, "halo exchanged as '%s': %.1f us a sweep%s", wisp_halo_name(candidate[i]),
                       1e6 * t->least[candidate[i]], candidate[i] == t->best ? ", taken" : "");
@@ -319,11 +319,11 @@ wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_
     wisp__halo *h = s->A->halo;
     const wisp__key key = wisp__sweep_key(s, p);
     const halo_run r = {s, p, h->ctx->backend->find_spmmv(h->ctx, &key, &p->a), dot, dot_size};
-    const wisp_halo halo = choose(h, (size_t)p->reals * (size_t)p->real_bytes);
+    const wisp_halo halo = choose(s->A, (size_t)p->reals * (size_t)p->real_bytes);
     const double start = wisp_now();
     WISP_TRY(run_by[halo](&r));
     if (halo != WISP_HALO_COLUMNS) WISP_TRY(finish_dots(&r));
-    if (h->ctx->halo != WISP_HALO_AUTO || h->trial.best != WISP_HALO_AUTO) return WISP_OK;
+    if (s->A->way != WISP_HALO_AUTO || h->trial.best != WISP_HALO_AUTO) return WISP_OK;
     WISP_TRY(h->ctx->backend->finish(h->ctx));
     wisp__halo_trial *t = &h->trial;
     const double took = wisp_now() - start;

@@ -66,7 +66,6 @@ static int make_context(tool *t, bool no_pin)
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
                        .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
-                       .halo = (wisp_halo)t->opt.halo,
                        .weights = weights_given(t),
                        .log = monitor_log,
                        .log_arg = mon,
@@ -90,7 +89,8 @@ static void warn_of_ranks(tool *t)
     if (ranks > 1 && t->opt.depth > 1)
         wisp_ctx_logf(t->ctx, WISP_LOG_WARN, "--depth %lld: several processes do not interleave steps; it is 1",
                       (long long)t->opt.depth);
-    if (ranks > 1 && wisp_ctx_halo(t->ctx) == WISP_HALO_NOCOMM)
+    const char *way = t->opt.halo == WISP_HALO_AUTO ? getenv("WISP_HALO") : wisp_halo_name((wisp_halo)t->opt.halo);
+    if (ranks > 1 && way && !strcmp(way, wisp_halo_name(WISP_HALO_NOCOMM)))
         wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
                       "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");
     if (t->by_mpi && !sched_getaffinity(0, sizeof ours, &ours) && (long)CPU_COUNT(&ours) * ranks < all)

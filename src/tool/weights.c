@@ -166,14 +166,14 @@ void weights_free(tool *t)
     t->own_line = NULL;
 }
 
-void weights_summary(const tool *t)
+void weights_summary(const tool *t, const wisp_mat_info *info)
 {
     static const char *const how[] = {"", "   (rows)", "   (by nonzeros)", "   (measured)"};
     const int ranks = wisp_ctx_processes(t->ctx);
     int64_t *weights = ranks > 1 ? calloc((size_t)ranks, sizeof *weights) : NULL;
     char *text = weights && !wisp_ctx_weights(t->ctx, weights) ? weights_text(weights, ranks) : NULL;
     if (text) text_line("weights", "%s%s", text, how[t->opt.weights_by]);
-    if (ranks > 1) text_line("halo", "%s", wisp_halo_name(wisp_ctx_halo(t->ctx)));
+    if (ranks > 1) text_line("halo", "%s", wisp_halo_name(info->halo_used));
     free(text);
     free(weights);
 }

@@ -14,7 +14,8 @@ int weights_by_source(tool *t, const wisp_src *src);
 int weights_by_matrix(tool *t, const wisp_mat *A, int width);
 int weights_restart(tool *t, wisp_mat **A); /* and frees *A; A may be NULL */
 void weights_free(tool *t);
-void weights_summary(const tool *t); /* and the exchange of halos: a line each, of several processes */
+/* And the exchange of this matrix's halo: a line each, of several processes. */
+void weights_summary(const tool *t, const wisp_mat_info *info);
 json_t *weights_json(const tool *t);
 /* Once there is a context: those of the environment become part of the command line, so that they can be given again;
    and what the kept command line of another run tells of them, if anything. */

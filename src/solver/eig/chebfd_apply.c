@@ -30,7 +30,8 @@ wisp_status wisp__chebfd_copy(wisp__chebfd *c)
     if (!c->is_single || c->copy || wisp__is_single(info.type)) return WISP_OK;
     const wisp_mat_opts o = {.type = to_single(info.type),
                              .width = (int)(128 / wisp_type_size(to_single(c->k->type))),
-                             .map = wisp_mat_map(A)};
+                             .map = wisp_mat_map(A),
+                             .halo = info.halo};
     wisp_status status = wisp_src_open_mat(&source, A);
     if (status == WISP_OK) status = wisp_mat_create(&c->copy, c->k->ctx, &source, &o);
     wisp_src_close(&source);

@@ -66,7 +66,8 @@ static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
                               .type = d.type,
                               .row = inverse_row,
                               .arg = &d};
-        WISP_TRY(wisp_mat_create(&P->M, P->ctx, &src, &(wisp_mat_opts){.width = P->width, .map = map}));
+        WISP_TRY(
+            wisp_mat_create(&P->M, P->ctx, &src, &(wisp_mat_opts){.width = P->width, .map = map, .halo = info.halo}));
     } else {
         WISP_TRY(wisp_blk_create(&P->rows, P->ctx, map, P->type, 1));
         WISP_TRY(wisp_blk_put(P->rows, WISP_ROW_MAJOR, d.inverse, 1));

@@ -194,7 +194,10 @@ static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
-    *mo = (wisp_mat_opts){.type = type, .order = (wisp_order)t->opt.order, .format = (wisp_format)t->opt.format};
+    *mo = (wisp_mat_opts){.type = type,
+                          .order = (wisp_order)t->opt.order,
+                          .format = (wisp_format)t->opt.format,
+                          .halo = (wisp_halo)t->opt.halo};
     return choose_width(t, k, src, mo);
 }
 
@@ -240,6 +243,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
         wisp_mat_get_info(A, &r->stored);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, r, A, source, &k, m);
+        wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     wisp_mat_free(A);
     return rc;

@@ -50,8 +50,8 @@ static void add_run(json_t *o, tool *t, const results *r)
              J("width", m->width), J("depth", m->depth), J_IF(own, "cache_budget", r->cache_budget),
              J_IF(own, "partition", text_partition((wisp_partition)t->opt.partition)),
              J_IF(own, "order", text_order(r->stored.order)), J_IF(own, "format", text_format(r->stored.format)),
-             J("threads", m->threads), J_IF(own, "ranks", wisp_ctx_processes(t->ctx)), J("halo", json_halo(t)),
-             J("valid", json_valid(t)),
+             J("threads", m->threads), J_IF(own, "ranks", wisp_ctx_processes(t->ctx)),
+             J("halo", json_halo(t, &r->stored)), J("valid", json_valid(t, &r->stored)),
              J_IF(own || t->opt.froms == 1, "weights", own ? weights_json(t) : weights_json_of(m->command)),
              J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "isa", wisp_ctx_isa(t->ctx)),
              J_IF(own, "memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)),
@@ -150,7 +150,7 @@ static void show_run(tool *t, const results *r)
     }
     snprintf(b[0], TEXT, "%s, width %d, depth %d", kpm_variant_names[m->variant], m->width, m->depth);
     text_run(t, &r->stored, b[0]);
-    weights_summary(t);
+    weights_summary(t, &r->stored);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),

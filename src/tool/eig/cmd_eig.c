@@ -130,7 +130,8 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     const wisp_mat_opts mo = {.type = type,
                               .width = width_of(&t->opt, type),
                               .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format};
+                              .format = (wisp_format)t->opt.format,
+                              .halo = (wisp_halo)t->opt.halo};
     int rc = machine_cache(t, 0, &budget);
     if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);
     if (rc) return rc;
@@ -260,7 +261,8 @@ int cmd_eig(tool *t)
     if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, &A))) rc = prepare(t, &r, &A, &start);
     if (!rc && !t->opt.plan) {
         rc = find(t, &r, A);
-        wisp_mat_free(A); /* to have its memory for the outputs */
+        wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */
+        wisp_mat_free(A);              /* to have its memory for the outputs */
         wisp_blk_free(start);
         A = NULL, start = NULL;
         if (!rc) rc = finish(t, &r);

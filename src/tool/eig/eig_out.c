@@ -208,7 +208,7 @@ void eig_summary(const tool *t, const eig_results *r)
     else if (e->rounds)
         text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");
     text_run(t, &r->info, "");
-    weights_summary(t);
+    weights_summary(t, &r->info);
     checkpoint_summary(t);
     show_times(r);
     show_found(r);

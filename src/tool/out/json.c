@@ -24,15 +24,15 @@ json_t *json_head(const tool *t, const char *matrix)
     return JSON_NEW(J("version", wisp_version()), J("command", t->command_line), J("matrix", matrix));
 }
 
-json_t *json_halo(const tool *t)
+json_t *json_halo(const tool *t, const wisp_mat_info *info)
 {
     const bool exchanges = !t->opt.from && wisp_ctx_processes(t->ctx) > 1;
-    return exchanges ? json_string(wisp_halo_name(wisp_ctx_halo(t->ctx))) : json_null();
+    return exchanges ? json_string(wisp_halo_name(info->halo_used)) : json_null();
 }
 
-json_t *json_valid(const tool *t)
+json_t *json_valid(const tool *t, const wisp_mat_info *info)
 {
-    return json_boolean(t->opt.from || wisp_ctx_processes(t->ctx) == 1 || wisp_ctx_halo(t->ctx) != WISP_HALO_NOCOMM);
+    return json_boolean(t->opt.from || wisp_ctx_processes(t->ctx) == 1 || info->halo != WISP_HALO_NOCOMM);
 }
 
 void json_run(json_t *o, tool *t, const wisp_mat_info *info)
@@ -40,10 +40,10 @@ void json_run(json_t *o, tool *t, const wisp_mat_info *info)
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
     JSON_PUT(o, J("order", text_order(info->order)), J("format", text_format(info->format)),
-             J("threads", wisp_ctx_threads(t->ctx)), J("ranks", wisp_ctx_processes(t->ctx)), J("halo", json_halo(t)),
-             J("valid", json_valid(t)), J("weights", weights_json(t)), J("device", wisp_ctx_device(t->ctx)),
-             J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)),
-             J("resumed", t->opt.resume));
+             J("threads", wisp_ctx_threads(t->ctx)), J("ranks", wisp_ctx_processes(t->ctx)),
+             J("halo", json_halo(t, info)), J("valid", json_valid(t, info)), J("weights", weights_json(t)),
+             J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)),
+             J("memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume));
 }
 
 json_t *json_seed(uint64_t seed)

@@ -67,8 +67,8 @@ json_t *json_bounds(const wisp_bounds *b, wisp_bounds_method method);
 /* The top level a line each, the rest compact; free() the result. */
 char *json_text(const json_t *object);
 /* How the processes exchanged halos; null: there is one alone. */
-json_t *json_halo(const tool *t);
-json_t *json_valid(const tool *t); /* false: they never did, and the results are wrong */
+json_t *json_halo(const tool *t, const wisp_mat_info *info);
+json_t *json_valid(const tool *t, const wisp_mat_info *info); /* false: they never did, and the results are wrong */
 /* How the matrix is stored, where the run was, and the most memory that it held. */
 void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
 int json_print(tool *t, const json_t *object);                /* to the standard output */

@@ -108,7 +108,8 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, in.matrix.type),
                               .width = r->columns,
                               .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format};
+                              .format = (wisp_format)t->opt.format,
+                              .halo = (wisp_halo)t->opt.halo};
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
     if (!rc) rc = weights_by_source(t, &in.matrix);
@@ -295,7 +296,8 @@ int cmd_solve(tool *t)
     if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, &A))) rc = prepare(t, &r, &A, &b, &x);
     if (!rc && A) {
         rc = solve(t, &r, A, b, x);
-        wisp_mat_free(A); /* to have its memory for the outputs */
+        wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */
+        wisp_mat_free(A);              /* to have its memory for the outputs */
         wisp_blk_free(b);
         A = NULL, b = NULL;
         if (!rc) rc = finish(t, &r, x);

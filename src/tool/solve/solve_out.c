@@ -87,7 +87,7 @@ void solve_summary(const tool *t, const solve_results *r)
     text_line("method", "%s%s, %s   preconditioner %s", solve_method_names[s->method], restart,
               solve_variant_names[s->variant], precond_text(precond, r));
     text_run(t, &r->info, "");
-    weights_summary(t);
+    weights_summary(t, &r->info);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
               text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));
