@@ -37,7 +37,7 @@ static inline wisp_src lattice_open(lattice *l, int nx, int ny, int copies, uint
         l->site[j] = t;
     }
     for (int i = 0; i < n; i++) l->number[l->site[i]] = i;
-    return (wisp_src){n, n, 5, WISP_D, lattice_row, l, NULL, 0, NULL, 0};
+    return (wisp_src){n, n, 5, WISP_D, lattice_row, l, NULL, 0, NULL, 0, NULL};
 }
 
 static inline void lattice_close(lattice *l)

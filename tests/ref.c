@@ -159,7 +159,7 @@ static wisp_src crs_src(wisp_type type, int64_t rows, int64_t cols, int64_t max_
     c->ptr = calloc((size_t)rows + 1, sizeof *c->ptr);
     c->col = calloc((size_t)capacity + 1, sizeof *c->col);
     c->val = calloc((size_t)capacity + 1, wisp_type_size(type));
-    return (wisp_src){rows, cols, max_row, type, crs_row, c, crs_free, 0, NULL, 0};
+    return (wisp_src){rows, cols, max_row, type, crs_row, c, crs_free, 0, NULL, 0, NULL};
 }
 
 wisp_src ref_rows_src(wisp_type type, int64_t rows, int64_t cols, int64_t most, ref_row_fn *row, void *arg)

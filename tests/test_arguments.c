@@ -106,12 +106,15 @@ SOURCE(wisp_src_open_gallery, P(1, f->ctx), P(2, "laplace:nx=3"))
 SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
 SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
+PLAIN(wisp_src_deal, P(0, &f->src), P(1, f->ctx), P(2, (int64_t[1]){1}))
 CALL(wisp_src_numbers) { return wisp_src_numbers(P(0, &f->src)) ? WISP_ERR_ARG : WISP_OK; }
 SOURCE(wisp_src_open_mat, P(1, f->A))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
 MAKES(wisp_map_create, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), ROWS)
 PROCEDURE(wisp_map_free, P(0, (wisp_map *)NULL))
+MAKES(wisp_map_create_weighted, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), ROWS, P(2, (int64_t[1]){1}))
+CALL(wisp_map_weights) { return wisp_map_weights(P(0, f->map)) ? WISP_ERR_ARG : WISP_OK; }
 QUERY(wisp_map_rows, P(0, f->map))
 QUERY(wisp_map_local, P(0, f->map), P(1, &(int64_t){0}))
 QUERY(wisp_map_is_natural, P(0, f->map))
@@ -247,12 +250,15 @@ static const argument_row table[] = {
     ROW(wisp_src_open_crs, 3, 0, 2),
     ROW(wisp_src_hermitian_part, 4, 8, 2),
     ROW(wisp_src_partition, 3, 0, 2),
+    ROW(wisp_src_deal, 3, 4, 2),
     ROW(wisp_src_numbers, 1, 1, ALL),
     ROW(wisp_src_open_mat, 2, 0, 2),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),
     ROW(wisp_map_create, 2, 0, 2),
     ROW(wisp_map_free, 1, 0, ALL),
+    ROW(wisp_map_create_weighted, 3, 4, 2),
+    ROW(wisp_map_weights, 1, 1, ALL),
     ROW(wisp_map_rows, 1, 0, ALL),
     ROW(wisp_map_local, 2, 2, ALL),
     ROW(wisp_map_is_natural, 1, 0, ALL),

@@ -32,7 +32,7 @@ static void by_progress(void **state)
     (void)state;
     int calls = 0;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = cancel_soon, .progress_arg = &calls});
-    wisp_src src = {250000, 250000, 1, WISP_D, one_entry, NULL, NULL, 0, NULL, 0};
+    wisp_src src = {250000, 250000, 1, WISP_D, one_entry, NULL, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
     assert_null(A);
@@ -81,7 +81,7 @@ static void resumed_by_a_row(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
     trap t = {.ctx = ctx};
-    wisp_src src = {ROWS, ROWS, 1, WISP_D, trap_row, &t, NULL, 0, NULL, 0};
+    wisp_src src = {ROWS, ROWS, 1, WISP_D, trap_row, &t, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     assert_int_equal(wisp_ctx_threads(ctx), 2);
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
@@ -131,7 +131,7 @@ static void resumed_by_a_thread(void **state)
     enum { WIDTH = 4, CALLS = 40 };
     static const wisp_format format[] = {WISP_FORMAT_SELL, WISP_FORMAT_HERMITIAN};
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
-    const wisp_src src = {ROWS, ROWS, 3, WISP_D, tridiagonal_row, NULL, NULL, 0, NULL, 0};
+    const wisp_src src = {ROWS, ROWS, 3, WISP_D, tridiagonal_row, NULL, NULL, 0, NULL, 0, NULL};
     double *want = malloc(ROWS * WIDTH * sizeof *want), *got = malloc(ROWS * WIDTH * sizeof *got);
     for (int f = 0; f < 2; f++) {
         wisp_mat *A;

@@ -201,7 +201,7 @@ static void no_diagonal_no_leak(void **state)
             bool apart[2];
             for (int hole = 0; hole < 2; hole++) {
                 disordered d = {ROWS, hole ? HOLE : -1, kind};
-                const wisp_src src = {ROWS, ROWS, 5, WISP_D, disordered_row, &d, NULL, 0, NULL, 0};
+                const wisp_src src = {ROWS, ROWS, 5, WISP_D, disordered_row, &d, NULL, 0, NULL, 0, NULL};
                 wisp_mat *A;
                 wisp_blk *x, *y;
                 double *data = malloc(ROWS * 4 * sizeof *data), val[5], want = 0;

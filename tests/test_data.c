@@ -364,7 +364,7 @@ static void fill_in_and_histogram(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(NULL);
     double v = 1, ratio;
-    wisp_src src = {10, 10, 10, WISP_D, arrow_row, &v, NULL, 0, NULL, 0};
+    wisp_src src = {10, 10, 10, WISP_D, arrow_row, &v, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     int64_t hist[4];
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
@@ -413,13 +413,13 @@ static void bad_sources(void **state)
                 {WISP_ERR_ARG, "column -1"},   {WISP_ERR_CALLBACK, "gave 2 entries, and 1 when it counted"}};
     wisp_ctx *ctx = ref_ctx(NULL);
     for (int what = 0; what < 6; what++) {
-        wisp_src src = {40, 40, 4, WISP_D, bad_row_fn, &what, NULL, 0, NULL, 0};
+        wisp_src src = {40, 40, 4, WISP_D, bad_row_fn, &what, NULL, 0, NULL, 0, NULL};
         wisp_mat *A;
         REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), want[what].status, want[what].words);
         assert_null(A);
     }
     double v = 1;
-    wisp_src src = {10, 10, 10, WISP_D, arrow_row, &v, NULL, 0, NULL, 0};
+    wisp_src src = {10, 10, 10, WISP_D, arrow_row, &v, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 3}), WISP_ERR_ARG, "power of two");
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 8, .sigma = 12}), WISP_ERR_ARG,

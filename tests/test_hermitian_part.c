@@ -125,7 +125,8 @@ static void up_to_rounding(void **state)
     double change;
     const wisp_kpm_opts o = {.moments = 64, .vectors = 4};
     REF_OK(ctx, wisp_src_open_gallery(&s.clean, ctx, "topi:nx=12,ny=10,nz=8"));
-    const wisp_src src = {s.clean.rows, s.clean.cols, s.clean.max_row + 1, WISP_Z, noisy_row, &s, NULL, 0, NULL, 0};
+    const wisp_src src = {s.clean.rows, s.clean.cols, s.clean.max_row + 1, WISP_Z, noisy_row, &s, NULL, 0, NULL, 0,
+                          NULL};
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
     REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_HERMITIAN, "wisp_src_hermitian_part");
     REF_OK(ctx, wisp_mat_get_props(A, &props));
@@ -174,7 +175,8 @@ static void threads_agree(void **state)
         noisy s = {.noise = 1e-9};
         wisp_src part;
         REF_OK(ctx, wisp_src_open_gallery(&s.clean, ctx, "topi:nx=20,ny=20,nz=10"));
-        const wisp_src src = {s.clean.rows, s.clean.cols, s.clean.max_row + 1, WISP_Z, noisy_row, &s, NULL, 0, NULL, 0};
+        const wisp_src src = {s.clean.rows, s.clean.cols, s.clean.max_row + 1, WISP_Z, noisy_row, &s, NULL, 0, NULL, 0,
+                              NULL};
         REF_OK(ctx, wisp_src_hermitian_part(&part, ctx, &src, NULL));
         rows = part.rows, most = part.max_row;
         col[t] = calloc((size_t)(rows * most), sizeof *col[t]);

@@ -12,7 +12,7 @@ static void share_high(wisp_ctx *ctx, int64_t rows)
 {
     int64_t *end = calloc((size_t)ctx->ranks + 1, sizeof *end);
     assert_non_null(end);
-    for (int r = 0; r <= ctx->ranks; r++) end[r] = FIRST + wisp__share_begin(ctx, rows, r);
+    for (int r = 0; r <= ctx->ranks; r++) end[r] = FIRST + wisp__share_begin(ctx, NULL, rows, r);
     free(ctx->weight);
     ctx->weight = end;
 }
@@ -129,7 +129,7 @@ static void products(void **state)
                 int64_t first;
                 x[h] = block_of(&p, h, WIDTH), y[h] = block_of(&p, h, WIDTH);
                 wisp_map_local(wisp_mat_map(p.A[h]), &first);
-                assert_int_equal(first, wisp__share_begin(p.ctx[0], p.rows, p.ctx[0]->rank) + (h ? FIRST : 0));
+                assert_int_equal(first, wisp__share_begin(p.ctx[0], NULL, p.rows, p.ctx[0]->rank) + (h ? FIRST : 0));
                 fill_arg f = {p.src[0].type, h ? FIRST : 0};
                 REF_OK(p.ctx[h], wisp_blk_fill_fn(x[h], fill, &f));
                 REF_OK(p.ctx[h],

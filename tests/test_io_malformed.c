@@ -299,7 +299,7 @@ static void test_write(void **state)
     (void)state;
     static const char *const names[] = {"io_out.mtx", "io_out.mtx.gz", "io_out.crs"};
     wisp_ctx *ctx = naive_ctx(2);
-    const wisp_src failing = {10, 10, 1, WISP_D, failing_row, NULL, NULL, 0, NULL, 0};
+    const wisp_src failing = {10, 10, 1, WISP_D, failing_row, NULL, NULL, 0, NULL, 0, NULL};
     wisp_src src;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "laplace:nx=70,ny=70"));
     for (int i = 0; i < 3; i++) {

@@ -144,7 +144,7 @@ static void changing_rows(void **state)
             for (int distinct = 0; distinct < 2; distinct++) {
                 wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1 + counted % 2});
                 changing c = {1700, counted, distinct};
-                const wisp_src src = {ROWS, ROWS, 8, WISP_D, changing_row, &c, NULL, 0, NULL, 0};
+                const wisp_src src = {ROWS, ROWS, 8, WISP_D, changing_row, &c, NULL, 0, NULL, 0, NULL};
                 wisp_mat *A;
                 char words[128];
                 snprintf(words, sizeof words, "row 1700: the row callback gave 4 entries, and %d when it counted them",
@@ -175,7 +175,7 @@ static void counts_two_gives_one(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ref_ctx(NULL);
-    const wisp_src src = {5, 5, 2, WISP_D, two_then_one, NULL, NULL, 0, NULL, 0};
+    const wisp_src src = {5, 5, 2, WISP_D, two_then_one, NULL, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CALLBACK, "row 0: the row callback gave 1");
     wisp_ctx_free(ctx);

@@ -315,7 +315,7 @@ static void bad_sources(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
     wisp_mat *A;
-    wisp_src src = {100, 100, 1, WISP_D, far_column, NULL, NULL, 0, NULL, 0};
+    wisp_src src = {100, 100, 1, WISP_D, far_column, NULL, NULL, 0, NULL, 0, NULL};
     for (int o = 1; o < 3; o++) {
         const wisp_mat_opts opts = {.order = orders[o]};
         src.row = far_column;

@@ -185,7 +185,7 @@ static int less_to_send(void *arg, int rank)
 {
     const wisp_partition *how = arg;
     wisp_ctx *ctx = own_ctx();
-    wisp_src src = {SITES, SITES, 5, WISP_D, shuffled_row, NULL, NULL, 0, NULL, 0}, dealt;
+    wisp_src src = {SITES, SITES, 5, WISP_D, shuffled_row, NULL, NULL, 0, NULL, 0, NULL}, dealt;
     wisp_mat_info as_they_come, by_levels;
     (void)rank;
     REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, *how));

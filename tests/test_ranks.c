@@ -257,7 +257,7 @@ static int mixed_rank(void *arg, int rank)
 {
     wisp_ctx *ctx = own_ctx();
     int64_t scale = 1;
-    wisp_src src = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0, NULL, 0};
+    wisp_src src = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     wisp_blk *x, *y;
     wisp_choice choice;
@@ -283,7 +283,7 @@ static int mixed_rank(void *arg, int rank)
     wisp_map *map = wisp_mat_map(A);
     /* A block that is lent stays where it is. */
     wisp_mat *wide;
-    wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0, NULL, 0};
+    wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0, NULL, 0, NULL};
     REF_OK(ctx, wisp_map_create(&map, ctx, 4000));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_mat_create(&wide, ctx, &all, &(wisp_mat_opts){.map = map}));

@@ -26,7 +26,7 @@ static int refusals_of_rank(void *arg, int rank)
 {
     wisp_ctx *ctx = own_ctx();
     const int64_t shift = 5, rows = 20, at = 13;
-    wisp_src src = {rows, rows, 1, WISP_D, bad_row, (void *)(uintptr_t)&shift, NULL, 0, NULL, 0};
+    wisp_src src = {rows, rows, 1, WISP_D, bad_row, (void *)(uintptr_t)&shift, NULL, 0, NULL, 0, NULL};
     wisp_mat *A;
     wisp_blk *x, *y;
     double memory[20];

@@ -43,12 +43,16 @@ out:
     return status;
 }
 
+/* Weights of the source, of whoever is at it; NULL: the context's. */
+static const int64_t *own_weights;
+
 static void shelf_open(shelf *h, wisp_ctx *ctx, int64_t rows, wisp_order order, wisp_partition partition)
 {
     ref_rng r = {(uint64_t)rows + 5};
     wisp_src src = ref_random_src(&r, WISP_D, rows, rows, 5), dealt;
     wisp_map *map;
     const bool dealing = partition != WISP_PARTITION_ROWS && wisp_ctx_processes(ctx) > 1;
+    src.weights = own_weights;
     *h = (shelf){.ctx = ctx, .rows = rows, .order = order, .partition = partition};
     if (dealing) REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, partition));
     REF_OK(ctx, wisp_map_create_ordered(&map, ctx, dealing ? &dealt : &src, &(wisp_mat_opts){.order = order}));
@@ -181,12 +185,15 @@ static void there_and_back(void **state)
                 shelf_case s = cases[c];
                 int result;
                 s.ranks = way[from].ranks;
+                static const int64_t uneven[] = {5, 0, 1, 3, 2};
                 assert_int_equal(remove_files(), 0);
                 setenv("WISP_WEIGHTS", way[from].weights, 1);
+                own_weights = from > to ? uneven : NULL;
                 assert_int_equal(wisp_ranks_run(way[from].ranks, write_shelf, &s, &result), WISP_OK);
                 assert_int_equal(result, 0);
                 assert_int_equal(count_files(), way[from].ranks);
                 setenv("WISP_WEIGHTS", way[to].weights, 1);
+                own_weights = to > from ? uneven : NULL;
                 if (from != to && to == 1) s.order = WISP_ROWS_NATURAL;
                 assert_int_equal(wisp_ranks_run(way[to].ranks, read_shelf, &s, &result), WISP_OK);
                 assert_int_equal(result, 0);

@@ -134,9 +134,10 @@ typedef struct {
     void *progress_arg;
     int64_t index_limit;    /* most local rows, or columns with halo; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */
     int64_t memory_limit;   /* bytes that wisp may hold at once; 0: no limit */
-    const int64_t *weights; /* one for each rank, the same list on all: rows of every map are shared in these */
-                            /* proportions. From 0 to 2^40, not all 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such */
-                            /* as 2,0,1 for three ranks, else equal ones. See wisp_src_weights, wisp_mat_weights */
+    const int64_t *weights; /* one for each rank, the same list on all: rows of maps and sources that have no weights */
+    /* of their own are shared in these proportions. From 0 to 2^40, not all 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS,
+     * such */
+    /* as 2,0,1 for three ranks, else equal ones. See wisp_src_weights, wisp_mat_weights */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.
@@ -189,7 +190,7 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
      sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_eig;
-   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition;
+   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition, wisp_src_deal;
    - wisp_src_write, wisp_moments_save (rank 0 writes).
 
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:

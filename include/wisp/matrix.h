@@ -18,6 +18,11 @@ typedef struct wisp_map wisp_map;
 /* The natural order of `rows` rows, shared among the ranks. Maps are reference-counted: objects made on a map keep it
    alive, so that it may be freed when they are made. */
 WISP_API wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows);
+/* The same, shared in the proportions of weights[ranks], the same on all ranks, which are copied. From 0 to 2^40, not
+   all 0 (WISP_ERR_ARG). NULL: those of the context. */
+WISP_API wisp_status wisp_map_create_weighted(wisp_map **map, wisp_ctx *ctx, int64_t rows, const int64_t *weights);
+/* Those, as long as the map is there; NULL: those of the context. */
+WISP_API const int64_t *wisp_map_weights(const wisp_map *map);
 WISP_API void wisp_map_free(wisp_map *map);
 WISP_API int64_t wisp_map_rows(const wisp_map *map); /* of all ranks */
 /* The number of local rows: those of this rank, from *first (which may be NULL) on, in the natural order. */
@@ -64,9 +69,10 @@ typedef struct {
 
 /* Assembles a matrix from a source in two parallel passes; the source may be closed afterwards. opts may be NULL. A
    square matrix has one map for rows and columns; a rectangular one has a natural map for its columns.
-   WISP_ERR_MISMATCH: opts->map has another number of rows. WISP_ERR_UNSUPPORTED: complex values in a real matrix, or
-   see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a source in double precision
-   are 0 or too small for that, or one is too large. */
+   The ranks share its rows by the weights of opts->map, else of the source. WISP_ERR_MISMATCH: opts->map has another
+   number of rows, or a source with own_rows has them shared in another way. WISP_ERR_UNSUPPORTED: complex values in a
+   real matrix, or see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a source in
+   double precision are 0 or too small for that, or one is too large. */
 WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
 /* Makes the map alone that wisp_mat_create would give the rows of this source with these options: for blocks and
    matrices that share it (opts.map). */
@@ -176,11 +182,10 @@ WISP_SIZED wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const
 WISP_SIZED wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                        wisp_choice *choice);
 
-/* Find weights for the ranks, weights[ranks], for wisp_ctx_opts.weights: how ranks share rows is settled when a context
-   is made, so that maps, sources and matrices on it fit together. So a source is opened once more on a context with
-   these weights, and what was made on the first context is freed.
-   wisp_src_weights shares the source's nonzeros (duplicates counted) instead of its rows, in the proportions of this
-   context's weights: no rank has more than its part and one row. The weights are the numbers of rows that the ranks
+/* Find weights for the ranks, weights[ranks], by which a source is dealt out then (wisp_src_deal), or which a context
+   has for all that is made on it (wisp_ctx_opts.weights).
+   wisp_src_weights shares the source's nonzeros (duplicates counted) instead of its rows, in the proportions of the
+   source's weights: no rank has more than its part and one row. The weights are the numbers of rows that the ranks
    then have; each rank counts the rows that are its own now.
    wisp_mat_weights measures how many rows of this matrix each rank does in a second: all at the same time, each on its
    own rows, in products with blocks of this width and type (DEFAULT: the matrix's) without any exchange, for about 0.3

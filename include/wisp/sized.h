@@ -26,6 +26,7 @@ WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_siz
                                                    size_t other_size, double *change);
 WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                               size_t other_size, wisp_partition how);
+WISP_API wisp_status wisp_src_deal_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const int64_t *weights);
 WISP_API const int64_t *wisp_src_numbers_sized(const wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A);
 WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
@@ -162,6 +163,10 @@ static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, 
 static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {
     return wisp_src_partition_sized(src, sizeof *src, ctx, other, sizeof *other, how);
+}
+static inline wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
+{
+    return wisp_src_deal_sized(src, sizeof *src, ctx, weights);
 }
 static inline const int64_t *wisp_src_numbers(const wisp_src *src) { return wisp_src_numbers_sized(src, sizeof *src); }
 static inline wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)

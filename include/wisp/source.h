@@ -38,9 +38,11 @@ typedef struct {
     void *arg;                /* passed to row() or many() */
     void (*free_arg)(void *); /* called by wisp_src_close; may be NULL */
     int64_t own_rows;     /* 1: on several ranks it answers for the rank's own rows alone, those that wisp_map_local */
-                          /* names of a map of so many rows, and fails for others. 0: for any row */
+                          /* names of a map of so many rows with these weights, and fails for others. 0: for any row */
     wisp_many_fn many;    /* many rows; NULL: row() gives them */
     int64_t many_at_once; /* 0: of a context's threads one at a time calls many(), whichever it is. 1: several may */
+    const int64_t *weights; /* [ranks], the same on all, as long as it is open: in these proportions they share the */
+                            /* rows of what is made of it. NULL: in those of the context */
 } wisp_src;
 
 /* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are
@@ -80,6 +82,14 @@ typedef enum { WISP_PARTITION_ROWS, WISP_PARTITION_LEVELS, WISP_PARTITION_SCOTCH
 WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how);
 /* The numbers that the rank's rows had before that, as long as the source is open; NULL: they have them still. */
 WISP_SIZED const int64_t *wisp_src_numbers(const wisp_src *src);
+/* Deals the rows of a source out by other weights: the same rows with the same numbers (and wisp_src_numbers), but each
+   rank has those that it has on a map with these weights (wisp_map_create_weighted; NULL: those of the context).
+   Entries of a source with own_rows go to the ranks that have their rows then. They are held in memory, and once more
+   while they are dealt, and what *src was before is closed; one that answers for any row stays open within. Either way
+   the result is closed by wisp_src_close. So weights that were found need nothing to be read anew:
+   wisp_src_open_mat deals out the entries of a matrix. After a failure *src is what it was. WISP_ERR_ARG: weights are
+   from 0 to 2^40, not all 0. All ranks make this call together. */
+WISP_SIZED wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights);
 /* Calls free_arg, and empties the struct, which is the caller's. src may be NULL. */
 WISP_SIZED void wisp_src_close(wisp_src *src);
 

@@ -66,7 +66,7 @@ static void give(void *given, size_t given_size, const void *known, size_t known
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
 ENDS_WITH(wisp_ctx_opts, weights);
 ENDS_WITH(wisp_task_opts, after);
-ENDS_WITH(wisp_src, many_at_once);
+ENDS_WITH(wisp_src, weights);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, reserved);
@@ -168,6 +168,15 @@ wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *c
     IN(wisp_src, other, ctx);
     RESULT(wisp_src, src);
     if (status == WISP_OK) status = wisp_src_partition(src_known, ctx, other_known, how);
+    OUT(src);
+    return status;
+}
+
+wisp_status wisp_src_deal_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const int64_t *weights)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_src, src, ctx);
+    if (status == WISP_OK) status = wisp_src_deal(src_known, ctx, weights);
     OUT(src);
     return status;
 }

@@ -34,18 +34,15 @@ static wisp_status check_options(wisp_ctx *ctx)
 /* ctx->weight from a list of weights; `from` names it in messages. Equal ones are as good as none. */
 static wisp_status set_weights(wisp_ctx *ctx, const int64_t *weight, const char *from)
 {
-    const int64_t most = INT64_C(1) << 40;
+    const wisp_status status = wisp__weights_check(ctx, weight, from);
     bool equal = true;
+    if (status != WISP_OK) return status;
     ctx->weight = calloc((size_t)ctx->ranks + 1, sizeof *ctx->weight);
     if (!ctx->weight) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
     for (int r = 0; r < ctx->ranks; r++) {
-        if (weight[r] < 0 || weight[r] > most)
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: give %d numbers from 0 to %lld", from, ctx->ranks,
-                                  (long long)most);
         equal &= weight[r] == weight[0];
         ctx->weight[r + 1] = ctx->weight[r] + weight[r];
     }
-    if (ctx->weight[ctx->ranks] == 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: some rank must have rows", from);
     if (equal) {
         free(ctx->weight);
         ctx->weight = NULL;

@@ -103,6 +103,9 @@ struct wisp_ctx {
     atomic_llong passes, products, reductions, messages, sent_bytes, round_trips; /* see wisp_counts */
 };
 
+/* Refuses what are no weights[ranks], in these words. NULL is fine. */
+wisp_status wisp__weights_check(wisp_ctx *ctx, const int64_t *weights, const char *from);
+
 /* Performance warnings that are logged once per context. */
 enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);

@@ -69,6 +69,20 @@ int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx ? ctx->ranks : 0; }
 
 int wisp_ctx_rank(const wisp_ctx *ctx) { return ctx ? ctx->rank : 0; }
 
+wisp_status wisp__weights_check(wisp_ctx *ctx, const int64_t *weights, const char *from)
+{
+    const int64_t most = INT64_C(1) << 40;
+    int64_t sum = 0;
+    for (int r = 0; weights && r < ctx->ranks; r++) {
+        if (weights[r] < 0 || weights[r] > most)
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: give %d numbers from 0 to %lld", from, ctx->ranks,
+                                  (long long)most);
+        sum += weights[r];
+    }
+    if (weights && sum == 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: some rank must have rows", from);
+    return WISP_OK;
+}
+
 wisp_status wisp_ctx_weights(const wisp_ctx *ctx, int64_t *weights)
 {
     WISP_NEED(NULL, ctx);

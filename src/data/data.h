@@ -8,6 +8,7 @@ struct wisp_map {
     wisp_ctx *ctx;
     int64_t rows;         /* of all ranks */
     int64_t first, local; /* this rank's rows, in the user's order: first .. first + local - 1 */
+    int64_t *weights;     /* [ranks] by which the ranks share them; NULL: those of the context */
     int64_t halo;         /* of matrices with these columns, the most rows that one needs behind the local ones */
     int32_t *position;    /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;        /* [local] the inverse */
@@ -17,11 +18,15 @@ struct wisp_map {
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
 };
 
-/* The first of so many rows that a rank has; ctx->ranks: all of them. */
-int64_t wisp__share_begin(const wisp_ctx *ctx, int64_t rows, int rank);
+/* The first of so many rows that a rank has, by weights[ranks], or by those of the context (NULL); ctx->ranks: all. */
+int64_t wisp__share_begin(const wisp_ctx *ctx, const int64_t *weights, int64_t rows, int rank);
+/* Whether both give all ranks the same of so many rows. */
+bool wisp__same_shares(const wisp_ctx *ctx, const int64_t *a, const int64_t *b, int64_t rows);
+/* *to becomes weights[ranks] of its own, to be freed, or NULL if there are none. */
+wisp_status wisp__weights_copy(wisp_ctx *ctx, int64_t **to, const int64_t *weights);
 /* A map of rows that are all here, in natural order; and what makes it the map of this rank's share of `rows` rows. */
 wisp_status wisp__map_alone(wisp_map **map, wisp_ctx *ctx, int64_t rows);
-void wisp__map_share(wisp_map *map, int64_t rows);
+wisp_status wisp__map_share(wisp_map *map, int64_t rows, const int64_t *weights);
 /* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order (stable).
    row_len is in the user's order. */
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);

@@ -43,12 +43,14 @@ typedef struct wisp__halo {
 typedef struct {
     wisp_src src;
     const wisp_src *whole;
+    const int64_t *weights; /* by which the ranks share rows, and columns; NULL: the context's */
     int64_t first, col_first, col_local;
     int64_t nnz; /* entries of its rows, duplicates too; with one rank not known, 0 */
     wisp__halo *halo;
 } wisp__part;
-/* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed. */
-wisp_status wisp__part_open(wisp__part *part, wisp_ctx *ctx, const wisp_src *src);
+/* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed, or
+   other rows than the ranks have on the map, which may be NULL. */
+wisp_status wisp__part_open(wisp__part *part, wisp_ctx *ctx, const wisp_src *src, const wisp_map *map);
 void wisp__part_close(wisp__part *part);
 /* part_rows.c: the part's source, once the rest of it is there. */
 void wisp__part_source(wisp__part *part);

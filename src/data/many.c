@@ -93,8 +93,9 @@ static wisp_status fetch(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, bool f
 {
     wisp__many *m = &r->many;
     const bool own = r->src->own_rows && ctx->ranks > 1;
-    const int64_t low = own ? wisp__share_begin(ctx, r->src->rows, ctx->rank) : 0; /* it answers for these alone */
-    const int64_t end = own ? wisp__share_begin(ctx, r->src->rows, ctx->rank + 1) : r->src->rows;
+    const int64_t rows = r->src->rows, *w = r->src->weights;
+    const int64_t low = own ? wisp__share_begin(ctx, w, rows, ctx->rank) : 0; /* it answers for these alone */
+    const int64_t end = own ? wisp__share_begin(ctx, w, rows, ctx->rank + 1) : rows;
     const int64_t ask = row < low || row >= end ? 1 : fills ? rows_that_fit(m) : m->ask;
     const int64_t first = ask == 1 ? row : WISP__MAX(row / ask * ask, low);
     wisp_status status = WISP_OK;

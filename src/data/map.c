@@ -3,16 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t wisp__share_begin(const wisp_ctx *ctx, int64_t rows, int rank)
+int64_t wisp__share_begin(const wisp_ctx *ctx, const int64_t *weights, int64_t rows, int rank)
 {
     const int64_t *w = ctx->weight;
-    return w ? (int64_t)((__int128)rows * w[rank] / w[ctx->ranks]) : wisp__split(rows, ctx->ranks, rank);
+    int64_t before = 0, all = 0;
+    if (!weights) return w ? (int64_t)((__int128)rows * w[rank] / w[ctx->ranks]) : wisp__split(rows, ctx->ranks, rank);
+    for (int r = 0; r < ctx->ranks; r++) {
+        before += r < rank ? weights[r] : 0;
+        all += weights[r];
+    }
+    return (int64_t)((__int128)rows * before / all);
 }
 
-void wisp__map_share(wisp_map *map, int64_t rows)
+bool wisp__same_shares(const wisp_ctx *ctx, const int64_t *a, const int64_t *b, int64_t rows)
+{
+    bool same = true;
+    for (int r = 1; a != b && r < ctx->ranks; r++)
+        same &= wisp__share_begin(ctx, a, rows, r) == wisp__share_begin(ctx, b, rows, r);
+    return same;
+}
+
+wisp_status wisp__weights_copy(wisp_ctx *ctx, int64_t **to, const int64_t *weights)
+{
+    *to = NULL;
+    if (!weights) return WISP_OK;
+    const wisp_status status = wisp_alloc(ctx, to, (size_t)ctx->ranks, sizeof **to);
+    if (status == WISP_OK) memcpy(*to, weights, (size_t)ctx->ranks * sizeof **to);
+    return status;
+}
+
+wisp_status wisp__map_share(wisp_map *map, int64_t rows, const int64_t *weights)
 {
     map->rows = rows;
-    map->first = wisp__share_begin(map->ctx, rows, map->ctx->rank);
+    map->first = wisp__share_begin(map->ctx, weights, rows, map->ctx->rank);
+    return wisp__weights_copy(map->ctx, &map->weights, weights);
 }
 
 wisp_status wisp__map_alone(wisp_map **out, wisp_ctx *ctx, int64_t rows)
@@ -33,17 +57,29 @@ wisp_status wisp__map_alone(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     return WISP_OK;
 }
 
-wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+wisp_status wisp_map_create_weighted(wisp_map **out, wisp_ctx *ctx, int64_t rows, const int64_t *weights)
 {
+    wisp_status status;
     WISP_NEED(ctx, out);
     *out = NULL;
     WISP_NEED(NULL, ctx);
     if (rows < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
-    const int64_t first = wisp__share_begin(ctx, rows, ctx->rank), end = wisp__share_begin(ctx, rows, ctx->rank + 1);
-    const wisp_status status = wisp__map_alone(out, ctx, end - first);
-    if (status == WISP_OK) wisp__map_share(*out, rows);
+    WISP_TRY(wisp__weights_check(ctx, weights, "the weights of a map"));
+    const int64_t first = wisp__share_begin(ctx, weights, rows, ctx->rank);
+    WISP_TRY(wisp__map_alone(out, ctx, wisp__share_begin(ctx, weights, rows, ctx->rank + 1) - first));
+    if ((status = wisp__map_share(*out, rows, weights)) == WISP_OK) return status;
+    wisp_map_free(*out);
+    *out = NULL;
+out:
     return status;
 }
+
+wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows)
+{
+    return wisp_map_create_weighted(map, ctx, rows, NULL);
+}
+
+const int64_t *wisp_map_weights(const wisp_map *map) { return map ? map->weights : NULL; }
 
 wisp_status wisp__map_number(wisp_map *map, const int64_t *number)
 {
@@ -65,6 +101,7 @@ void wisp_map_free(wisp_map *map)
     wisp_free(map->ctx, map->position);
     wisp_free(map->ctx, map->user);
     wisp_free(map->ctx, map->number);
+    wisp_free(map->ctx, map->weights);
     wisp_free(map->ctx, map->visit);
     wisp_free(map->ctx, map);
 }

@@ -77,12 +77,13 @@ static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t beg
 /* ---- who has them ----------------------------------------------------------------------------- */
 
 /* The ranges of a rising list of numbers that each rank has, of `all` rows or columns; how many are not empty. */
-static int ranges_of(const wisp_ctx *ctx, int64_t all, const int64_t *number, int64_t count, wisp__range *range)
+static int ranges_of(const wisp_ctx *ctx, const int64_t *weights, int64_t all, const int64_t *number, int64_t count,
+                     wisp__range *range)
 {
     int n = 0;
     int64_t i = 0;
     for (int r = 0; r < ctx->ranks; r++) {
-        const int64_t end = wisp__share_begin(ctx, all, r + 1), first = i;
+        const int64_t end = wisp__share_begin(ctx, weights, all, r + 1), first = i;
         while (i < count && number[i] < end) i++;
         if (i > first) range[n++] = (wisp__range){.rank = r, .first = first, .count = i - first};
     }
@@ -121,7 +122,7 @@ static wisp_status exchange_requests(wisp__part *p)
     WISP_TRY(wisp_alloc(ctx, &h->from, ranks, sizeof *h->from));
     WISP_TRY(wisp_alloc(ctx, &h->to, ranks, sizeof *h->to));
     WISP_TRY(wisp_alloc(ctx, &to, ranks, sizeof *to));
-    h->from_count = ranges_of(ctx, p->whole->cols, h->global, h->rows, h->from);
+    h->from_count = ranges_of(ctx, p->weights, p->whole->cols, h->global, h->rows, h->from);
     for (size_t r = 0; r < ranks; r++) to[r].rank = (int)r;
     for (int i = 0; i < h->from_count; i++)
         to[h->from[i].rank] = (wisp__message){h->from[i].rank, h->global + h->from[i].first,
@@ -155,16 +156,29 @@ out:
     return status;
 }
 
-wisp_status wisp__part_open(wisp__part *p, wisp_ctx *ctx, const wisp_src *src)
+/* p->weights, which are those of the map; what answers for any row may have others. */
+static wisp_status find_shares(wisp__part *p, wisp_ctx *ctx, const wisp_map *map)
+{
+    const wisp_src *src = p->whole;
+    p->weights = map && !src->own_rows ? map->weights : src->weights;
+    if (!map || wisp__same_shares(ctx, map->weights, p->weights, src->rows)) return WISP_OK;
+    return wisp_ctx_failf(
+        ctx, WISP_ERR_MISMATCH,
+        "the source answers for other rows of each process than these have on the map: deal it out by "
+        "the map's weights (wisp_src_deal)");
+}
+
+wisp_status wisp__part_open(wisp__part *p, wisp_ctx *ctx, const wisp_src *src, const wisp_map *map)
 {
     wisp_status status;
     *p = (wisp__part){.src = *src, .whole = src};
     WISP_TRY(wisp__src_check(ctx, src));
     if (ctx->ranks == 1) return wisp__index_check(ctx, src->rows, src->cols);
-    p->first = wisp__share_begin(ctx, src->rows, ctx->rank);
-    p->col_first = wisp__share_begin(ctx, src->cols, ctx->rank);
-    p->col_local = wisp__share_begin(ctx, src->cols, ctx->rank + 1) - p->col_first;
-    p->src.rows = wisp__share_begin(ctx, src->rows, ctx->rank + 1) - p->first;
+    WISP_TRY(find_shares(p, ctx, map));
+    p->first = wisp__share_begin(ctx, p->weights, src->rows, ctx->rank);
+    p->col_first = wisp__share_begin(ctx, p->weights, src->cols, ctx->rank);
+    p->col_local = wisp__share_begin(ctx, p->weights, src->cols, ctx->rank + 1) - p->col_first;
+    p->src.rows = wisp__share_begin(ctx, p->weights, src->rows, ctx->rank + 1) - p->first;
     WISP_TRY(wisp__index_check(ctx, p->src.rows, p->col_local));
     WISP_TRY(find_halo(p, ctx, p->src.rows));
     p->src.cols = p->col_local + p->halo->rows;

@@ -44,4 +44,5 @@ void wisp__part_source(wisp__part *p)
     p->src.arg = p;
     p->src.free_arg = NULL;
     p->src.own_rows = 0; /* it answers for all of its rows */
+    p->src.weights = NULL;
 }

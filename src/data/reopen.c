@@ -93,6 +93,11 @@ static void close_reopened(void *arg)
     wisp_free(ctx, r);
 }
 
+const int64_t *wisp__reopened_numbers(const wisp_src *src)
+{
+    return src && src->row == row_of ? ((const reopened *)src->arg)->host.mat.map->number : NULL;
+}
+
 wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
 {
     wisp_status status;
@@ -113,7 +118,8 @@ wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
                       .row = row_of,
                       .arg = r,
                       .free_arg = close_reopened,
-                      .own_rows = A->ctx->ranks > 1};
+                      .own_rows = A->ctx->ranks > 1,
+                      .weights = A->map->weights};
     for (int64_t i = 0; i < A->local_rows; i++) src->max_row = WISP__MAX(src->max_row, wisp__row_len(&r->host.mat, i));
     r = NULL;
 out:

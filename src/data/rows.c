@@ -23,7 +23,7 @@ wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
     if (src->max_row > INT32_MAX)
         return wisp_ctx_failf(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
                               (long long)src->max_row);
-    return WISP_OK;
+    return wisp__weights_check(ctx, src->weights, "the weights of a source");
 }
 
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map)

@@ -38,6 +38,8 @@ typedef struct {
 wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols);
 /* Refuses a source that can't be a matrix here. */
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
+/* wisp_src_numbers of an open matrix; NULL: it is none. */
+const int64_t *wisp__reopened_numbers(const wisp_src *src);
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
 int64_t wisp__row_reader_bytes(const wisp_src *src);

@@ -61,6 +61,7 @@ void wisp__crs_free(wisp__crs *crs)
     wisp_free(ctx, crs->rowptr);
     wisp_free(ctx, crs->col);
     wisp_free(ctx, crs->val);
+    wisp_free(ctx, crs->weights);
     wisp_free(ctx, crs);
 }
 
@@ -270,15 +271,15 @@ out:
     return status;
 }
 
-wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols)
+wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, const int64_t *weights, wisp_type type, int64_t rows, int64_t cols)
 {
-    const int64_t first = wisp__share_begin(ctx, rows, ctx->rank);
+    const int64_t first = wisp__share_begin(ctx, weights, rows, ctx->rank);
     return (wisp__crs){.ctx = ctx,
                        .type = type,
                        .rows = rows,
                        .cols = cols,
                        .first = first,
-                       .local = wisp__share_begin(ctx, rows, ctx->rank + 1) - first};
+                       .local = wisp__share_begin(ctx, weights, rows, ctx->rank + 1) - first};
 }
 
 wisp_status wisp__crs_build(wisp__crs **out, const wisp__crs *shape, const wisp__coo *coo, wisp_symmetry symmetry,
@@ -337,7 +338,8 @@ void wisp__crs_source(wisp_src *src, wisp__crs *crs)
                       .type = crs->type,
                       .row = crs_row,
                       .arg = crs,
-                      .free_arg = crs_close};
+                      .free_arg = crs_close,
+                      .weights = crs->weights};
 }
 
 wisp_status wisp__crs_source_of_ranks(wisp_src *src, wisp__crs *crs)

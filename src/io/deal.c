@@ -13,13 +13,14 @@ typedef struct {
     wisp__run *sent; /* [ranks] the messages */
 } deal_round;
 
-wisp_status wisp__deal_open(wisp__deal *d, wisp_ctx *ctx, wisp_type type, int64_t rows, bool mirrored)
+wisp_status wisp__deal_open(wisp__deal *d, wisp_ctx *ctx, const int64_t *weights, wisp_type type, int64_t rows,
+                            bool mirrored)
 {
     *d = (wisp__deal){.ctx = ctx, .type = type, .mirrored = mirrored};
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &d->from, (size_t)ctx->ranks, sizeof *d->from));
     WISP_TRY(wisp_alloc(ctx, &d->begin, (size_t)ctx->ranks + 1, sizeof *d->begin));
-    for (int r = 0; r <= ctx->ranks; r++) d->begin[r] = wisp__share_begin(ctx, rows, r);
+    for (int r = 0; r <= ctx->ranks; r++) d->begin[r] = wisp__share_begin(ctx, weights, rows, r);
 out:
     return status;
 }

@@ -339,7 +339,7 @@ static wisp_status half_to_coo(const ghost *g, wisp__coo *coo)
 
 static wisp_status expand(ghost *g)
 {
-    const wisp__crs shape = wisp__crs_of_rank(g->ctx, g->crs->type, g->crs->rows, g->crs->cols);
+    const wisp__crs shape = wisp__crs_of_rank(g->ctx, NULL, g->crs->type, g->crs->rows, g->crs->cols);
     wisp__coo coo = {0};
     wisp__deal deal = {0};
     int side;
@@ -350,7 +350,7 @@ static wisp_status expand(ghost *g)
     wisp__crs_free(g->crs);
     g->crs = NULL;
     if (g->ctx->ranks > 1) {
-        WISP_TRY(wisp__deal_open(&deal, g->ctx, shape.type, shape.rows, true));
+        WISP_TRY(wisp__deal_open(&deal, g->ctx, NULL, shape.type, shape.rows, true));
         WISP_TRY(wisp__deal_all(&deal, &coo));
     }
     status = wisp__crs_build(&g->crs, &shape, &coo, g->symmetry, g->in->path);
@@ -387,7 +387,7 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
     }
     WISP_TRY(read_kinds(&g, head));
     WISP_TRY(read_sizes(&g, head));
-    *g.crs = wisp__crs_of_rank(ctx, g.crs->type, g.crs->rows, g.crs->cols);
+    *g.crs = wisp__crs_of_rank(ctx, NULL, g.crs->type, g.crs->rows, g.crs->cols);
     WISP_TRY(read_rowptr(&g));
     WISP_TRY(wait_for_all(&g));
     WISP_TRY(read_entries(&g));

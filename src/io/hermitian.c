@@ -125,8 +125,9 @@ static wisp_status make_part(part_run *r, wisp_src *src, const wisp_src *other)
     int64_t *before = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &r->h, 1, sizeof *r->h));
-    *r->h = wisp__crs_of_rank(ctx, other->type, other->rows, other->cols);
+    *r->h = wisp__crs_of_rank(ctx, other->weights, other->type, other->rows, other->cols);
     r->h->listed = r->h->local;
+    WISP_TRY(wisp__weights_copy(ctx, &r->h->weights, other->weights));
     const wisp__rows_range rows = {r->h->first, r->h->local, ctx->ranks > 1};
     WISP_TRY(wisp__map_alone(&cols, ctx, other->cols));
     WISP_TRY(wisp__count_entries(ctx, other, cols, rows, &before));

@@ -16,6 +16,7 @@ typedef struct {
     int64_t *rowptr; /* [listed + 1] */
     int32_t *col;
     void *val;
+    int64_t *weights; /* [ranks] by which the ranks have their rows, if it is to be a source; NULL: the context's */
 } wisp__crs;
 
 /* Entries as they come, in pieces that are kept in file order. */
@@ -42,8 +43,8 @@ wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64
 wisp_status wisp__coo_add(wisp_ctx *ctx, wisp__coo *coo, wisp__run run);
 void wisp__coo_free(wisp_ctx *ctx, wisp__coo *coo);
 
-/* An empty one, with the rows of this rank; rank 0 of 1 has all. */
-wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols);
+/* An empty one, with the rows of this rank by these weights; rank 0 of 1 has all. */
+wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, const int64_t *weights, wisp_type type, int64_t rows, int64_t cols);
 /* Sorts entries by row (in parallel, and stable, so the result does not depend on the threads), and keeps those of the
    rows that `shape` has. Unless symmetry is general, each entry off the diagonal also stands for its mirror image.
    `path` is for messages. */
@@ -68,7 +69,8 @@ typedef struct {
 } wisp__deal;
 
 enum { WISP__DEAL_BYTES = 8 << 20 }; /* of entries that a rank gives away at a time; so memory is bounded */
-wisp_status wisp__deal_open(wisp__deal *deal, wisp_ctx *ctx, wisp_type type, int64_t rows, bool mirrored);
+wisp_status wisp__deal_open(wisp__deal *deal, wisp_ctx *ctx, const int64_t *weights, wisp_type type, int64_t rows,
+                            bool mirrored);
 /* Collective: each rank gives away the entries it has, some or none, and is left with none. */
 wisp_status wisp__deal_round(wisp__deal *deal, wisp__coo *coo);
 /* The same in as many rounds as it takes, a few runs at a time; what came is then in `coo`. */

@@ -272,7 +272,7 @@ static void stop(reader *r)
 
 static wisp_status make_source(wisp_src *src, wisp_ctx *ctx, const wisp__mtx *m, const wisp__coo *coo)
 {
-    const wisp__crs shape = wisp__crs_of_rank(ctx, m->numbers == 2 ? WISP_Z : WISP_D, m->rows, m->cols);
+    const wisp__crs shape = wisp__crs_of_rank(ctx, NULL, m->numbers == 2 ? WISP_Z : WISP_D, m->rows, m->cols);
     wisp__crs *crs;
     wisp_status status = wisp__crs_build(&crs, &shape, coo, m->symmetry, m->path);
     if (status != WISP_OK) return status;
@@ -381,8 +381,8 @@ static wisp_status read_together(reader *r, wisp_src *src, wisp_ctx *ctx, const 
         WISP_TRY(start(r, ctx, &range));
         r->m = h.m;
     }
-    WISP_TRY(
-        wisp__deal_open(&deal, ctx, h.m.numbers == 2 ? WISP_Z : WISP_D, h.m.rows, h.m.symmetry != WISP_SYM_GENERAL));
+    WISP_TRY(wisp__deal_open(&deal, ctx, NULL, h.m.numbers == 2 ? WISP_Z : WISP_D, h.m.rows,
+                             h.m.symmetry != WISP_SYM_GENERAL));
     WISP_TRY(deal_entries(r, ctx, &h.m, &deal, &bad));
     stop(r);
     if (bad) {

@@ -8,7 +8,7 @@ enum { PER_PIECE = 64 }; /* rows */
 wisp__rows_range wisp__rows_to_write(const wisp_src *src, wisp_ctx *ctx)
 {
     if (!src->own_rows || ctx->ranks == 1) return (wisp__rows_range){0, src->rows, false};
-    const wisp__crs own = wisp__crs_of_rank(ctx, src->type, src->rows, src->cols);
+    const wisp__crs own = wisp__crs_of_rank(ctx, src->weights, src->type, src->rows, src->cols);
     return (wisp__rows_range){own.first, own.local, true};
 }
 
@@ -97,7 +97,7 @@ static wisp_status write_some(wisp__out *out, const wisp__row_writer *w, int64_t
     wisp__crs *crs = NULL;
     wisp_status status;
     WISP_TRY(take_rows(&t, WISP__MAX(last - first, 0)));
-    WISP_TRY(wisp__deal_open(&deal, ctx, src->type, src->rows, false));
+    WISP_TRY(wisp__deal_open(&deal, ctx, src->weights, src->type, src->rows, false));
     for (int r = 1; r < ctx->ranks; r++) deal.begin[r] = src->rows; /* rank 0 gets all */
     WISP_TRY(wisp__deal_all(&deal, &t.coo));
     if (ctx->rank == 0) {

@@ -75,8 +75,8 @@ wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, c
     WISP_TRY(wisp_alloc(ctx, &g.coo.run, (size_t)g.coo.runs, sizeof *g.coo.run));
     WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, rows.count, PER_PIECE, gather_rows, &g));
     if (rows.own) {
-        shape = wisp__crs_of_rank(ctx, g.type, src->cols, src->rows);
-        WISP_TRY(wisp__deal_open(&deal, ctx, g.type, src->cols, false));
+        shape = wisp__crs_of_rank(ctx, src->weights, g.type, src->cols, src->rows);
+        WISP_TRY(wisp__deal_open(&deal, ctx, src->weights, g.type, src->cols, false));
         WISP_TRY(wisp__deal_all(&deal, &g.coo));
     }
     status = wisp__crs_build(t, &shape, &g.coo, WISP_SYM_GENERAL, path);

@@ -119,16 +119,16 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
         A->map = wisp__map_retain(o->map);
     } else if (A->square) {
         WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, A->order, A->type, WISP__MAX(o->width, 1)));
-        wisp__map_share(A->map, whole->rows);
+        WISP_TRY(wisp__map_share(A->map, whole->rows, part->weights));
         WISP_TRY(wisp__map_number(A->map, wisp_src_numbers(whole)));
     } else {
-        WISP_TRY(wisp_map_create(&A->map, ctx, whole->rows));
+        WISP_TRY(wisp_map_create_weighted(&A->map, ctx, whole->rows, part->weights));
     }
     A->order = A->map->order;
     if (A->square)
         A->col_map = wisp__map_retain(A->map);
     else
-        WISP_TRY(wisp_map_create(&A->col_map, ctx, whole->cols));
+        WISP_TRY(wisp_map_create_weighted(&A->col_map, ctx, whole->cols, part->weights));
 out:
     return status;
 }
@@ -145,7 +145,7 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
     wisp_ctx_enter(ctx);
-    WISP_TRY(wisp__part_open(&part, ctx, src));
+    WISP_TRY(wisp__part_open(&part, ctx, src, o.map));
     A.square = src->rows == src->cols;
     WISP_TRY(wisp__mat_shape(&part.src, &o, &A));
     WISP_TRY(wisp__count_rows(ctx, &part.src, 0, part.src.rows, &len));
@@ -441,7 +441,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
     wisp_ctx_enter(ctx);
-    WISP_TRY(wisp__part_open(&part, ctx, src));
+    WISP_TRY(wisp__part_open(&part, ctx, src, o.map));
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     A->ctx = ctx;
     A->square = src->rows == src->cols;

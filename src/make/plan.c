@@ -282,7 +282,7 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
     WISP_NEED(ctx, whole);
     WISP_NEED(ctx, info);
     wisp_ctx_enter(ctx);
-    WISP_TRY(wisp__part_open(&part, ctx, whole));
+    WISP_TRY(wisp__part_open(&part, ctx, whole, o.map));
     const wisp_src *src = &part.src;
     A.square = whole->rows == whole->cols;
     WISP_TRY(wisp__mat_shape(src, &o, &A));
@@ -439,7 +439,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     const wisp_src *src = &part.src;
     way w = {.A = &g.A, .part = &part, .src = src, .foretold = -1};
     wisp_status status;
-    WISP_TRY(wisp__part_open(&part, ctx, whole));
+    WISP_TRY(wisp__part_open(&part, ctx, whole, o->map));
     WISP_TRY(wisp__mat_shape(src, o, &g.A));
     WISP_TRY(begin(&g, &w));
     WISP_TRY(choose(&g, &w));

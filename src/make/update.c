@@ -60,7 +60,7 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     wisp__part part;
     wisp__host_mat host;
     wisp_status status;
-    WISP_TRY(wisp__part_open(&part, A->ctx, src));
+    WISP_TRY(wisp__part_open(&part, A->ctx, src, A->map));
     if (!same_halo(A->halo, part.halo)) {
         status = wisp_ctx_failf(A->ctx, WISP_ERR_MISMATCH,
                                 "the source has another pattern than the matrix; make a new matrix");

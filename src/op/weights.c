@@ -4,18 +4,19 @@
 #include "../make/assemble.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- by nonzeros ------------------------------------------------------------------------------ */
 
 /* How many of this rank's rows, len[rows] behind `before` entries of lower ranks, begin before each rank's part of all
    `total` entries: count[ranks + 1]. The sum over the ranks is the first row of that rank. */
-static void count_before(const wisp_ctx *ctx, const int32_t *len, int64_t rows, int64_t before, int64_t total,
-                         double *count)
+static void count_before(const wisp_ctx *ctx, const int64_t *weights, const int32_t *len, int64_t rows, int64_t before,
+                         int64_t total, double *count)
 {
     int64_t row = 0;
     for (int r = 0; r <= ctx->ranks; r++) {
-        const int64_t goal = wisp__share_begin(ctx, total, r);
-        const bool end = wisp__share_begin(ctx, INT64_MAX, r) == INT64_MAX; /* nobody has rows from here on */
+        const int64_t goal = wisp__share_begin(ctx, weights, total, r);
+        const bool end = wisp__share_begin(ctx, weights, INT64_MAX, r) == INT64_MAX; /* nobody has rows from here on */
         for (; row < rows && (before < goal || end); row++) before += len[row];
         count[r] = (double)row;
     }
@@ -24,13 +25,13 @@ static void count_before(const wisp_ctx *ctx, const int32_t *len, int64_t rows, 
 static wisp_status share_nonzeros(wisp_ctx *ctx, const wisp_src *src, int64_t *weights)
 {
     const size_t ranks = (size_t)ctx->ranks;
-    const int64_t first = wisp__share_begin(ctx, src->rows, ctx->rank),
-                  rows = wisp__share_begin(ctx, src->rows, ctx->rank + 1) - first;
-    int64_t own = 0, before = 0, total = 0, *all = NULL;
+    int64_t first, rows, own = 0, before = 0, total = 0, *all = NULL;
     int32_t *len = NULL;
     double *begin = NULL;
     wisp_status status;
     WISP_TRY(wisp__src_check(ctx, src));
+    first = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank);
+    rows = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank + 1) - first;
     WISP_TRY(wisp_alloc(ctx, &all, ranks, sizeof *all));
     WISP_TRY(wisp_alloc(ctx, &begin, ranks + 1, sizeof *begin));
     WISP_TRY(wisp__count_rows(ctx, src, first, rows, &len));
@@ -40,10 +41,13 @@ static wisp_status share_nonzeros(wisp_ctx *ctx, const wisp_src *src, int64_t *w
         if ((int)r < ctx->rank) before += all[r];
         total += all[r];
     }
-    count_before(ctx, len, rows, before, total, begin);
+    count_before(ctx, src->weights, len, rows, before, total, begin);
     WISP_TRY(ctx->comm->sum(ctx, begin, ranks + 1));
     for (size_t r = 0; r < ranks; r++) weights[r] = (int64_t)(begin[r + 1] - begin[r]);
-    if (src->rows == 0) status = wisp_ctx_weights(ctx, weights);
+    if (src->rows == 0 && src->weights)
+        memcpy(weights, src->weights, ranks * sizeof *weights);
+    else if (src->rows == 0)
+        status = wisp_ctx_weights(ctx, weights);
 out:
     wisp_free(ctx, len);
     wisp_free(ctx, begin);

@@ -42,11 +42,10 @@ wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__graph *graph, wisp__leve
 wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t first,
                                   int32_t *level, int64_t *levels);
 
-/* Parts of that graph, a rank for each of the rank's rows, about as large as the ranks' shares and with few entries
-   between them. WISP_ERR_ARG: the pattern is not symmetric; WISP_ERR_UNSUPPORTED: this build has no PT-SCOTCH.
-   Collective. */
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
-                                 int32_t *part);
+/* Parts of that graph of a part of a source, a rank for each of the rank's rows, about as large as the ranks' shares
+   and with few entries between them. WISP_ERR_ARG: the pattern is not symmetric; WISP_ERR_UNSUPPORTED: this build has
+   no PT-SCOTCH. Collective. */
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__part *rows, int32_t *part);
 
 /* Breadth-first levels of a part of a graph, for those who cut it again and again. */
 typedef struct {

@@ -68,14 +68,14 @@ static wisp_status renumber_rows(renumber *r, const wisp_src *src, wisp_partitio
     wisp_ctx *ctx = r->ctx;
     wisp__graph graph = {0};
     wisp_status status;
-    WISP_TRY(wisp__part_open(&r->part, ctx, src));
+    WISP_TRY(wisp__part_open(&r->part, ctx, src, NULL));
     const int64_t rows = r->part.src.rows;
     WISP_TRY(wisp__count_rows(ctx, &r->part.src, 0, rows, &r->len));
     WISP_TRY(wisp__graph_read(ctx, &r->part.src, r->len, true, &graph));
     WISP_TRY(wisp__alloc_raw(ctx, &r->level, (size_t)rows, sizeof *r->level));
     if (how == WISP_PARTITION_SCOTCH) {
         r->levels = ctx->ranks;
-        WISP_TRY(wisp__parts_of_ranks(ctx, &graph, r->part.halo, src->rows, r->level));
+        WISP_TRY(wisp__parts_of_ranks(ctx, &graph, &r->part, r->level));
     } else {
         WISP_TRY(wisp__levels_of_ranks(ctx, &graph, r->part.halo, r->part.first, r->level, &r->levels));
     }
@@ -105,8 +105,21 @@ typedef struct {
     int64_t *begin; /* [rows + 1] */
     int64_t *col;
     char *val;
-    int64_t *number; /* [rows] as they were */
+    int64_t *number;  /* [rows] as they were */
+    bool numbered;    /* they were others */
+    int64_t longest;  /* the most entries of a row, of all ranks */
+    int64_t *weights; /* [ranks] by which the ranks have their rows; NULL: the context's */
 } dealt;
+
+/* What a rank has before, and gives away. */
+typedef struct {
+    const wisp_src *src;
+    int64_t from, rows; /* the first of them in the source, how many */
+    int64_t first;      /* the number of that row */
+    const int32_t *len;
+    const int64_t *place;  /* [rows + halo rows] the new numbers of rows and columns; NULL: they keep theirs */
+    const int64_t *number; /* [rows] that they had in a source before this one; NULL: from `first` on */
+} given;
 
 /* A row in a message, its columns and values behind it. */
 typedef struct {
@@ -119,12 +132,12 @@ static size_t row_bytes(const dealt *d, int64_t count)
     return (bytes + 7) / 8 * 8;
 }
 
-static int rank_of(const wisp_ctx *ctx, int64_t rows, int64_t row)
+static int rank_of(const wisp_ctx *ctx, const int64_t *begin, int64_t row)
 {
     int lo = 0, hi = ctx->ranks; /* the share of lo begins at or before the row, that of hi behind it */
     while (hi - lo > 1) {
         const int mid = lo + (hi - lo) / 2;
-        if (wisp__share_begin(ctx, rows, mid) <= row)
+        if (begin[mid] <= row)
             lo = mid;
         else
             hi = mid;
@@ -132,41 +145,42 @@ static int rank_of(const wisp_ctx *ctx, int64_t rows, int64_t row)
     return lo;
 }
 
-static wisp_status pack_row(const dealt *d, const renumber *r, wisp__row_reader *reader, int64_t row, char *at)
+static int64_t place_of(const given *g, int64_t i) { return g->place ? g->place[i] : g->first + i; }
+
+static wisp_status pack_row(const dealt *d, const given *g, wisp__row_reader *reader, int64_t i, char *at)
 {
     int n;
-    wisp_status status = wisp__read_columns(reader, d->ctx, row, &n);
+    wisp_status status = wisp__read_columns(reader, d->ctx, g->from + i, &n);
     if (status != WISP_OK) return status;
-    if ((status = wisp__same_count(d->ctx, reader->src, row, n, r->len[row])) != WISP_OK) return status;
-    *(head *)(void *)at = (head){r->place[row], r->part.first + row, n};
+    if ((status = wisp__same_count(d->ctx, reader->src, g->from + i, n, g->len[i])) != WISP_OK) return status;
+    *(head *)(void *)at = (head){place_of(g, i), g->number ? g->number[i] : g->first + i, n};
     int64_t *col = (int64_t *)(void *)(at + sizeof(head));
-    for (int k = 0; k < n; k++) col[k] = r->place[reader->col[k]];
+    for (int k = 0; k < n; k++) col[k] = g->place ? g->place[reader->col[k]] : reader->col[k];
     memcpy(col + n, reader->val, (size_t)n * d->size);
     return WISP_OK;
 }
 
-/* One message to each rank, in one array: to[0].data. */
-static wisp_status pack(const dealt *d, const renumber *r, int64_t all_rows, wisp__message *to)
+/* One message to each rank, in one array: to[0].data. begin[ranks + 1] is where their shares begin. */
+static wisp_status pack(const dealt *d, const given *g, const int64_t *begin, wisp__message *to)
 {
     wisp_ctx *ctx = d->ctx;
-    const int64_t rows = r->part.src.rows;
     wisp__row_reader reader = {0};
     char *bytes = NULL, **at = NULL;
     size_t all = 0;
     wisp_status status;
     for (int k = 0; k < ctx->ranks; k++) to[k] = (wisp__message){.rank = k};
-    for (int64_t i = 0; i < rows; i++) to[rank_of(ctx, all_rows, r->place[i])].bytes += row_bytes(d, r->len[i]);
+    for (int64_t i = 0; i < g->rows; i++) to[rank_of(ctx, begin, place_of(g, i))].bytes += row_bytes(d, g->len[i]);
     for (int k = 0; k < ctx->ranks; k++) all += to[k].bytes;
     WISP_TRY(wisp__alloc_raw(ctx, &bytes, all, 1));
     to[0].data = bytes;
     WISP_TRY(wisp_alloc(ctx, &at, (size_t)ctx->ranks, sizeof *at));
     for (int k = 1; k < ctx->ranks; k++) to[k].data = (char *)to[k - 1].data + to[k - 1].bytes;
     for (int k = 0; k < ctx->ranks; k++) at[k] = to[k].data;
-    WISP_TRY(wisp__row_reader_open(&reader, ctx, &r->part.src, NULL));
-    for (int64_t i = 0; i < rows; i++) {
-        char **next = &at[rank_of(ctx, all_rows, r->place[i])];
-        WISP_TRY(pack_row(d, r, &reader, i, *next));
-        *next += row_bytes(d, r->len[i]);
+    WISP_TRY(wisp__row_reader_open(&reader, ctx, g->src, NULL));
+    for (int64_t i = 0; i < g->rows; i++) {
+        char **next = &at[rank_of(ctx, begin, place_of(g, i))];
+        WISP_TRY(pack_row(d, g, &reader, i, *next));
+        *next += row_bytes(d, g->len[i]);
     }
 out:
     wisp__row_reader_close(&reader, ctx);
@@ -209,15 +223,35 @@ out:
     return status;
 }
 
-static wisp_status deal(dealt *d, renumber *r, int64_t all_rows)
+/* A matrix as a source knows of the rank's own rows alone. */
+static wisp_status find_longest(dealt *d, const wisp_src *src)
+{
+    wisp_ctx *ctx = d->ctx;
+    int64_t *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, &src->max_row, sizeof *all, all));
+    for (int r = 0; r < ctx->ranks; r++) d->longest = WISP__MAX(d->longest, all[r]);
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+/* Rows of all ranks, all_rows of them, go to those that have them by the weights. */
+static wisp_status deal(dealt *d, const given *g, const int64_t *weights, int64_t all_rows)
 {
     wisp_ctx *ctx = d->ctx;
     wisp__message *to = NULL, *from = NULL;
+    int64_t *begin = NULL;
     wisp_status status;
-    d->first = wisp__share_begin(ctx, all_rows, ctx->rank);
-    d->rows = wisp__share_begin(ctx, all_rows, ctx->rank + 1) - d->first;
+    WISP_TRY(find_longest(d, g->src));
+    WISP_TRY(wisp__weights_copy(ctx, &d->weights, weights));
+    WISP_TRY(wisp_alloc(ctx, &begin, (size_t)ctx->ranks + 1, sizeof *begin));
+    for (int r = 0; r <= ctx->ranks; r++) begin[r] = wisp__share_begin(ctx, weights, all_rows, r);
+    d->first = begin[ctx->rank];
+    d->rows = begin[ctx->rank + 1] - d->first;
     WISP_TRY(wisp_alloc(ctx, &to, (size_t)ctx->ranks, sizeof *to));
-    WISP_TRY(pack(d, r, all_rows, to));
+    WISP_TRY(pack(d, g, begin, to));
     WISP_TRY(wisp__comm_exchange(ctx, to, &from));
     wisp_free(ctx, to[0].data);
     to[0].data = NULL;
@@ -226,6 +260,7 @@ out:
     if (to) wisp_free(ctx, to[0].data);
     wisp_free(ctx, to);
     wisp_free(ctx, from);
+    wisp_free(ctx, begin);
     return status;
 }
 
@@ -247,14 +282,27 @@ static void dealt_free(void *arg)
 {
     dealt *d = arg;
     if (!d) return;
-    void *own[] = {d->begin, d->col, d->val, d->number, d};
+    void *own[] = {d->begin, d->col, d->val, d->number, d->weights, d};
     wisp_ctx *ctx = d->ctx;
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
 }
 
 const int64_t *wisp_src_numbers(const wisp_src *src)
 {
-    return src && src->row == dealt_row ? ((const dealt *)src->arg)->number : NULL;
+    if (!src || src->row != dealt_row) return wisp__reopened_numbers(src);
+    const dealt *d = src->arg;
+    return d->numbered ? d->number : NULL;
+}
+
+static void set_source(wisp_src *src, dealt *d)
+{
+    src->row = dealt_row;
+    src->many = NULL;
+    src->arg = d;
+    src->free_arg = dealt_free;
+    src->max_row = d->longest;
+    src->own_rows = 1;
+    src->weights = d->weights;
 }
 
 wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
@@ -276,9 +324,11 @@ wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *oth
     wisp_ctx_enter(ctx);
     if (ctx->ranks > 1 && how != WISP_PARTITION_ROWS) {
         WISP_TRY(wisp_alloc(ctx, &d, 1, sizeof *d));
-        *d = (dealt){.ctx = ctx, .size = wisp_type_size(other->type)};
+        *d = (dealt){.ctx = ctx, .size = wisp_type_size(other->type), .numbered = true};
         WISP_TRY(renumber_rows(&r, other, how));
-        status = deal(d, &r, other->rows);
+        const given g = {
+            .src = &r.part.src, .rows = r.part.src.rows, .first = r.part.first, .len = r.len, .place = r.place};
+        status = deal(d, &g, other->weights, other->rows);
     } else {
         status = wisp__src_check(ctx, other);
     }
@@ -291,11 +341,98 @@ out:
     }
     *src = *other;
     src->free_arg = NULL;
-    if (!d) return WISP_OK;
-    src->row = dealt_row;
-    src->many = NULL;
-    src->arg = d;
-    src->free_arg = dealt_free;
-    src->own_rows = 1;
+    if (d) set_source(src, d);
     return WISP_OK;
+}
+
+/* ---- the same rows, by other weights ------------------------------------------------------------ */
+
+/* A source that answers for any row, with weights. */
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_src src;
+    int64_t *weights;
+} weighted;
+
+static int weighted_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const weighted *w = arg;
+    return w->src.row(w->src.arg, row, col, val);
+}
+
+static int64_t weighted_many(void *arg, int64_t first, int64_t count, int64_t room, int64_t *rowptr, int64_t *col,
+                             void *val)
+{
+    const weighted *w = arg;
+    return w->src.many(w->src.arg, first, count, room, rowptr, col, val);
+}
+
+static void weighted_free(void *arg)
+{
+    weighted *w = arg;
+    if (w->src.free_arg) w->src.free_arg(w->src.arg);
+    wisp_free(w->ctx, w->weights);
+    wisp_free(w->ctx, w);
+}
+
+static wisp_status weigh(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
+{
+    weighted *w = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &w, 1, sizeof *w));
+    *w = (weighted){.ctx = ctx};
+    WISP_TRY(wisp__weights_copy(ctx, &w->weights, weights));
+out:
+    if ((status = wisp_ctx_leave(ctx, status)) != WISP_OK) {
+        if (w) weighted_free(w);
+        return status;
+    }
+    w->src = *src;
+    src->row = src->row ? weighted_row : NULL;
+    src->many = src->many ? weighted_many : NULL;
+    src->arg = w;
+    src->free_arg = weighted_free;
+    src->weights = w->weights;
+    return status;
+}
+
+/* The entries go to where they belong by the new weights. */
+static wisp_status move(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
+{
+    const int64_t *number = wisp_src_numbers(src);
+    dealt *d = NULL;
+    int32_t *len = NULL;
+    given g = {.src = src, .number = number};
+    wisp_status status;
+    g.from = g.first = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank);
+    g.rows = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank + 1) - g.first;
+    WISP_TRY(wisp_alloc(ctx, &d, 1, sizeof *d));
+    *d = (dealt){.ctx = ctx, .size = wisp_type_size(src->type), .numbered = number != NULL};
+    WISP_TRY(wisp__index_check(ctx, g.rows, 0));
+    WISP_TRY(wisp__count_rows(ctx, src, g.first, g.rows, &len));
+    g.len = len;
+    status = deal(d, &g, weights, src->rows);
+out:
+    wisp_free(ctx, len);
+    if ((status = wisp_ctx_leave(ctx, status)) != WISP_OK) {
+        dealt_free(d);
+        return status;
+    }
+    if (src->free_arg) src->free_arg(src->arg);
+    set_source(src, d);
+    return status;
+}
+
+wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
+{
+    wisp_status status;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp__weights_check(ctx, weights, "the weights of a source"));
+    if (ctx->ranks > 1 && !src->own_rows) return weigh(src, ctx, weights);
+    if (!wisp__same_shares(ctx, weights, src->weights, src->rows)) return move(src, ctx, weights);
+out:
+    return wisp_ctx_leave(ctx, status);
 }

@@ -98,13 +98,13 @@ typedef struct {
 
 static const double uneven = 0.0001; /* parts may be off by so much of their shares; more cuts through more edges */
 
-static wisp_status find_target(wisp_ctx *ctx, target *t, int64_t rows)
+static wisp_status find_target(wisp_ctx *ctx, target *t, const int64_t *weights, int64_t rows)
 {
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &t->rank, (size_t)ctx->ranks, sizeof *t->rank));
     WISP_TRY(wisp_alloc(ctx, &t->share, (size_t)ctx->ranks, sizeof *t->share));
     for (int r = 0; r < ctx->ranks; r++) {
-        const int64_t share = wisp__share_begin(ctx, rows, r + 1) - wisp__share_begin(ctx, rows, r);
+        const int64_t share = wisp__share_begin(ctx, weights, rows, r + 1) - wisp__share_begin(ctx, weights, rows, r);
         if (share == 0) continue;
         t->rank[t->count] = r;
         t->share[t->count++] = (num)share;
@@ -147,7 +147,8 @@ static bool cut(const target *t, const edges *e, const MPI_Comm *comm, int ranks
 }
 
 /* The lengths of a rank's rows, then their columns, in one message to rank 0; there, all of them together. */
-static wisp_status collect(wisp_ctx *ctx, const edges *e, wisp__message *to, wisp__message **from, edges *all)
+static wisp_status collect(wisp_ctx *ctx, const int64_t *weights, const edges *e, wisp__message *to,
+                           wisp__message **from, edges *all)
 {
     num *data = NULL, at = 0;
     wisp_status status;
@@ -163,7 +164,8 @@ static wisp_status collect(wisp_ctx *ctx, const edges *e, wisp__message *to, wis
     WISP_TRY(wisp_alloc(ctx, &all->begin, (size_t)all->rows + 1, sizeof *all->begin));
     WISP_TRY(wisp__alloc_raw(ctx, &all->col, (size_t)all->edges + 1, sizeof *all->col));
     for (int r = 0; r < ctx->ranks; r++) {
-        const num own = (num)(wisp__share_begin(ctx, all->rows, r + 1) - wisp__share_begin(ctx, all->rows, r));
+        const num own =
+            (num)(wisp__share_begin(ctx, weights, all->rows, r + 1) - wisp__share_begin(ctx, weights, all->rows, r));
         const num *len = (*from)[r].data, begin = all->begin[at];
         for (num i = 0; i < own; i++, at++) all->begin[at + 1] = all->begin[at] + len[i];
         memcpy(all->col + begin, len + own, (size_t)(all->begin[at] - begin) * sizeof *len);
@@ -178,15 +180,16 @@ static wisp_status failed(wisp_ctx *ctx)
     return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "PT-SCOTCH failed: out of memory, as a rule");
 }
 
-static wisp_status cut_by_one(wisp_ctx *ctx, const target *t, const edges *e, int64_t rows, num *part)
+static wisp_status cut_by_one(wisp_ctx *ctx, const target *t, const edges *e, const wisp__part *p, num *part)
 {
+    const int64_t rows = p->whole->rows, *weights = p->weights;
     edges all = {.rows = (num)rows};
     num *parts = NULL;
     wisp__message *to = NULL, *from = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &to, (size_t)ctx->ranks, sizeof *to));
     for (int r = 0; r < ctx->ranks; r++) to[r].rank = r;
-    WISP_TRY(collect(ctx, e, to, &from, &all));
+    WISP_TRY(collect(ctx, weights, e, to, &from, &all));
     wisp_free(ctx, from);
     from = NULL;
     to[0] = (wisp__message){0};
@@ -194,7 +197,8 @@ static wisp_status cut_by_one(wisp_ctx *ctx, const target *t, const edges *e, in
         WISP_TRY(wisp_alloc(ctx, &parts, (size_t)rows, sizeof *parts));
         if (!cut(t, &all, NULL, 1, parts)) WISP_TRY(failed(ctx));
         for (int r = 0; r < ctx->ranks; r++) {
-            const int64_t first = wisp__share_begin(ctx, rows, r), end = wisp__share_begin(ctx, rows, r + 1);
+            const int64_t first = wisp__share_begin(ctx, weights, rows, r),
+                          end = wisp__share_begin(ctx, weights, rows, r + 1);
             to[r] = (wisp__message){r, parts + first, (size_t)(end - first) * sizeof *parts};
         }
     }
@@ -209,23 +213,22 @@ out:
     return status;
 }
 
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
-                                 int32_t *part)
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__part *p, int32_t *part)
 {
-    const int64_t first = wisp__share_begin(ctx, all_rows, ctx->rank), rows = graph->rows;
+    const int64_t rows = graph->rows;
     edges e = {0};
     target t = {0};
     num *found = NULL;
     double ready = 1;
     MPI_Comm comm;
     wisp_status status;
-    WISP_TRY(find_edges(ctx, graph, halo, first, &e));
-    WISP_TRY(check_edges(ctx, &e, first));
-    WISP_TRY(find_target(ctx, &t, all_rows));
+    WISP_TRY(find_edges(ctx, graph, p->halo, p->first, &e));
+    WISP_TRY(check_edges(ctx, &e, p->first));
+    WISP_TRY(find_target(ctx, &t, p->weights, p->whole->rows));
     WISP_TRY(wisp_alloc(ctx, &found, (size_t)rows + 1, sizeof *found));
     WISP_TRY(ctx->comm->sum(ctx, &ready, 1)); /* nobody begins the library's own exchanges alone */
     if (!wisp__mpi_comm(ctx, &comm))
-        WISP_TRY(cut_by_one(ctx, &t, &e, all_rows, found));
+        WISP_TRY(cut_by_one(ctx, &t, &e, p, found));
     else if (!cut(&t, &e, &comm, ctx->ranks, found))
         WISP_TRY(failed(ctx));
     for (int64_t i = 0; i < rows; i++) part[i] = t.rank[found[i]];
@@ -238,10 +241,9 @@ out:
     return status;
 }
 #else
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
-                                 int32_t *part)
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__part *p, int32_t *part)
 {
-    (void)graph, (void)halo, (void)all_rows, (void)part;
+    (void)graph, (void)p, (void)part;
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
                           "this build has no PT-SCOTCH (Debian: libptscotch-dev); take WISP_PARTITION_LEVELS");
 }

@@ -47,8 +47,8 @@ wisp_status wisp_src_hash(wisp_ctx *ctx, const wisp_src *src, uint64_t *hash)
     hash_run run = {.ctx = ctx};
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__src_check(ctx, src));
-    run.first = wisp__share_begin(ctx, src->rows, ctx->rank);
-    const int64_t rows = wisp__share_begin(ctx, src->rows, ctx->rank + 1) - run.first;
+    run.first = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank);
+    const int64_t rows = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank + 1) - run.first;
     WISP_TRY(wisp__for_rows(ctx, "hashing", src, NULL, rows, WISP__PIECE, hash_rows, &run));
     own = atomic_load(&run.sum);
     WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));

@@ -72,7 +72,7 @@ wisp_status wisp__state_image(wisp_state *live, uint64_t id, uint64_t number, wi
     memcpy(image->at, &head, sizeof head);
     char *at = image->at + sizeof head;
     for (int r = 0; r <= ctx->ranks && ctx->rank == 0; r++, at += sizeof(int64_t)) {
-        const int64_t begin = wisp__share_begin(ctx, head.rows, r);
+        const int64_t begin = wisp__share_begin(ctx, map ? map->weights : NULL, head.rows, r);
         memcpy(at, &begin, sizeof begin);
     }
     if (head.renumbered) {

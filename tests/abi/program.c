@@ -198,7 +198,7 @@ static void sources(const char *path)
                           .rowptr = rowptr,
                           .col = col,
                           .val = val};
-    wisp_src own = {2, 3, 2, WISP_D, small_row, &closed, on_close, 0, NULL, 0}, src;
+    wisp_src own = {2, 3, 2, WISP_D, small_row, &closed, on_close, 0, NULL, 0, NULL}, src;
     wisp_mat *A[3];
     WORKS(wisp_src_open_crs(&src, ctx, &crs));
     CHECK(src.rows == 2 && src.cols == 3 && src.max_row == 2 && src.type == WISP_D);

@@ -40,7 +40,7 @@ static wisp_status time_dense(const wisp__chebfd *c, double *seconds)
     wisp_scalar *X = NULL;
     *seconds = INFINITY;
     WISP_TRY(wisp_alloc(k->ctx, &X, (size_t)c->search * (size_t)c->search, sizeof *X));
-    WISP_TRY(wisp_map_create(&map, k->ctx, rows));
+    WISP_TRY(wisp_map_create_weighted(&map, k->ctx, rows, wisp_map_weights(wisp_mat_map(k->A))));
     WISP_TRY(wisp_blk_create(&V, k->ctx, map, k->type, c->search));
     for (int i = 0; i < TIMES; i++) {
         WISP_TRY(wisp_blk_fill_random(V, WISP_RANDOM_TRACE, k->o.seed, WISP__STREAM_EIG, 0));
