@@ -57,13 +57,13 @@ typedef struct {
     int width;
 } scene;
 
-static scene scene_open(wisp_ctx *ctx, const char *matrix, wisp_type type, int width)
+static scene scene_open(wisp_ctx *ctx, const char *matrix, wisp_type type, int width, wisp_halo halo)
 {
     scene s = {.ctx = ctx, .width = width, .f = calloc(3 * (size_t)width, sizeof *s.f)};
     wisp_blk **all[] = {&s.x, &s.y, &s.u};
     ref_rng r = {(uint64_t)width + 7};
     assert_non_null(s.f);
-    REF_OK(ctx, wisp_mat_open(&s.A, ctx, matrix, &(wisp_mat_opts){.type = type}));
+    REF_OK(ctx, wisp_mat_open(&s.A, ctx, matrix, &(wisp_mat_opts){.type = type, .halo = halo}));
     for (int i = 0; i < 3; i++) {
         REF_OK(ctx, wisp_blk_create(all[i], ctx, wisp_mat_map(s.A), type, width));
         REF_OK(ctx, wisp_blk_fill_random(*all[i], WISP_RANDOM_GAUSS, 9, (uint32_t)i, 0));
@@ -212,10 +212,10 @@ static void ops_with_places(void **state)
     static const int widths[] = {1, 3, 5, 33};
     static const wisp_halo halos[] = {WISP_HALO_OVERLAP, WISP_HALO_COLUMNS};
     for (int h = 0; h < (ref_ranks() > 1 ? 2 : 1); h++) {
-        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .halo = halos[h]});
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2});
         for (wisp_type type = WISP_S; type <= WISP_Z; type++)
             for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
-                scene s = scene_open(ctx, matrix_of(type), type, widths[i]);
+                scene s = scene_open(ctx, matrix_of(type), type, widths[i], halos[h]);
                 wisp_blk *copy;
                 REF_OK(ctx, wisp_blk_create(&copy, ctx, wisp_mat_map(s.A), type, widths[i]));
                 multiply(&s, copy);
@@ -242,7 +242,7 @@ static void other_matrices(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2});
     for (int kind = 0; kind < 2; kind++) {
-        scene s = scene_open(ctx, matrix_of(WISP_Z), WISP_Z, 3);
+        scene s = scene_open(ctx, matrix_of(WISP_Z), WISP_Z, 3, WISP_HALO_AUTO);
         wisp_mat *stored = s.A;
         wisp_blk *copy;
         REF_OK(ctx, wisp_blk_create(&copy, ctx, wisp_mat_map(stored), WISP_Z, 3));
