@@ -260,6 +260,39 @@ static void same_as_sites(void **state)
     wisp_mat_free(A);
 }
 
+/* Steps that are interleaved change no bit, nor does another number of threads. */
+static void depths(void **state)
+{
+    enum { N = 30, R = 5 };
+    wisp_moments m[4];
+    (void)state;
+    if (ref_ranks() > 1) return; /* no steps are interleaved there */
+    for (int i = 0; i < 4; i++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = i == 3 ? 2 : 1, .no_pin = 1});
+        wisp_mat *A;
+        wisp_blk *right, *left;
+        REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=400,ny=300,nz=1", &(wisp_mat_opts){.order = WISP_ROWS_NATURAL}));
+        REF_OK(ctx, wisp_blk_create(&right, ctx, wisp_mat_map(A), WISP_D, R));
+        REF_OK(ctx, wisp_blk_create(&left, ctx, wisp_mat_map(A), WISP_D, R));
+        REF_OK(ctx, wisp_blk_fill_random(right, WISP_RANDOM_GAUSS, 1, 0, 0));
+        REF_OK(ctx, wisp_blk_fill_random(left, WISP_RANDOM_GAUSS, 2, 0, 0));
+        const wisp_kpm_opts o = {.moments = N,
+                                 .trace = WISP_TRACE_GIVEN,
+                                 .right = right,
+                                 .left = left,
+                                 .width = 4,
+                                 .depth = i == 3 ? 0 : 1 + 3 * i};
+        REF_OK(ctx, wisp_kpm(&m[i], A, &o));
+        if (i < 3) assert_int_equal(m[i].depth, 1 + 3 * i);
+        assert_memory_equal(m[i].mu, m[0].mu, N * R * sizeof *m[i].mu);
+        assert_memory_equal(m[i].imag, m[0].imag, N * R * sizeof *m[i].imag);
+        wisp_blk_free(right), wisp_blk_free(left);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    for (int i = 0; i < 4; i++) wisp_moments_free(&m[i]);
+}
+
 /* With an operator on the left rounding is not estimated, and single precision not chosen. */
 static void rounding(void **state)
 {
@@ -282,8 +315,10 @@ static void rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(given_vectors),     cmocka_unit_test(traces),        cmocka_unit_test(powers_of_two),
-        cmocka_unit_test(spectral_function), cmocka_unit_test(same_as_sites), cmocka_unit_test(rounding),
+        cmocka_unit_test(given_vectors), cmocka_unit_test(traces),
+        cmocka_unit_test(powers_of_two), cmocka_unit_test(spectral_function),
+        cmocka_unit_test(same_as_sites), cmocka_unit_test(rounding),
+        cmocka_unit_test(depths),
     };
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }
