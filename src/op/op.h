@@ -92,20 +92,30 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
    wisp__factor_bytes. What these point to stays until the sweep is done. */
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors);
-size_t wisp__factor_bytes(const wisp_blk *x);
+static inline size_t wisp__factor_bytes(const wisp_blk *x)
+{
+    return 2 * K_FACTOR_SETS * (size_t)x->width * wisp_type_size(x->type);
+}
 /* Exchange, and all rows. dot takes wisp__dot_size numbers in the device's memory, the dots of this process (NULL
    without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
 /* The same for a matrix that has a halo (halo_run.c); dot has dot_size numbers, or is NULL. */
 wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_size);
 /* The kernel's key. */
-wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p);
+static inline wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p)
+{
+    const int width = (int)p->reals / wisp__parts(s->A->type);
+    return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width};
+}
 /* The same with an operator (apply.c). */
 wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot);
 /* For a schedule of several steps. */
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
 /* Of one step with these terms; <u, y> comes last, if it is asked for. */
-size_t wisp__dot_size(const wisp_blk *x, unsigned terms);
+static inline size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
+{
+    return 2 * (size_t)x->width * (terms & WISP_DOT_UY ? K_DOT_SETS : K_DOT_SETS - 1);
+}
 /* Such a set to dot[3 or 4][width]; what terms do not ask for is left alone. */
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);
 

@@ -112,8 +112,6 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug,
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
 }
 
-size_t wisp__factor_bytes(const wisp_blk *x) { return 2 * K_FACTOR_SETS * (size_t)x->width * wisp_type_size(x->type); }
-
 /* The factors of a term, one for each column, as kernels take them; there is room for those of a place, too. */
 static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wisp__factor_source *f, void *factors)
 {
@@ -177,17 +175,6 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, f + K_FACTORS_SHIFT, factors);
 out:
     return status;
-}
-
-size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
-{
-    return 2 * (size_t)x->width * (terms & WISP_DOT_UY ? K_DOT_SETS : K_DOT_SETS - 1);
-}
-
-wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p)
-{
-    const int width = (int)p->reals / wisp__parts(s->A->type);
-    return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width};
 }
 
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
