@@ -66,10 +66,14 @@ void wisp__crew_sleep(wisp__crew *crew, wisp__member *me, wisp__ready_fn ready, 
 /* Whether it was ready within so many nanoseconds. */
 bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg);
 
+/* Whether it knows the own mask of the thread, which it asks for if it does not. */
+static inline bool wisp__pin_know(wisp__pin *pin, pthread_t thread)
+{
+    if (!pin->known) pin->known = !pthread_getaffinity_np(thread, sizeof pin->own, &pin->own);
+    return pin->known;
+}
 /* turn.c: the pin of the calling thread's turn; NULL: it is not its turn. */
 wisp__pin *wisp__turn_pin(wisp__crew *crew);
-/* Whether it knows the own mask of the thread, which it asks for if it does not. */
-bool wisp__pin_know(wisp__pin *pin, pthread_t thread);
 /* Brings the calling thread to its unit. False: it has none, for nobody is pinned, or its own mask leaves that out. */
 bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly);
 /* Ends what others do to the first member, which they may move no longer: its part is over, or it is a guest. */
@@ -88,6 +92,4 @@ void wisp__hold_end(const cpu_set_t *units);
    False: no memory. */
 bool wisp__crew_join(wisp__crew *crew, const int *unit, int n);
 void wisp__crew_leave(wisp__crew *crew); /* and gives them back */
-/* In a child of fork, in which only the calling thread is left. */
-void wisp__crew_forked(wisp__crew *crew);
 #endif

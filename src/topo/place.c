@@ -1,6 +1,5 @@
 /* The processing units that a team may take, and the number of threads, from options and environment. */
 #include "place.h"
-#include "task.h"
 #include "config.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -11,10 +10,9 @@
 #include "hwloc_once.h"
 #endif
 
-/* What any of its threads may, for this one may be pinned, in a callback; in a task its units. */
-int wisp__allowed_cpus(cpu_set_t *set)
+/* What any of its threads may, for this one may be pinned, in a callback. */
+int wisp__process_cpus(cpu_set_t *set)
 {
-    if (wisp__task_cpus(set)) return CPU_COUNT(set);
     CPU_ZERO(set);
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *e; tasks && (e = readdir(tasks));) {

@@ -4,7 +4,7 @@
 #include "../base/base.h"
 
 /* All processing units that this process may use; how many. */
-int wisp__allowed_cpus(cpu_set_t *set);
+int wisp__process_cpus(cpu_set_t *set);
 /* They in the order in which threads take them: one of each core first; how many. */
 int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node);
 /* They in an order in which neighbours have most in common; how many. */

@@ -2,6 +2,7 @@
    teams of other processes hold is seen, too (hold.c). */
 #include "crew.h"
 #include "task.h"
+#include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static wisp__crew *first;
@@ -20,12 +21,47 @@ static void after_fork(void)
     wisp__tasks_unlock();
     pthread_mutex_unlock(&lock);
 }
+/* Only the calling thread is left. */
+static void crew_forked(wisp__crew *c)
+{
+    wisp_ctx *ctx = c->team.ctx;
+    const pthread_t holder = atomic_load(&c->holder);
+    const bool mine = pthread_equal(holder, pthread_self());
+    wisp__log_forked(ctx);
+    pthread_mutex_init(&ctx->device_lock, NULL);
+    pthread_mutex_init(&ctx->source_lock, NULL);
+    pthread_mutex_init(&c->turn, NULL);
+    if (mine) {
+        pthread_mutex_lock(&c->turn);
+    } else {
+        c->lost |= holder != (pthread_t)0;
+        if (c->lost) memset(c->team.scratch, 0, sizeof c->team.scratch); /* it may have been freed just then */
+        if (c->lost) memset(c->team.scratch_bytes, 0, sizeof c->team.scratch_bytes);
+        atomic_store(&c->holder, (pthread_t)0);
+        c->depth = 0;
+        c->pin.known = c->pin.set = false;
+    }
+    for (int i = 0; i < c->team.threads; i++) {
+        wisp__member *m = &c->member[i];
+        atomic_store(&m->part, PART_NONE);
+        atomic_store(&m->waits, false);
+        atomic_store(&m->away, false);
+    }
+    atomic_store(&c->busy, false);
+    atomic_store(&c->looking, false);
+    atomic_store(&c->asleep, 0);
+    atomic_store(&c->away, 0);
+    c->there = 1;
+    c->gone = c->team.threads > 1;
+    c->pinned = false; /* the parent's threads are there */
+}
+
 /* The parent's units stay held, so that teams that the child opens keep off them. */
 static void in_child(void)
 {
     wisp__tasks_forked();
     for (wisp__crew *c = first; c; c = c->next) {
-        wisp__crew_forked(c);
+        crew_forked(c);
         wisp__task_threads_forked(c->team.ctx);
     }
     after_fork();

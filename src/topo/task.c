@@ -1,6 +1,7 @@
 /* Tasks: one list for the process. A task with units has a thread of its own, so that the threads that it starts
    inherit its mask, and OpenMP, which keeps threads with the one that started them, has none of an earlier task.
    Threads of a context's tasks without units wait for the next of these. */
+#include "place.h"
 #include "task_queue.h"
 #include "../base/futex.h"
 #include <stdlib.h>
@@ -392,7 +393,10 @@ int wisp_task_map(wisp_ctx *ctx, wisp_task_place *place, int most)
 
 /* ---- for others of the library ------------------------------------------------------------------ */
 
-bool wisp__task_cpus(cpu_set_t *set) { return current && wisp__task_units_set(current, set); }
+int wisp__allowed_cpus(cpu_set_t *set)
+{
+    return current && wisp__task_units_set(current, set) ? CPU_COUNT(set) : wisp__process_cpus(set);
+}
 
 void wisp__tasks_lock(void) { pthread_mutex_lock(&lock); }
 void wisp__tasks_unlock(void) { pthread_mutex_unlock(&lock); }

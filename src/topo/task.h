@@ -4,8 +4,8 @@
 #include "../base/base.h"
 #include <wisp/task.h>
 
-/* The units of the task that the calling thread runs; false: it runs none that has units. */
-bool wisp__task_cpus(cpu_set_t *set);
+/* All processing units that a context of the calling thread may use, in a task with units its own; how many. */
+int wisp__allowed_cpus(cpu_set_t *set);
 /* A context's tasks are over, and no more begin; false: the calling one would wait for ever. */
 bool wisp__tasks_close(wisp_ctx *ctx);
 /* Around a fork: no other thread is at the tasks. In the child, between the two: its threads are gone, and tasks but

@@ -9,12 +9,6 @@
    looked at, while all runs are brief. But those who find it held up may move it: then they look first. */
 enum { BRIEF_RUNS = 8, BRIEF_NS = 100000 };
 
-bool wisp__pin_know(wisp__pin *pin, pthread_t thread)
-{
-    if (!pin->known) pin->known = !pthread_getaffinity_np(thread, sizeof pin->own, &pin->own);
-    return pin->known;
-}
-
 bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly)
 {
     const int unit = atomic_load(&crew->member->cpu);
