@@ -52,10 +52,7 @@ wisp_status wisp__eig_report(wisp__eig *k, int round, int found, double wanted, 
 {
     k->e->rounds = round;
     const double shown = wisp__eig_residual(k, residual);
-    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
-    const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
-    if (status != WISP_OK) return status;
-    if (ended > 0)
+    if (k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown))
         return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED, "eig: ended by opts.observe after round %d", round);
     return WISP_OK;
 }
