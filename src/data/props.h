@@ -1,4 +1,5 @@
-/* The properties of a matrix, of the rows of this rank (props.c) and of all ranks (props_ranks.c). */
+/* The properties of a matrix, of the rows of this rank (props.c) and of all ranks (props_ranks.c); what
+   both need is in props_pairs.c. */
 #ifndef WISP_PROPS_H
 #define WISP_PROPS_H
 #include "halo.h"

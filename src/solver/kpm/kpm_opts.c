@@ -285,7 +285,8 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
     const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
     *plan = (wisp_plan){.bytes = wisp__whole_number(all + (double)steps.bytes),
-                        .bytes_most = wisp__whole_number(fmax(bounds, all + (double)steps.bytes_most + sums + ranks + LITTLE)),
+                        .bytes_most =
+                            wisp__whole_number(fmax(bounds, all + (double)steps.bytes_most + sums + ranks + LITTLE)),
                         .products = sweeps * (double)vectors,
                         .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
                         .seconds = sweeps * step_seconds(&full, vectors, A, step),
