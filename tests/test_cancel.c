@@ -1,4 +1,5 @@
 /* Calls that are cancelled, and resumed: from a callback, from another thread. What is told to be done is done. */
+#define _GNU_SOURCE /* crew.h */
 #include "ref.h"
 #include "topo/crew.h"
 #include <errno.h>
