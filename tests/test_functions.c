@@ -246,6 +246,7 @@ static void tolerances_are_met(void **state)
 {
     wisp_ctx *ctx = *state;
     enum { N = 40, START = 7 };
+    const bool few = REF_SANITIZED || ref_ranks() > 1; /* of cases that differ in numbers alone */
     ref_mat H = ref_new(N, N), start = ref_new(N, 1);
     for (int64_t i = 0; i < N; i++) {
         REF_AT(H, i, i) = 0.375;
@@ -264,7 +265,7 @@ static void tolerances_are_met(void **state)
                 ref_mat should = exact_chain(&m, N, START, 1, 0.375);
                 int64_t before = 0;
                 int met = 0;
-                for (double tolerance = 1e-2; tolerance > 1e-17; tolerance /= 4) {
+                for (double tolerance = 1e-2; tolerance > 1e-17; tolerance /= few ? 64 : 4) {
                     const wisp_function f = as_function(&m);
                     wisp_expansion e;
                     const wisp_status status =
@@ -284,7 +285,7 @@ static void tolerances_are_met(void **state)
                     ref_free(got);
                     met++;
                 }
-                assert_true(met > (single ? 2 : 12));
+                assert_true(met > (few ? 0 : single ? 2 : 12));
                 ref_free(should);
             }
         wisp_blk_free(x), wisp_blk_free(y);
