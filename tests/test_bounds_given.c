@@ -3,6 +3,13 @@
 #include <stdbool.h>
 #include "kpm_dense.h"
 
+static int energy_itself(void *arg, double energy, wisp_scalar *value)
+{
+    (void)arg;
+    *value = (wisp_scalar){energy, 0};
+    return 0;
+}
+
 static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
 static bool is_single(wisp_type t) { return t == WISP_S || t == WISP_C; }
 static wisp_type complex_of(wisp_type t) { return is_single(t) ? WISP_C : WISP_Z; }
@@ -176,6 +183,12 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
     wisp_mat_get_info(A, &info);
     REFUSED(wisp_kpm_plan(&cost, ctx, &info, &(wisp_kpm_opts){.moments = 8, .vectors = 1, .bounds = bad}, NULL));
     REFUSED(wisp_evolve_plan(&cost, ctx, &info, WISP_Z, 1, 1, &time, &(wisp_evolve_opts){.bounds = bad}, NULL));
+    const wisp_scalar one = {1, 0};
+    const wisp_function f = {.value = energy_itself}, constant = {.c = &one, .terms = 1};
+    const wisp_chebyshev_opts of = {.bounds = bad};
+    REFUSED(wisp_chebyshev_apply(NULL, &y, A, x, 1, &f, &of));
+    REFUSED(wisp_chebyshev_plan(&cost, ctx, &info, WISP_Z, 1, 1, &f, &of, NULL));
+    if (bad.method == WISP_BOUNDS_GIVEN) REFUSED(wisp_chebyshev_apply(NULL, &y, A, x, 1, &constant, &of));
     static const wisp_precond preconds[] = {WISP_CHEBYSHEV, WISP_NEUMANN};
     for (int p = 0; p < 2; p++)
         for (int method = WISP_METHOD_DEFAULT; method <= WISP_MINRES; method++) {
@@ -261,6 +274,11 @@ static void found_like(const wisp_mat *A, wisp_bounds_opts how)
     REF_OK(ctx, wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 3, 8, 0));
     REF_OK(ctx, wisp_evolve(&evolution, A, psi, 1, &time, &(wisp_evolve_opts){.bounds = how}));
     assert_same(&want, &evolution.bounds);
+    const wisp_function f = {.value = energy_itself};
+    wisp_expansion expansion;
+    REF_OK(ctx, wisp_chebyshev_apply(&expansion, &psi, A, psi, 1, &f,
+                                     &(wisp_chebyshev_opts){.tolerance = 1e-3, .bounds = how}));
+    assert_same(&want, &expansion.bounds);
     wisp_blk_free(psi);
     for (int method = 0; method < 3; method++) {
         static const wisp_eig_method methods[] = {WISP_LANCZOS, WISP_CHEBFD, WISP_EIG_DENSE};
