@@ -148,7 +148,7 @@ bool checkpoint_ended(const tool *t) { return t->kept.info.ended; }
 
 int checkpoint_stopped(tool *t)
 {
-    const char *why = caught_signal() ? caught_signal() : "request", *file = t->opt.checkpoint;
+    const char *why = stop_reason(), *file = t->opt.checkpoint;
     const wisp_checkpoint_info *i = &t->kept.info;
     if (i->saved) return tool_fail(t, "stopped by %s; to go on, repeat the command with --resume %s", why, file);
     if (t->kept.file) return tool_fail(t, "stopped by %s; the last state that was kept is in %s", why, t->kept.file);

@@ -21,10 +21,12 @@ int checkpoint_hash(tool *t, const wisp_src *src);
 /* Reads the state that --resume names, into t->resumed, and takes over its layout. EXIT_LAYOUT: begin once more, with
    t->weights. */
 int checkpoint_open(tool *t);
-/* Before the solver, whose options get checkpoint_offer with t, and t->resumed. more: items of the command's own, which
-   may be NULL. */
+/* Before the solver, whose options then get the offer and what the run goes on from. more: items of the command's own,
+   which may be NULL. */
 int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, void *more_arg);
 int checkpoint_offer(void *tool, wisp_state *state);
+#define checkpoint_set(t, opts) \
+    ((opts)->offer = (t)->checkpoint ? checkpoint_offer : NULL, (opts)->offer_arg = (t), (opts)->resume = (t)->resumed)
 /* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
 void checkpoint_pause(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */

@@ -42,6 +42,12 @@ int tool_fail_ctx(tool *t)
     return tool_fail(t, "%s", *message ? message : "the library reported a failure without a message");
 }
 
+int tool_fail_matrix(tool *t, wisp_status status)
+{
+    if (status != WISP_ERR_HERMITIAN && status != WISP_ERR_NUMERIC) return tool_fail_ctx(t);
+    return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+}
+
 bool tool_is_stopped(const tool *t) { return caught_signal() && !t->keeping; }
 
 void tool_keep(tool *t)

@@ -63,6 +63,8 @@ const char *caught_signal(void)
     }
 }
 
+const char *stop_reason(void) { return caught_signal() ? caught_signal() : "request"; }
+
 void monitor_open(monitor *mon, const command_def *cmd, const options *o)
 {
     const bool asked = option_seen(o, "log"), terminal = mon->terminal || isatty(STDERR_FILENO);

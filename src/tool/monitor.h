@@ -62,6 +62,7 @@ void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
+const char *stop_reason(void);   /* of a run that was stopped: that, or a request */
 
 /* From now on SIGUSR1 asks for a checkpoint. */
 void catch_requests(void);

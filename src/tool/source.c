@@ -55,6 +55,15 @@ int source_square(tool *t, const wisp_src *src, const char *why)
     return src->rows ? EXIT_FINE : tool_fail(t, "%s has no rows", t->opt.arg[0]);
 }
 
+int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (row[i] >= rows)
+            return tool_usage(t, "--%s: row %lld is not there; the matrix has rows 0 to %lld", option,
+                              (long long)row[i], (long long)rows - 1);
+    return EXIT_FINE;
+}
+
 void source_summary(const tool *t)
 {
     if (t->opt.partition && wisp_ctx_processes(t->ctx) > 1)
@@ -68,6 +77,15 @@ bool file_reads_once(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+wisp_mat_opts source_options(const options *o, wisp_type type, int width)
+{
+    return (wisp_mat_opts){.type = type,
+                           .width = width,
+                           .order = (wisp_order)o->order,
+                           .format = (wisp_format)o->format,
+                           .halo = (wisp_halo)o->halo};
 }
 
 wisp_type tool_type(const options *o, wisp_type type)

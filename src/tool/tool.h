@@ -57,6 +57,7 @@ const char *tool_message(tool *t);
 const char *tool_message_of(tool *t, const wisp_ctx *ctx); /* of another context, or of calls without one (NULL) */
 /* Fails with it, after a Ctrl-C in the words of that. */
 int tool_fail_ctx(tool *t);
+int tool_fail_matrix(tool *t, wisp_status status); /* the same, of a call that works on MATRIX */
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
 bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
@@ -86,11 +87,15 @@ int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size)
 /* source.c: the type that --precision single or double asks for; `type` without the option. */
 wisp_type tool_type(const options *o, wisp_type type);
 
+/* A matrix in this type for blocks of this width, stored as the options say. */
+wisp_mat_opts source_options(const options *o, wisp_type type, int width);
 /* MATRIX of dos, ldos, count, evolve and eig, and its Hermitian part if that is asked for. */
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 /* MATRIX must be square, which the rest of the message is about, and have rows. */
 int source_square(tool *t, const wisp_src *src, const char *why);
+/* The rows that an option names, of so many. */
+int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows);
 void source_summary(const tool *t);
 /* As this process sees it: a file that can't be read a second time, such as a pipe (t->read_once: MATRIX, as rank 0
    sees it). */

@@ -60,7 +60,7 @@ static int moments_for(tool *t, wisp_kpm_opts *k)
 /* A run that was stopped: keeps what is done, if it is to be kept. */
 static int stopped(tool *t, wisp_moments *m, int64_t wanted)
 {
-    const char *why = caught_signal() ? caught_signal() : "request";
+    const char *why = stop_reason();
     if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
     const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
     if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
@@ -130,15 +130,11 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     t->kept.layout.bounds_seconds = bounds_seconds;
     const int rc = checkpoint_begin(t, A, k->width, NULL, NULL);
     if (rc) return rc;
-    k->offer = t->checkpoint ? checkpoint_offer : NULL;
-    k->offer_arg = t;
-    k->resume = t->resumed;
+    checkpoint_set(t, k);
     wisp_status status = wisp_kpm(m, A, k);
     checkpoint_pause(t);
     if (double_may_do(k, status)) return again(r, source, tool_message(t));
-    if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
-    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
     if (bounds_seconds > 0) {
         m->bounds_method = method;
         m->bounds = found;
@@ -147,15 +143,6 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     if (status == WISP_ERR_CANCELLED) return stopped(t, m, k->vectors);
     status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
     return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
-}
-
-static int check_sites(tool *t, int64_t rows)
-{
-    for (int64_t i = 0; i < t->opt.site_count; i++)
-        if (t->opt.sites[i] >= rows)
-            return tool_usage(t, "--sites: row %lld is not there; the matrix has rows 0 to %lld",
-                              (long long)t->opt.sites[i], (long long)rows - 1);
-    return EXIT_FINE;
 }
 
 /* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
@@ -194,10 +181,7 @@ static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
-    *mo = (wisp_mat_opts){.type = type,
-                          .order = (wisp_order)t->opt.order,
-                          .format = (wisp_format)t->opt.format,
-                          .halo = (wisp_halo)t->opt.halo};
+    *mo = source_options(&t->opt, type, 0);
     return choose_width(t, k, src, mo);
 }
 
@@ -215,7 +199,7 @@ static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_m
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
     if (!rc && t->opt.resolution > 0 && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k);
-    if (!rc) rc = check_sites(t, src->rows);
+    if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
     if (!rc) rc = weights_by_source(t, src);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
     if (!rc) rc = set_matrix_options(t, r, k, src, mo);

@@ -127,11 +127,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_mat_props props;
     int64_t budget;
     const wisp_type type = tool_type(&t->opt, src->type);
-    const wisp_mat_opts mo = {.type = type,
-                              .width = width_of(&t->opt, type),
-                              .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format,
-                              .halo = (wisp_halo)t->opt.halo};
+    const wisp_mat_opts mo = source_options(&t->opt, type, width_of(&t->opt, type));
     int rc = machine_cache(t, 0, &budget);
     if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);
     if (rc) return rc;
@@ -193,9 +189,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
 {
     const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type), NULL, NULL);
     if (rc) return rc;
-    r->opts.offer = t->checkpoint ? checkpoint_offer : NULL;
-    r->opts.offer_arg = t;
-    r->opts.resume = t->resumed;
+    checkpoint_set(t, &r->opts);
     r->status = wisp_eig(&r->e, A, &r->opts);
     checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
@@ -205,16 +199,14 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
     if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE) r->dense_fits = dense_fits(r, A);
     if (has_pairs(r->status)) return EXIT_FINE;
-    if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", t->opt.arg[0], r->why);
-    return tool_fail_ctx(t);
+    return tool_fail_matrix(t, r->status);
 }
 
 /* Why it is not complete, and what to do. */
 static int say_why(tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    const char *why = caught_signal() ? caught_signal() : "request", *out = t->opt.vectors_out;
+    const char *why = stop_reason(), *out = t->opt.vectors_out;
     char kept[1200] = "no pair has converged", wanted[TEXT_BAR], done[3 * TEXT_BAR];
     if (e->found > 0 && out)
         snprintf(kept, sizeof kept, "they are in %.500s; go on with --vectors-in %.500s", out, out);

@@ -19,15 +19,6 @@ static int check_options(tool *t)
     return EXIT_FINE;
 }
 
-static int check_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (row[i] >= rows)
-            return tool_usage(t, "--%s: row %lld is not there; the matrix has rows 0 to %lld", option,
-                              (long long)row[i], (long long)rows - 1);
-    return EXIT_FINE;
-}
-
 typedef struct {
     tool *t;
     evolve_results *r;
@@ -138,7 +129,7 @@ static int reserve(tool *t, evolve_results *r, observer *o)
 /* Stopped: the times that are done are kept. */
 static int stopped(tool *t, const evolve_results *r)
 {
-    const char *why = caught_signal() ? caught_signal() : "request";
+    const char *why = stop_reason();
     if (!t->opt.output || r->done < 2) {
         if (t->kept.file) return checkpoint_stopped(t);
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
@@ -161,18 +152,14 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     int rc;
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
-    eo.offer = t->checkpoint ? checkpoint_offer : NULL;
-    eo.offer_arg = t;
-    eo.resume = t->resumed;
+    checkpoint_set(t, &eo);
     eo.observe = observe;
     eo.observe_arg = o;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
     checkpoint_pause(t);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
-    if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
-    return status ? tool_fail_ctx(t) : EXIT_FINE;
+    return status ? tool_fail_matrix(t, status) : EXIT_FINE;
 }
 
 /* The matrix, psi(0), and the rows that are looked at; or the plan alone, and then *A stays NULL. */
@@ -185,16 +172,15 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     int rc = source_open(t, &src);
     wisp_ctx_memory(t->ctx, &before, NULL);
     if (!rc) rc = checkpoint_open(t);
-    if (!rc) rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
-    if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
+    if (!rc) rc = source_has_rows(t, "site", o->sites, o->site_count, src.rows);
+    if (!rc) rc = source_has_rows(t, "watch", o->watch, o->watch_count, src.rows);
     if (!rc && o->start) rc = start_open(t, &start, o->start, "start", src.rows);
     if (!rc && o->start && start.cols != 1)
         rc = tool_fail(t, "%s has %lld columns; a state is one column", o->start, (long long)start.cols);
     obs->start = number_of(o->sites, o->site_count);
     if (!rc && o->start && (t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &start, &obs->start))
         rc = tool_fail_ctx(t);
-    const wisp_mat_opts mo = {
-        .type = tool_type(o, src.type), .width = 1, .order = (wisp_order)o->order, .format = (wisp_format)o->format};
+    const wisp_mat_opts mo = source_options(o, tool_type(o, src.type), 1);
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");
     evolve_inputs in = {.src = &src, .mo = &mo, .r = r};

@@ -187,10 +187,7 @@ int cmd_info(tool *t)
     if (t->opt.partition && !t->opt.ranks) return tool_usage(t, "--partition goes with --ranks");
     if ((rc = tool_start(t))) return rc;
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
-    const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
-                              .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format,
-                              .width = (int)t->opt.width};
+    const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, src.type), (int)t->opt.width);
     rc = t->opt.ranks ? info_ranks(t, &src, &mo) : info_whole(t, &src, &mo);
     wisp_src_close(&src);
     return rc;

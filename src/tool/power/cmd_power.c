@@ -39,10 +39,7 @@ static int open_files(tool *t, powers *p, wisp_src *src, wisp_src *start, wisp_m
     p->start_bytes = now - before;
     p->width = t->opt.start ? (int)start->cols : t->opt.width ? (int)t->opt.width : 1;
     p->keeps = t->opt.start && file_reads_once(t->opt.start);
-    *mo = (wisp_mat_opts){.type = tool_type(&t->opt, src->type),
-                          .width = p->width,
-                          .order = (wisp_order)t->opt.order,
-                          .format = (wisp_format)t->opt.format};
+    *mo = source_options(&t->opt, tool_type(&t->opt, src->type), p->width);
     p->type = mo->type;
     if (start->row && wisp_type_is_complex(start->type)) p->type = type_is_single(mo->type) ? WISP_C : WISP_Z;
     return rc ? rc : machine_cache(t, t->opt.budgets[0], &p->cache_budget);

@@ -105,11 +105,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = checkpoint_hash(t, &in.matrix);
     if (!rc) rc = checkpoint_open(t);
-    const wisp_mat_opts mo = {.type = tool_type(&t->opt, in.matrix.type),
-                              .width = r->columns,
-                              .order = (wisp_order)t->opt.order,
-                              .format = (wisp_format)t->opt.format,
-                              .halo = (wisp_halo)t->opt.halo};
+    const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, in.matrix.type), r->columns);
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
     if (!rc) rc = weights_by_source(t, &in.matrix);
@@ -180,9 +176,7 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     if (rc) return rc;
     r->opts.observe = observe;
     r->opts.observe_arg = t;
-    r->opts.offer = t->checkpoint ? checkpoint_offer : NULL;
-    r->opts.offer_arg = t;
-    r->opts.resume = t->resumed;
+    checkpoint_set(t, &r->opts);
     r->status = wisp_solve(&r->s, x, A, b, &r->opts);
     checkpoint_pause(t);
     monitor_iteration(&t->monitor, 0, NAN);   /* not beside what comes after */
@@ -192,10 +186,9 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     if (r->status == WISP_ERR_CANCELLED && resumes) return checkpoint_stopped(t);
     if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known) return find_residuals(t, &r->s, A, b, x);
     if (has_x(r->status) && known) return EXIT_FINE;
-    const bool by_matrix = r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC;
-    if (by_matrix || (has_x(r->status) && r->status != WISP_ERR_CANCELLED))
+    if (has_x(r->status) && r->status != WISP_ERR_CANCELLED)
         return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
-    return tool_fail_ctx(t);
+    return tool_fail_matrix(t, r->status);
 }
 
 /* Whether x is better than the start, in a column at least. Of a given start only the largest residual is known. */
@@ -233,7 +226,7 @@ static int say_why(tool *t, const solve_results *r)
     const options *o = &t->opt;
     const wisp_solution *s = &r->s;
     const bool gained = is_better(o, s);
-    const char *method = solve_method_name(s->method), *why = caught_signal() ? caught_signal() : "request";
+    const char *method = solve_method_name(s->method), *why = stop_reason();
     const long long n = s->iterations;
     char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT];
     int64_t left = 0;
