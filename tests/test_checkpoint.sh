@@ -288,6 +288,8 @@ pieces threads 0 OMP_NUM_THREADS=2 OMP_NUM_THREADS=1 "${m[@]}" --order rcm
 pieces "ranks 1 to 3" 1e-12 WISP_RANKS= WISP_RANKS=3 "${m[@]}"
 pieces "ranks 3 to 2" 1e-12 "WISP_RANKS=3 WISP_WEIGHTS=2,0,1" "WISP_RANKS=2" "${m[@]}"
 pieces "ranks 3 to 3" 0 "WISP_RANKS=3" "WISP_RANKS=3" "${m[@]}"
+pieces "weights of the state" 0 "WISP_RANKS=3 WISP_WEIGHTS=2,0,1" "WISP_RANKS=3" "${m[@]}"
+pieces "weights of the state, levels" 0 "WISP_RANKS=3 WISP_WEIGHTS=2,0,1" "WISP_RANKS=3" "${m[@]}" --partition levels
 pieces "levels" 1e-12 "WISP_RANKS=3" "WISP_RANKS=2" "${m[@]}" --partition levels
 pieces "levels to one" 1e-12 "WISP_RANKS=3" "WISP_RANKS=" "${m[@]}" --partition levels
 pieces far 0 WISP_DEVICE=far WISP_DEVICE=far "${m[@]}"

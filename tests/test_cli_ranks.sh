@@ -70,6 +70,42 @@ PY
     done
 done
 
+# So do all files of a run, whatever was done with the matrix before; WISP_WEIGHTS are far from what is found.
+"$wisp" gen graphene:nx=20,ny=15,vacancies=0.05 -o g.mtx >gen
+python3 - <<'PY'
+import random
+random.seed(3)
+for name, columns in ("b.mtx", 2), ("x0.mtx", 1):
+    with open(name, "w") as f:
+        print("%%MatrixMarket matrix array real general\n330", columns, file=f)
+        for _ in range(330 * columns): print(random.gauss(0, 1), file=f)
+PY
+# dealt RANKS WEIGHTS ARGUMENTS...: by what is found, and by the same numbers given
+dealt() {
+    local ranks=$1 by=$2
+    shift 2
+    rm -f x.mtx x.h5
+    WISP_RANKS=$ranks WISP_WEIGHTS=$([ "$ranks" = 2 ] && echo 9,1 || echo 9,0,1) "$wisp" "$@" --weights "$by" --json >found.json
+    [ ! -e x.mtx ] || mv x.mtx found.mtx
+    WISP_RANKS=$ranks "$wisp" "$@" --weights "$(python3 -c 'import json; print(*json.load(open("found.json"))["weights"], sep=",")')" --json >given.json
+    [ ! -e x.mtx ] || cmp <(grep -v '^%' x.mtx) <(grep -v '^%' found.mtx) || fail "$* --weights $by: other files"
+    python3 - <<'PY' || fail "$* --weights $by"
+import json
+a, b = (json.load(open(name)) for name in ("found.json", "given.json"))
+for key in "weights", "moments", "eigenvalues", "residuals", "residual", "iterations", "nnz", "order", "format":
+    assert a.get(key) == b.get(key), key
+PY
+}
+for by in nonzeros measured; do
+    for ranks in 2 3; do
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --order rcm
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --precision auto --hermitian-part
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --partition levels
+        dealt $ranks $by solve laplace:nx=30,ny=11,nz=1 --rhs b.mtx --x0 x0.mtx --precond block-jacobi:8 -o x.mtx
+    done
+    dealt 2 $by eig laplace:nx=30,ny=11,nz=1 --smallest 3 --vectors-in x0.mtx
+done
+
 # Files of moments keep them, also those of the environment and behind a command line that is cut.
 if "$wisp" --version | grep -q '^features:.* hdf5'; then
     # kept WEIGHTS RANKS ARGUMENTS...
@@ -138,7 +174,13 @@ else
     echo "no command within a quarter of the memory's addresses (a sanitizer?): two that need too much together are not checked"
 fi
 mkfifo pipe
-refused "can be read only once" env WISP_RANKS=2 "$wisp" dos pipe --weights nonzeros
+refused "can be read only once" env WISP_RANKS=2 "$wisp" dos pipe --weights measured
+"$wisp" dos g.mtx --moments 30 --vectors 3 --json >one.json
+mkfifo once.mtx
+cat g.mtx >once.mtx &
+WISP_RANKS=2 timeout 60 "$wisp" dos once.mtx --moments 30 --vectors 3 --weights nonzeros --json >many.json || fail "weights of a pipe"
+wait
+same one.json many.json "a pipe, --weights nonzeros" 2 || fail "a pipe, --weights nonzeros"
 mkdir laplace # which is no file: the gallery's
 WISP_RANKS=2 "$wisp" dos laplace --moments 8 --weights nonzeros --quiet || fail "beside a folder of that name"
 refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"

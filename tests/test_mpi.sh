@@ -157,7 +157,7 @@ unlike "process 1: its arguments are not those of process 0" "$wisp" --version :
 unlike "process 1: WISP_STOP_AT=x" "$wisp" dos m.mtx : -n 1 env WISP_STOP_AT=x "$wisp" dos m.mtx
 mkdir apart && mkfifo apart/m.crs
 unlike "process 1: m.mtx: cannot open" "$wisp" dos m.mtx : -n 1 sh -c "cd apart && exec '$wisp' dos m.mtx"
-unlike "process 1: m.crs can be read only once" "$wisp" dos m.crs --weights nonzeros : -n 1 sh -c "cd apart && exec '$wisp' dos m.crs --weights nonzeros"
+unlike "process 1: m.crs can be read only once" "$wisp" dos m.crs --weights measured : -n 1 sh -c "cd apart && exec '$wisp' dos m.crs --weights measured"
 echo "- a pipe that one process alone sees"
 "$wisp" dos m.mtx --moments 64 --vectors 4 --precision double --json >one.json
 mkfifo once.mtx

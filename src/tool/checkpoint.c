@@ -44,7 +44,7 @@ static wisp_status items(void *arg, wisp_state *s)
     free(t->kept.weights);
     t->kept.weights = calloc((size_t)ranks, sizeof *t->kept.weights);
     if (!t->kept.weights) return wisp_ctx_failf(t->ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ranks);
-    WISP_TRY(wisp_ctx_weights(t->ctx, t->kept.weights));
+    WISP_TRY(weights_now(t, t->kept.weights));
     WISP_TRY(wisp_state_data(s, "weights", t->kept.weights, (size_t)ranks * sizeof *t->kept.weights));
     status = wisp_state_samef(s, "line", "%s", t->command_line);
 out:

@@ -18,8 +18,8 @@ typedef struct {
 /* in the order of a run. The options, before the context is made; after the source is opened. */
 int checkpoint_check(tool *t);
 int checkpoint_hash(tool *t, const wisp_src *src);
-/* Reads the state that --resume names, into t->resumed, and takes over its layout. EXIT_LAYOUT: begin once more, with
-   t->weights. */
+/* Reads the state that --resume names, into t->resumed, and takes over its layout. Its weights become
+   those of the run: see weights_deal. */
 int checkpoint_open(tool *t);
 /* Before the solver, whose options then get the offer and what the run goes on from. more: items of the command's own,
    which may be NULL. */

@@ -72,7 +72,7 @@ static int make_context(tool *t, bool no_pin)
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
                        .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
-                       .weights = weights_given(t),
+                       .weights = t->opt.weights,
                        .log = monitor_log,
                        .log_arg = mon,
                        .level = mon->level,
@@ -113,7 +113,7 @@ int tool_start(tool *t)
     rc = processes_agree(t, rc);
     if (!rc) rc = make_context(t, false);
     if (!rc) rc = tool_agree(t, weights_keep(t));
-    if (!rc && !t->weights) warn_of_ranks(t); /* else this is the second start */
+    if (!rc) warn_of_ranks(t);
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;
 }

@@ -228,10 +228,10 @@ static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
     return n;
 }
 
-static wisp_status own_range(wisp_ctx *ctx, int64_t all, int64_t *first, int64_t *count)
+static wisp_status own_range(wisp_ctx *ctx, const wisp_src *src, int64_t all, int64_t *first, int64_t *count)
 {
     wisp_map *map;
-    const wisp_status status = wisp_map_create(&map, ctx, all);
+    const wisp_status status = wisp_map_create_weighted(&map, ctx, all, src->weights);
     if (status != WISP_OK) return status;
     *count = wisp_map_local(map, first);
     wisp_map_free(map);
@@ -254,9 +254,9 @@ wisp_status plan_assembly(tool *t, const wisp_src *src, const wisp_mat_opts *mo,
     part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
     part.row = sample_row;
     part.arg = &s;
-    WISP_TRY(own_range(t->ctx, src->rows, &s.first, &s.rows));
-    WISP_TRY(own_range(t->ctx, part.rows, &s.row, &rows));
-    WISP_TRY(own_range(t->ctx, part.cols, &s.col, &s.col_count));
+    WISP_TRY(own_range(t->ctx, src, src->rows, &s.first, &s.rows));
+    WISP_TRY(own_range(t->ctx, src, part.rows, &s.row, &rows));
+    WISP_TRY(own_range(t->ctx, src, part.cols, &s.col, &s.col_count));
     wisp_mat_opts plain = *mo;
     plain.order = WISP_ROWS_NATURAL;
     plain.format = WISP_FORMAT_SELL;

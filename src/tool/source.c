@@ -1,4 +1,5 @@
 /* Opens the MATRIX of a command that needs a Hermitian one: as it is, or its Hermitian part. */
+#include "weights.h"
 #include "out/text.h"
 #include <math.h>
 #include <sys/stat.h>
@@ -36,13 +37,35 @@ static int look_once(tool *t)
     return EXIT_FINE;
 }
 
+/* By weights, and anew, as --partition asks for; once more if weights are found by what that gives. */
+static int deal_out(tool *t, wisp_src *src)
+{
+    const bool cut = t->opt.partition && wisp_ctx_processes(t->ctx) > 1;
+    wisp_src parts = {0};
+    int rc = EXIT_FINE;
+    for (bool again = true; again && !rc;) {
+        const bool dealt = t->dealt;
+        wisp_src_close(&parts);
+        rc = weights_deal(t, src);
+        if (!rc && cut && wisp_src_partition(&parts, t->ctx, src, (wisp_partition)t->opt.partition))
+            rc = tool_fail_ctx(t);
+        if (!rc) rc = weights_by_source(t, cut ? &parts : src);
+        again = t->dealt != dealt;
+    }
+    if (!cut) return rc;
+    wisp_src_close(src);
+    *src = parts;
+    return rc;
+}
+
 int source_open(tool *t, wisp_src *src)
 {
     int rc = open_whole(t, src);
     if (rc) return rc;
     rc = look_once(t);
     if (!rc) rc = checkpoint_hash(t, src);
-    if (!rc && source_partition(t, t->ctx, src)) rc = tool_fail_ctx(t);
+    if (!rc) rc = checkpoint_open(t);
+    if (!rc) rc = deal_out(t, src);
     if (rc) wisp_src_close(src);
     return rc;
 }

@@ -11,7 +11,7 @@
 #include "options.h"
 #include "watchdog/watchdog.h"
 
-/* INCOMPLETE: results are there, but not all that was asked for, or not as accurate. LAYOUT: see weights_by_source. */
+/* INCOMPLETE: results are there, but not all that was asked for, or not as accurate. LAYOUT: see weights_by_matrix. */
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_LAYOUT };
 
 struct tool {
@@ -33,6 +33,7 @@ struct tool {
     char *done;                  /* names of the output files that are complete; NULL: none */
     bool keeping;                /* the run was stopped, and what it has is being written */
     int64_t *weights;            /* [ranks] that were found in this run; NULL: none */
+    bool dealt;                  /* they are not those of the context: sources are dealt out by them */
     wisp_state *resumed;         /* that the run goes on from; NULL: it begins */
     wisp_checkpoint *checkpoint; /* that is written; NULL: none */
     struct {

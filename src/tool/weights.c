@@ -1,5 +1,5 @@
-/* --weights: the shares of rows that ranks have. Those that are found in a run, by nonzeros or by measuring, need a new
-   context, for a context's ranks keep theirs; the run then begins once more with them. */
+/* --weights: the shares of rows that ranks have. By those that are found in a run, by nonzeros or by measuring, or that
+   a state has which it goes on from, the sources are dealt out that the context has read in other shares. */
 #include "weights.h"
 #include "out/text.h"
 #include <math.h>
@@ -19,7 +19,12 @@ int weights_check(tool *t)
     return EXIT_FINE;
 }
 
-const int64_t *weights_given(const tool *t) { return t->weights ? t->weights : t->opt.weights; }
+wisp_status weights_now(const tool *t, int64_t *weights)
+{
+    if (!t->weights) return wisp_ctx_weights(t->ctx, weights);
+    memcpy(weights, t->weights, (size_t)wisp_ctx_processes(t->ctx) * sizeof *weights);
+    return WISP_OK;
+}
 
 /* "2,1,1"; to be freed. NULL: there is no memory. */
 static char *weights_text(const int64_t *weights, int ranks)
@@ -88,15 +93,15 @@ static bool differ(const tool *t, const int64_t *weights, const int64_t *present
     return false;
 }
 
-/* Keeps found weights, or the present ones if they will do; EXIT_LAYOUT if the run should begin again. */
+/* Keeps found weights, or the present ones if they will do. */
 static int settle(tool *t, int64_t *weights, int64_t *present)
 {
     const int ranks = wisp_ctx_processes(t->ctx);
     const bool other = differ(t, weights, present, ranks);
     t->weights = other ? weights : present;
+    t->dealt = other;
     free(other ? present : weights);
-    const int rc = tool_agree(t, keep(t, t->weights));
-    return !rc && other ? EXIT_LAYOUT : rc;
+    return tool_agree(t, keep(t, t->weights));
 }
 
 /* Whether this is the time to find weights: once in a run, of several processes. */
@@ -107,7 +112,7 @@ static bool is_wanted(const tool *t, int by)
 
 int weights_refuse_pipe(tool *t)
 {
-    if (t->processes == 1 || t->opt.weights_by <= WEIGHTS_ROWS || !file_reads_once(t->opt.arg[0])) return EXIT_FINE;
+    if (t->processes == 1 || t->opt.weights_by != WEIGHTS_MEASURED || !file_reads_once(t->opt.arg[0])) return EXIT_FINE;
     return tool_fail(t, "%s can be read only once, and --weights %s may have to read it again", t->opt.arg[0],
                      weights_names[t->opt.weights_by]);
 }
@@ -145,17 +150,14 @@ int weights_by_source(tool *t, const wisp_src *src)
 int weights_by_matrix(tool *t, const wisp_mat *A, int width)
 {
     if (t->opt.plan || !is_wanted(t, WEIGHTS_MEASURED)) return EXIT_FINE;
-    return find(t, NULL, A, width > 0 ? width : 1);
+    const int rc = find(t, NULL, A, width > 0 ? width : 1);
+    return !rc && t->dealt ? EXIT_LAYOUT : rc;
 }
 
-int weights_restart(tool *t, wisp_mat **A)
+int weights_deal(tool *t, wisp_src *src)
 {
-    if (A) wisp_mat_free(*A), *A = NULL;
-    catch_signals(NULL);
-    checkpoint_close(t);
-    wisp_ctx_free(t->ctx);
-    t->ctx = NULL;
-    return tool_start(t);
+    if (!t->dealt || (!src->row && !src->many)) return EXIT_FINE;
+    return wisp_src_deal(src, t->ctx, t->weights) ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
 void weights_free(tool *t)
@@ -171,7 +173,7 @@ void weights_summary(const tool *t, const wisp_mat_info *info)
     static const char *const how[] = {"", "   (rows)", "   (by nonzeros)", "   (measured)"};
     const int ranks = wisp_ctx_processes(t->ctx);
     int64_t *weights = ranks > 1 ? calloc((size_t)ranks, sizeof *weights) : NULL;
-    char *text = weights && !wisp_ctx_weights(t->ctx, weights) ? weights_text(weights, ranks) : NULL;
+    char *text = weights && !weights_now(t, weights) ? weights_text(weights, ranks) : NULL;
     if (text) text_line("weights", "%s%s", text, how[t->opt.weights_by]);
     if (ranks > 1) text_line("halo", "%s", wisp_halo_name(info->halo_used));
     free(text);
@@ -182,7 +184,7 @@ json_t *weights_json(const tool *t)
 {
     const int ranks = wisp_ctx_processes(t->ctx);
     int64_t *weights = calloc((size_t)ranks, sizeof *weights);
-    json_t *array = weights && !wisp_ctx_weights(t->ctx, weights) ? json_array() : json_null();
+    json_t *array = weights && !weights_now(t, weights) ? json_array() : json_null();
     for (int r = 0; json_is_array(array) && r < ranks; r++) json_array_append_new(array, json_integer(weights[r]));
     free(weights);
     return array;

@@ -193,14 +193,12 @@ static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_m
     int rc = source_open(t, src);
     if (rc) return rc;
     wisp_ctx_memory(t->ctx, NULL, &reading);
-    rc = checkpoint_open(t);
     set_kpm_options(&t->opt, k);
     if (!rc && src->rows != src->cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
     if (!rc && t->opt.resolution > 0 && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k);
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
-    if (!rc) rc = weights_by_source(t, src);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
     if (!rc) rc = set_matrix_options(t, r, k, src, mo);
     if (!rc) rc = plan_make(t, src, mo, k, reading, &plan);
@@ -237,8 +235,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
 static int compute_on_layout(tool *t, results *r, wisp_moments *m)
 {
     int rc = compute_once(t, r, m);
-    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, NULL))) rc = compute_once(t, r, m);
-    return rc;
+    return rc == EXIT_LAYOUT ? compute_once(t, r, m) : rc;
 }
 
 /* Once more if --precision auto took single, and that is not enough. */

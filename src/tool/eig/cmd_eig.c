@@ -88,9 +88,9 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
 {
     const options *o = &t->opt;
     int rc = source_open(t, matrix);
-    if (!rc) rc = checkpoint_open(t);
     if (!rc) rc = source_square(t, matrix, "only a square matrix has eigenvalues");
-    return !rc && o->vectors_in ? start_open(t, start, o->vectors_in, "start", matrix->rows) : rc;
+    if (!rc && o->vectors_in) rc = start_open(t, start, o->vectors_in, "start", matrix->rows);
+    return rc ? rc : weights_deal(t, start);
 }
 
 /* The vectors of a file; complex ones of a real matrix make all vectors complex. */
@@ -151,7 +151,6 @@ static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
     const double started = wisp_now();
     int64_t reading;
     int rc = open_inputs(t, &matrix, &src);
-    if (!rc) rc = weights_by_source(t, &matrix);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = make_matrix(t, r, &matrix, A, reading);
     wisp_src_close(&matrix);
@@ -250,7 +249,11 @@ int cmd_eig(tool *t)
     if (rc) return rc;
     set_options(t, &r.opts);
     rc = prepare(t, &r, &A, &start);
-    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, &A))) rc = prepare(t, &r, &A, &start);
+    if (rc == EXIT_LAYOUT) {
+        wisp_mat_free(A);
+        A = NULL;
+        rc = prepare(t, &r, &A, &start);
+    }
     if (!rc && !t->opt.plan) {
         rc = find(t, &r, A);
         wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */

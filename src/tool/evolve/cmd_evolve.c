@@ -171,7 +171,6 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     int64_t before, now;
     int rc = source_open(t, &src);
     wisp_ctx_memory(t->ctx, &before, NULL);
-    if (!rc) rc = checkpoint_open(t);
     if (!rc) rc = source_has_rows(t, "site", o->sites, o->site_count, src.rows);
     if (!rc) rc = source_has_rows(t, "watch", o->watch, o->watch_count, src.rows);
     if (!rc && o->start) rc = start_open(t, &start, o->start, "start", src.rows);

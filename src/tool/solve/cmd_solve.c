@@ -66,6 +66,15 @@ static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
     return EXIT_FINE;
 }
 
+/* By weights that are found, or were. */
+static int deal_out(tool *t, solve_inputs *in)
+{
+    wisp_src *const all[] = {&in->matrix, &in->rhs, &in->x0};
+    int rc = weights_by_source(t, &in->matrix);
+    for (int i = 0; i < 3 && !rc; i++) rc = weights_deal(t, all[i]);
+    return rc;
+}
+
 /* Complex ones of the matrix's precision if anything is complex. */
 static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
 {
@@ -108,7 +117,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, in.matrix.type), r->columns);
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
-    if (!rc) rc = weights_by_source(t, &in.matrix);
+    if (!rc) rc = deal_out(t, &in);
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
     if (!rc) rc = solve_plan_check(t, &in, &mo, r, reading);
@@ -286,7 +295,11 @@ int cmd_solve(tool *t)
     if (rc) return rc;
     set_options(&t->opt, &r.opts);
     rc = prepare(t, &r, &A, &b, &x);
-    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, &A))) rc = prepare(t, &r, &A, &b, &x);
+    if (rc == EXIT_LAYOUT) {
+        wisp_mat_free(A);
+        A = NULL;
+        rc = prepare(t, &r, &A, &b, &x);
+    }
     if (!rc && A) {
         rc = solve(t, &r, A, b, x);
         wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */
