@@ -214,29 +214,17 @@ out:
 static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const run_time *time)
 {
     const wisp_mat_info *a = &p->about.matrix;
-    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:o}", "command",
-                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
-                          "nnz", (json_int_t)p->most.matrix.nnz, "type", wisp_type_name(a->type), "C", a->C, "sigma",
-                          (json_int_t)a->sigma, "format", text_format(a->format), "source_bytes", (json_int_t)p->source,
-                          "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->about.blocks,
-                          "total_bytes", (json_int_t)p->about.total, "bound_bytes",
-                          p->moments_unknown ? json_null() : json_integer(p->most.total));
-    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, a, a->type, ko)));
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {{"total_seconds", time->total},
-                   {"assemble_seconds", time->assembly},
-                   {"bounds_seconds", time->bounds},
-                   {"seconds", time->moments},
-                   {"load_gbs", time->load_gbs}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        json_object_set_new(o, numbers[i].key, time->known ? json_number(numbers[i].value) : json_null());
-    json_object_set_new(o, "ceilings", time->known ? json_string(time->kept ? "kept" : "now") : json_null());
-    json_object_set_new(o, "limit", time->known ? json_string(time->limit) : json_null());
-    int rc = json_print(t, o);
-    json_decref(o);
-    return rc;
+    const bool known = time->known;
+    return json_print_new(
+        t, JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]), J("rows", a->rows),
+                    J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C),
+                    J("sigma", a->sigma), J("format", text_format(a->format)), J("source_bytes", p->source),
+                    J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
+                    J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
+                    J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
+                    J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
+                    J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
+                    J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit)));
 }
 
 static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *ko)

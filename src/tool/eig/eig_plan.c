@@ -93,30 +93,19 @@ static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 {
     const wisp_eig_choice *c = &p->choice;
-    json_t *o = json_pack(
-        "{s:o, s:o, s:s, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "command", json_words(t->command_line), "matrix",
-        json_words(t->opt.arg[0]), "which", eig_question_name(r->opts.which), "rows", (json_int_t)r->info.rows, "nnz",
-        (json_int_t)r->info.nnz, "type", wisp_type_name(r->type), "format", text_format(r->info.format), "method",
-        eig_method_name(c->method), "matrix_bytes", (json_int_t)r->info.bytes, "vectors_bytes",
-        (json_int_t)p->run.bytes, "total_bytes", (json_int_t)p->total);
-    const double interval[2] = {c->low, c->high};
-    json_object_set_new(o, "interval", c->low < c->high ? json_numbers(interval, 2) : json_null());
-    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, c)));
-    json_object_set_new(o, "expected_count", json_number(c->expected));
-    json_object_set_new(o, "expected_error", json_number(c->expected_error));
-    json_object_set_new(o, "search_vectors", json_integer(c->search));
-    json_object_set_new(o, "block", json_integer(c->block));
-    json_object_set_new(o, "rounds", json_integer(c->rounds));
-    json_object_set_new(o, "degree", json_integer(c->degree));
-    json_object_set_new(o, "filter_type", json_words(c->filter_type ? wisp_type_name(c->filter_type) : NULL));
-    json_object_set_new(o, "products",
-                        isfinite(p->run.products) ? json_integer((json_int_t)p->run.products) : json_null());
-    json_object_set_new(o, "seconds", json_number(p->run.seconds));
-    json_object_set_new(o, "load_gbs", json_number(p->load_gbs));
-    json_object_set_new(o, "ceilings", json_string(p->kept ? "kept" : "now"));
-    const int rc = json_print(t, o);
-    json_decref(o);
-    return rc;
+    return json_print_new(
+        t, JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]),
+                    J("which", eig_question_name(r->opts.which)), J("rows", r->info.rows), J("nnz", r->info.nnz),
+                    J("type", wisp_type_name(r->type)), J("format", text_format(r->info.format)),
+                    J("method", eig_method_name(c->method)), J("matrix_bytes", r->info.bytes),
+                    J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
+                    J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
+                    J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
+                    J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
+                    J("rounds", c->rounds), J("degree", c->degree),
+                    J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
+                    J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products),
+                    J("seconds", p->run.seconds), J("load_gbs", p->load_gbs), J("ceilings", p->kept ? "kept" : "now")));
 }
 
 static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
