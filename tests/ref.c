@@ -1,3 +1,4 @@
+#include "base/base.h"
 #include "ref.h"
 #include <stdio.h>
 #include <math.h>
@@ -313,6 +314,13 @@ wisp_ctx *ref_ctx(const wisp_ctx_opts *opts)
     wisp_ctx *ctx;
     assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_OK);
     return ctx;
+}
+
+void ref_nothing_left(const wisp_ctx *ctx)
+{
+    int own = 1 + (ctx->stream != NULL) + (ctx->dots != NULL);
+    for (int i = 0; i < 2; i++) own += ctx->team->scratch[i] != NULL;
+    assert_int_equal(atomic_load(&ctx->held), own);
 }
 
 void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b)

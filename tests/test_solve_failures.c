@@ -442,6 +442,7 @@ static void failing_memory(void **state)
             if (status != WISP_OK) assert_int_equal(status, WISP_ERR_NOMEM);
             failures += status != WISP_OK;
             passed = status == WISP_OK ? passed + 1 : 0;
+            ref_nothing_left(ctx);
             wisp_ctx_free(ctx);
         }
         assert_true(failures > 10);

@@ -18,7 +18,7 @@ wisp_status wisp__kpm_set_width(wisp__kpm_run *k, int width)
     wisp_status status = WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
     wisp_type type = k->opts->type;
-    if (width == k->width) return WISP_OK;
+    if (width > 0 && width == k->width) return WISP_OK; /* 0: also what a failure left of them goes */
     free_blocks(k);
     if (width == 0) return WISP_OK;
     WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
