@@ -7,7 +7,9 @@
 #include <wisp/solve.h>
 #include <wisp/solvers.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -420,6 +422,51 @@ static void failures_come_later(void **state)
     queued_close(&q); /* with work that nobody waited for */
 }
 
+typedef struct {
+    queued *q;
+    atomic_bool stop;
+} busy_one;
+
+static void *queues_on(void *arg)
+{
+    busy_one *b = arg;
+    while (!atomic_load(&b->stop)) REF_OK(b->q->ctx, wisp_spmmv(b->q->y, b->q->A, b->q->x, NULL));
+    return NULL;
+}
+
+static void just_end(const void *arg) { (void)arg; }
+
+/* Who waits, and who forks, waits for what was queued before alone: another thread may go on for ever. */
+static void waits_end(void **state)
+{
+    (void)state;
+    queued q = queued_open();
+    busy_one b = {.q = &q};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, queues_on, &b), 0);
+    for (int i = 0; i < CALLS; i++) REF_OK(q.ctx, wisp_ctx_finish(q.ctx));
+    for (int i = 0; i < 3; i++) assert_int_equal(fate(just_end, NULL), 0);
+    atomic_store(&b.stop, true);
+    pthread_join(thread, NULL);
+    queued_close(&q);
+}
+
+/* A cancel is told once: by the call that is refused, or by the one that waits. */
+static void cancelled_once(void **state)
+{
+    (void)state;
+    queued q = queued_open();
+    for (int i = 0; i < CALLS; i++) {
+        for (int k = 0; k < i % 5; k++) REF_OK(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL));
+        wisp_ctx_cancel(q.ctx);
+        REF_FAILS(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL), WISP_ERR_CANCELLED, "multiplying");
+        wisp_ctx_resume(q.ctx);
+        REF_OK(q.ctx, wisp_spmmv(q.y, q.A, q.x, NULL));
+        REF_OK(q.ctx, wisp_ctx_finish(q.ctx));
+    }
+    queued_close(&q);
+}
+
 static void write_to(const void *address) { *(volatile char *)(uintptr_t)address = 1; }
 
 /* Who reads can't write; what is discarded is gone; no more than an array is lent. */
@@ -538,6 +585,8 @@ int main(void)
         cmocka_unit_test(counted),
         cmocka_unit_test(host_data_is_read_at_once),
         cmocka_unit_test(failures_come_later),
+        cmocka_unit_test(waits_end),
+        cmocka_unit_test(cancelled_once),
         cmocka_unit_test(loans),
         cmocka_unit_test(round_trips),
     };

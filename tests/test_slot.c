@@ -135,6 +135,17 @@ static void multiply(scene *s, wisp_blk *copy)
     same_dots(s, 5 * w, dot, 4 * w);
     aug.dot_at.first = 17 * w;
     REF_FAILS(s->ctx, wisp_spmmv(s->y, s->A, s->x, &aug), WISP_ERR_ARG, "spmmv: ");
+    /* Dots may go where the factors are: these are taken before. */
+    aug.terms &= ~(unsigned)WISP_AXPBY;
+    aug.dot_at.first = 5 * w;
+    REF_OK(s->ctx, wisp_spmmv(copy, s->A, s->x, &aug));
+    aug.dot_at.first = w > 1 ? 1 : 0;
+    REF_OK(s->ctx, wisp_spmmv(s->y, s->A, s->x, &aug));
+    same(s, s->y, copy);
+    REF_OK(s->ctx, wisp_slot_write(s->slot, 0, 3 * w, s->f));
+    /* Places of terms that are not asked for are not looked at. */
+    const wisp_aug plain = {.shift_at = {s->slot, 21 * w}, .add_at = {s->slot, -1}, .dot_at = {s->slot, 21 * w}};
+    REF_OK(s->ctx, wisp_spmmv(copy, s->A, s->x, &plain));
     free(dot);
 }
 

@@ -187,8 +187,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_ctx_create;
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose,
      weights; wisp_src_choose, weights;
-   - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
-     sum_wait;
+   - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_slot_sum, wisp_blk_fill_fn, wisp_ctx_sum,
+     sum_start, sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_eig;
    - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition, wisp_src_deal;
    - wisp_src_write, wisp_moments_save (rank 0 writes).
@@ -225,7 +225,8 @@ WISP_API void wisp_ctx_enter(wisp_ctx *ctx);
 WISP_API wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status);
 /* From on = 1 to on = 0, between an enter and its leave, a cancel stops no call in the middle: wisp_ctx_step alone
    tells of it (WISP_ERR_CANCELLED), on all ranks at the same step, which may be one later. So what the ranks have then
-   belongs together, and calls that compute with it still work until on = 0. One may be within another. */
+   belongs together, and calls that compute with it still work until on = 0. One may be within another. On devices with
+   a queue what is only queued by then may be cancelled: wisp_ctx_finish comes before on = 0. */
 WISP_API void wisp_ctx_hold(wisp_ctx *ctx, int on);
 /* Runs fn(arg, rank) on as many threads at once as there are ranks, 1 to 1024. Each thread stands for a rank: contexts
    that it makes share the work with those of the others. Returns when all threads have ended. *result, which may be

@@ -16,7 +16,8 @@ extern "C" {
    any other. */
 typedef struct wisp_slot wisp_slot;
 /* Some of its numbers, from `first` on: as many as the op that is given the place needs (WISP_ERR_ARG: the slot has not
-   so many). slot NULL: there is no place. */
+   so many; WISP_ERR_MISMATCH: it is of another context). slot NULL: there is no place. The function of an operator
+   leaves places alone that the op which calls it was given. */
 typedef struct {
     wisp_slot *slot;
     int64_t first;

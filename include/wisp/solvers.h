@@ -138,7 +138,7 @@ typedef struct {
    <s|B T_n|s>. Each sweep gives one moment then, not two: n - 1 sweeps and one block more. Powers of 2 are taken out of
    the user's vectors and of |w> meanwhile, so that their unit is of no matter to the arithmetic.
    WISP_ERR_MISMATCH: a block or B is not on A's map, or of another type or width. WISP_ERR_NUMERIC: a vector holds a
-   NaN, an infinity, or too large numbers, or a moment is beyond double precision.
+   NaN, an infinity, or too large numbers, or a vector's moments are beyond double precision, or all below it.
    WISP_ERR_CANCELLED, also where offer() ended it: m holds the vectors that were completed, m->vectors of them; or, if
    there is none yet, those of the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
    WISP_ERR_BOUNDS: a moment exceeds mu_0 (or the norms of |w> and |r>), so that eigenvalues lie outside the bounds; the
@@ -215,8 +215,9 @@ WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *e
    density is too large for a number. */
 WISP_SIZED wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                 int64_t points, const double *energy, double *dos, double *error);
-/* *count becomes the number of eigenvalues in [a, b], and *error its standard error, evaluated as in wisp_dos. a and b
-   may lie outside the bounds, and be infinite; WISP_ERR_ARG if not a <= b. */
+/* *count becomes the number of eigenvalues in [a, b] (the integral of what wisp_dos gives, which with opts.left or
+   opts.adjoint may be negative), and *error its standard error, evaluated as in wisp_dos. a and b may lie outside the
+   bounds, and be infinite; WISP_ERR_ARG if not a <= b. */
 WISP_SIZED wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                   double a, double b, double *count, double *error);
 /* Half the width of a 95% bar over the standard error: Student's t(vectors - 1) for 0.975. For quantities of either
@@ -242,16 +243,16 @@ typedef struct {
     int64_t terms;          /* of c, 1 to 2^22 */
     const wisp_scalar *c;   /* [terms] */
 } wisp_function;
-/* Called after each call of wisp_mpk: y holds the first `done` terms of the longest series, of `terms`. A return value
-   other than 0 ends the call (WISP_ERR_CANCELLED). */
+/* Called after each call of wisp_mpk, with the number of T_n(A) x that are made, of `terms`; y is not yet of use, for
+   it lacks powers of 2 that f and x are scaled by. A return value other than 0 ends the call (WISP_ERR_CANCELLED). */
 typedef int (*wisp_chebyshev_fn)(void *arg, int64_t done, int64_t terms);
 
 enum { WISP_CHEBYSHEV_STEPS = 8, WISP_CHEBYSHEV_TERMS = 65536, WISP_CHEBYSHEV_POINTS = 1025 };
 typedef struct {
-    double
-        tolerance; /* of ||y - f(A) x|| / (max |f| ||x||), column by column, the largest |f| on the bounds; 0: 1e-10, */
-                   /* 1e-4 in single precision */
-    int64_t terms; /* of a function's series, at most, up to 2^22; 0: WISP_CHEBYSHEV_TERMS */
+    /* Of ||y - f(A) x|| / (max |f| ||x||), column by column, with the largest |f| on the bounds; 0: 1e-10, 1e-4 in
+       single precision. It is kept where the spectrum lies within the bounds. */
+    double tolerance;
+    int64_t terms;   /* of a function's series, at most, up to 2^22; 0: WISP_CHEBYSHEV_TERMS */
     int64_t points;  /* at which a function is looked at, at least; 0: WISP_CHEBYSHEV_POINTS. What is narrower than */
                      /* halfwidth pi/points may be missed */
     int64_t jackson; /* above 0: so many terms of each function, with Jackson's damping (Weisse et al. 2006, eq. 71), */
@@ -282,22 +283,26 @@ typedef struct {
    all share (Trefethen, Approximation Theory and Approximation Practice, 2013; the KPM review Weisse et al. 2006). x
    and the blocks y are on A's map, of one type and width; a function that is not real needs complex ones. x may be one
    of y, or a view of its memory, and is else not changed; two blocks like it are held meanwhile. e and opts may be
-   NULL. e need not be initialised; it is written when the call returns. A function by its values is asked for them on
-   all of the bounds, which reach beyond the spectrum on both sides. It is interpolated at n + 1 Chebyshev points, n =
-   512, 1024, ..; the series is cut where the sum of its other terms is below half of the tolerance. Then it is compared
-   with f at these points and at n points between them: e->error is the largest difference over the largest |f|, and
-   must be at most half of the tolerance. That is a proof for polynomials of degree n, up to a factor of sqrt 2 where no
-   term could be cut; of other functions no more can be known by their values. Steps, kinks and poles on the bounds, or
-   near to them, take many terms, or are refused: smooth them, or take opts->jackson terms. Then, and for a series that
-   is given, no error is refused. Where the largest |f| is far above |f| on the spectrum (exp(-b A) with wide bounds),
-   take a smaller tolerance, or bounds that fit. With opts->resume x is of no interest; functions and options must be as
-   they were, but for depth and cache_budget. After a failure y holds anything. WISP_ERR_ARG: also if a function can't
-   be met with opts->terms, or rounding alone would exceed half of the tolerance. WISP_ERR_CALLBACK: value() failed.
-   WISP_ERR_BOUNDS: a Chebyshev vector, or y, is longer than it can be with a spectrum within the bounds.
-   WISP_ERR_NUMERIC: a value of f, or a number of x, is not finite; f(A) x is too large or too small for its type; or as
-   in wisp_bounds_find. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
-   a block is on another map, or of another type or width than x; f has other values on another rank; opts->resume is of
-   another call. WISP_ERR_HERMITIAN: as in wisp_bounds_find. */
+   NULL. e need not be initialised; it is written when the call returns. After a failure y holds anything. With
+   opts->resume x is of no interest; functions and options must be as they were, but for depth and cache_budget.
+
+   A function by its values is asked for them on all of the bounds, which reach beyond the spectrum on both sides. It is
+   interpolated at n + 1 Chebyshev points, n = 512, 1024, ..; the series is cut where the sum of its other terms is
+   below half of the tolerance. Then it is compared with f at these points, at n points between them, and at some of no
+   such grid: e->error is the largest difference over the largest |f|, and must be at most half of the tolerance. If f
+   is a polynomial of degree n or less, the difference is nowhere above sqrt 2 times e->error; of other functions no
+   more can be known by their values. Steps, kinks and poles on the bounds, or near to them, take many terms, or are
+   refused: smooth them, or take opts->jackson terms. Then, and for a series that is given, no error is refused. Where
+   the largest |f| is far above |f| on the spectrum (exp(-b A) with wide bounds), take a smaller tolerance, or bounds
+   that fit. Given bounds that do not hold are told by Chebyshev vectors that grow, of which 9 are made at least; what
+   they do not show (a part of x outside the bounds that is far below the tolerance) is not known.
+
+   WISP_ERR_ARG: also if a function can't be met with opts->terms, or rounding alone would exceed half of the tolerance.
+   WISP_ERR_CALLBACK: value() failed. WISP_ERR_BOUNDS: a Chebyshev vector, or y, is longer than it can be with a
+   spectrum within the bounds. WISP_ERR_NUMERIC: a value of f, or a number of x, is not finite; f(A) x is too large or
+   too small for its type; or as in wisp_bounds_find. WISP_ERR_CANCELLED: the call was cancelled, or observe() or
+   offer() ended it. WISP_ERR_MISMATCH: a block is on another map, or of another type or width than x; f has other
+   values on another rank; opts->resume is of another call. WISP_ERR_HERMITIAN: as in wisp_bounds_find. */
 WISP_SIZED wisp_status wisp_chebyshev_apply(wisp_expansion *e, wisp_blk *const *y, const wisp_mat *A, const wisp_blk *x,
                                             int functions, const wisp_function *f, const wisp_chebyshev_opts *opts);
 /* *plan becomes what wisp_chebyshev_apply will take, for x of this type (DEFAULT: A's) and width. A and step: as in

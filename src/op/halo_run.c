@@ -233,8 +233,9 @@ static wisp_status run_parts(const halo_run *r, column_part *c, int parts)
         status = launch(&c[i].run, g->early, g->blocks);
         if (status == WISP_OK) status = finish_dots(&c[i].run);
         if (status == WISP_OK && i + 1 < parts) status = launch(&c[i + 1].run, 0, g->early);
-        if (status == WISP_OK) status = put_dots(r, &c[i]);
     }
+    /* Behind all launches, which may take factors from where the dots go. */
+    for (int i = 0; i < parts && status == WISP_OK; i++) status = put_dots(r, &c[i]);
 out:
     return status;
 }

@@ -309,14 +309,31 @@ static wisp_status check_plan(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type t
 static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o,
                          double most, double dots)
 {
-    enum { NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024, LINE = 64, STATE = 16 };
+    enum {
+        NEIGHBOURS = 96,
+        ORDERS = 4,
+        MAKING = 256,
+        LITTLE = 1024,
+        LINE = 64,
+        STATE = 16,
+        PART = 1024,
+        DOTS_LEAST = 512
+    };
     const double blocks = (double)WISP__MAX(A->work_blocks, 1), threads = ctx->threads, sums = o->sums;
     const double factors = (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type) + LINE;
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + factors + blocks * dots +
                         sums * (double)(sizeof(wisp__chain) + sizeof(wisp_blk *) + sizeof(wisp_scalar));
+    /* All dots once more in the device's memory; and what each of two parts has where columns are exchanged in turn:
+       factors, chains, and its dots, here and there. */
+    const double there = ctx->backend->host_memory ? 0 : fmax((double)o->steps * dots, DOTS_LEAST);
+    const bool in_turn = A->halo == WISP_HALO_COLUMNS && ctx->ranks > 1;
+    const double parts = !in_turn ? 0
+                                  : 2 * (PART + factors + sums * (double)sizeof(wisp__chain) +
+                                         2.0 * 2 * K_DOT_SETS * width * (double)sizeof(double));
     const double bytes = LITTLE + most * each + (ctx->ranks > 1 ? 2 : 1) * (double)o->steps * dots +
                          width * (double)sizeof(wisp_scalar) +
-                         STATE * (double)A->work_blocks; /* of half storage's blocks */
+                         STATE * (double)A->work_blocks + /* of half storage's blocks */
+                         there + parts;
     const double look = ctx->ranks == 1 && o->depth != 1 ? wisp__look_bytes(A) : 0;
     if (most <= 1) return bytes + look;
     const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * threads;

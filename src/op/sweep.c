@@ -160,10 +160,13 @@ static void set_chains(wisp__spmmv_params *p, const wisp__sums *sums)
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
+    const wisp_place none = {0};
     wisp__factor_source f[K_FACTOR_SETS];
     wisp_status status;
-    WISP_TRY(wisp__factors_of(A->ctx, op, aug->shift, aug->shift_at, x->width, f + K_FACTORS_SHIFT));
-    WISP_TRY(wisp__factors_of(A->ctx, op, aug->add, aug->add_at, x->width, f + K_FACTORS_ADD));
+    WISP_TRY(wisp__factors_of(A->ctx, op, aug->shift, aug->terms & WISP_SHIFT ? aug->shift_at : none, x->width,
+                              f + K_FACTORS_SHIFT));
+    WISP_TRY(wisp__factors_of(A->ctx, op, aug->add, aug->terms & WISP_ADD ? aug->add_at : none, x->width,
+                              f + K_FACTORS_ADD));
     s->A = A, s->y = y, s->z = sums->z, s->x = x, s->prev = prev, s->u = aug->u, s->terms = aug->terms;
     /* Before any address is looked up: x may move, and its memory's views. */
     if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));

@@ -287,6 +287,13 @@ out:
     return status;
 }
 
+/* A step shows whether the blocks go with A. */
+static int64_t vectors_of(int64_t terms, bool given)
+{
+    const int64_t least = wisp__least_vectors(given) > 2 ? wisp__least_vectors(given) : 2;
+    return terms > least ? terms : least;
+}
+
 /* The state between two calls of wisp_mpk. */
 static wisp_status items(void *arg, wisp_state *state)
 {
@@ -307,7 +314,7 @@ static wisp_status items(void *arg, wisp_state *state)
         s->sum.depth_used = (int)e->depth;
         WISP_TRY(fit_all(s));
         WISP_TRY(same_on_ranks(s));
-        if (e->sweeps < 0 || e->sweeps >= e->terms)
+        if (e->sweeps < 0 || e->sweeps >= vectors_of(e->terms, isnan(e->bounds.failure_probability)))
             return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an expansion that can't be: step %lld",
                                   (long long)e->sweeps);
     }
@@ -373,7 +380,7 @@ static wisp_status run(expansion *s)
     WISP_TRY(wisp_spmmv_cost(s->A, s->type, width, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &cost));
     WISP_TRY(wisp_ctx_sum(s->ctx, &cost.flops, 1));
     if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
-    sum->terms = e->terms > 1 ? e->terms : 2; /* a step shows whether the blocks, and the bounds, go with A */
+    sum->terms = vectors_of(e->terms, isnan(e->bounds.failure_probability));
     while (sum->step + 1 < sum->terms) {
         WISP_TRY(wisp_ctx_step(s->ctx, "expansion", (double)sum->step / (double)sum->terms, e->flops));
         if (s->live) WISP_TRY(wisp_state_offer(s->live, s->o.offer, s->o.offer_arg));
@@ -481,7 +488,7 @@ wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_i
     WISP_TRY(wisp__chebyshev_sum_bytes(ctx, A, s.type, width, &size, &about, &most));
     const double kept = sizeof(wisp_scalar) * sums, fits = wisp__fit_bytes(points) + kept;
     const double extra = 16.0 * width + (double)functions * sizeof(wisp__series);
-    const double sweeps = !given && !s.o.jackson ? NAN : fmax(terms - 1, 1);
+    const double sweeps = !given && !s.o.jackson ? NAN : (double)vectors_of((int64_t)terms, given) - 1;
     most = fmax(most + kept, fits + finding) + extra; /* products that found bounds leave something */
     *plan = (wisp_plan){.bytes = (int64_t)fmin(about + (isnan(sweeps) ? 0 : kept), most),
                         .bytes_most = (int64_t)most,

@@ -67,10 +67,9 @@ static void cosines(const fit *t, const wisp_scalar *c, int64_t count, int64_t n
 /* Chebyshev point j of n + 1, which falls from 1 to -1. */
 static double point(int64_t j, int64_t n) { return sin(M_PI * (double)(n - 2 * j) / (double)(2 * n)); }
 
-static wisp_status look(const fit *t, int64_t j)
+static wisp_status look(const fit *t, double x, wisp_scalar *v)
 {
-    wisp_scalar *v = t->value + j;
-    const double energy = t->f->bounds->center + t->f->bounds->halfwidth * point(j, t->n);
+    const double energy = t->f->bounds->center + t->f->bounds->halfwidth * x;
     const double low = t->f->bounds->center - t->f->bounds->halfwidth,
                  high = t->f->bounds->center + t->f->bounds->halfwidth;
     *v = wisp__real(0);
@@ -113,7 +112,7 @@ static wisp_status resize(fit *t, int64_t n)
         if (t->value && j % 2 == 0)
             next.value[j] = t->value[j / 2];
         else if (status == WISP_OK)
-            status = look(&next, j);
+            status = look(&next, point(j, n), next.value + j);
     }
     close_fit(t);
     *t = next;
@@ -185,6 +184,26 @@ static wisp_status keep(const fit *t, wisp__series *s, int64_t n)
     return WISP_OK;
 }
 
+/* The same at points of no grid: T_2048 is 1 on all of the first one. */
+static wisp_status look_between(const fit *t, wisp__series *s)
+{
+    enum { SOME = 16 };
+    for (int i = 1; i <= SOME; i++) {
+        const double x = cos(M_PI * fmod(i * 0.6180339887498949, 1));
+        wisp_scalar v, b = {0, 0}, c = {0, 0};
+        const wisp_status status = look(t, x, &v);
+        if (status != WISP_OK) return status;
+        for (int64_t k = s->terms - 1; k >= 0; k--) { /* Clenshaw */
+            const double f = k ? 2 * x : x;
+            const wisp_scalar a = {s->c[k].re + f * b.re - c.re, s->c[k].im + f * b.im - c.im};
+            c = b, b = a;
+        }
+        v = times_power(v, -s->exponent);
+        s->error = fmax(s->error, hypot(b.re - v.re, b.im - v.im));
+    }
+    return WISP_OK;
+}
+
 static wisp_status not_met(const fit *t, const wisp__series *s)
 {
     return wisp_ctx_failf(
@@ -209,6 +228,7 @@ static wisp_status fit_values(fit *t, wisp__series *s)
         const double allowed = t->f->tolerance / 2 * s->largest;
         const int64_t terms = cut(t, s, allowed);
         WISP_TRY(keep(t, s, jackson ? jackson : terms < t->f->terms ? terms : t->f->terms));
+        if (jackson || s->error <= allowed) WISP_TRY(look_between(t, s));
         if (jackson || s->error <= allowed) break;
         if (n >= t->f->terms) {
             status = not_met(t, s);

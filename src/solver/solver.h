@@ -16,6 +16,9 @@ wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, dou
 wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
 /* Whether bounds of such a matrix can be come by that way, as far as the options say. */
 wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o);
+/* So many T_n of a sequence are made at least, so that their last one shows whether the bounds hold: a small part of a
+   vector far outside makes them longer than it only after some steps. Bounds that were found need none of this. */
+static inline int64_t wisp__least_vectors(bool given) { return given ? 1 + WISP_CHEBYSHEV_STEPS : 1; }
 /* What else than "take wider opts.bounds" may be done where these do not hold: given ones can be left away. */
 static inline const char *wisp__or_none(const wisp_bounds *b)
 {

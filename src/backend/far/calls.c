@@ -21,8 +21,13 @@ static wisp_status submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *ite
 #define ROOM(ctx, call, bytes, item) wisp__far_item_new(ctx, padded(sizeof(call)) + (bytes), item)
 #define SUBMIT(ctx, status, item, run, call) submit(ctx, status, item, run, &(call), sizeof(call))
 
-/* What a cancel ends is not begun while one is on. */
-static wisp_status begin(wisp_ctx *ctx) { return wisp__whole(ctx, "multiplying", !wisp__cancelled(ctx->team)); }
+/* What a cancel ends is not begun while one is on; what it has ended of the queue is told with that. */
+static wisp_status begin(wisp_ctx *ctx)
+{
+    if (!wisp__cancelled(ctx->team)) return WISP_OK;
+    const wisp_status status = wisp__far_finish(ctx);
+    return status != WISP_OK ? status : wisp__whole(ctx, "multiplying", false);
+}
 
 /* ---- sweeps ----------------------------------------------------------------------------------- */
 

@@ -38,6 +38,8 @@ typedef struct wisp__far {
     int patience; /* so many more calls are queued before the thread begins */
     wisp_status failed;
     char message[WISP_MESSAGE];
+    uint64_t queued, over; /* items so far */
+    bool forking;          /* nothing more is queued until the process has been copied */
 } wisp__far;
 
 static inline wisp__far *wisp__far_of(wisp_ctx *ctx) { return ctx->device; }
@@ -58,7 +60,7 @@ wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **ite
 /* A copy of an array of the host's, which goes with the item; NULL gives NULL. */
 void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes);
 void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item);
-void wisp__far_drain(wisp_ctx *ctx); /* until all has run */
+void wisp__far_drain(wisp_ctx *ctx); /* until all has run that was queued before */
 /* The same; what has failed is told. */
 wisp_status wisp__far_finish(wisp_ctx *ctx);
 

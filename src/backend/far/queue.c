@@ -28,12 +28,14 @@ static void run_first(wisp__far *f)
         wisp_ctx_message(f->ctx, f->message, sizeof f->message);
     }
     f->busy = false;
+    f->over++;
     pthread_cond_broadcast(&f->news);
 }
 
+/* What is queued by now: other threads may go on for ever. */
 static void drain(wisp__far *f)
 {
-    while (f->first || f->busy)
+    for (const uint64_t goal = f->queued; f->over < goal;)
         if (f->busy)
             pthread_cond_wait(&f->news, f->lock);
         else
@@ -78,13 +80,18 @@ static void before_fork(void)
     pthread_mutex_lock(&all_lock);
     for (wisp__far *f = all; f; f = f->next) {
         pthread_mutex_lock(f->lock);
+        f->forking = true;
         drain(f);
     }
 }
 
 static void after_fork(void)
 {
-    for (wisp__far *f = all; f; f = f->next) pthread_mutex_unlock(f->lock);
+    for (wisp__far *f = all; f; f = f->next) {
+        f->forking = false;
+        pthread_cond_broadcast(&f->news);
+        pthread_mutex_unlock(f->lock);
+    }
     pthread_mutex_unlock(&all_lock);
 }
 
@@ -93,7 +100,7 @@ static void in_child(void)
     for (wisp__far *f = all; f; f = f->next) {
         pthread_mutex_init(f->lock, NULL);
         pthread_cond_init(&f->news, NULL);
-        f->has_thread = false;
+        f->has_thread = f->forking = false;
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -162,7 +169,9 @@ void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item)
 {
     wisp__far *f = wisp__far_of(ctx);
     pthread_mutex_lock(f->lock);
+    while (f->forking) pthread_cond_wait(&f->news, f->lock);
     item->next = NULL;
+    f->queued++;
     if (f->first)
         f->last->next = item;
     else

@@ -49,7 +49,8 @@ static void choose_group(evolution *s, int64_t first)
                                   .halfwidth = s->e->bounds.halfwidth,
                                   .tolerance = s->tolerance,
                                   .sweep_bytes = s->sweep_bytes,
-                                  .z_bytes = s->z_bytes};
+                                  .z_bytes = s->z_bytes,
+                                  .given = isnan(s->e->bounds.failure_probability)};
     wisp__evolve_choose(&t, first, s->base, &s->g);
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     const double *time;
     int at_once; /* 0: chosen */
     double halfwidth, tolerance /* of one sequence */, sweep_bytes, z_bytes;
+    bool given; /* the bounds are */
 } wisp__evolve_times;
 
 /* The times from number `first` on that share one sequence from psi(base): without J and phase. */

@@ -79,6 +79,7 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
         g->count = n + 1;
         g->most = longest;
     }
+    if (g->most > 1 && g->most < wisp__least_vectors(t->given)) g->most = wisp__least_vectors(t->given);
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -164,7 +165,8 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
                                   .halfwidth = given ? o.bounds.given.halfwidth : 0,
                                   .tolerance = o.tolerance / (double)(times > 1 ? times : 1),
                                   .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
-                                  .z_bytes = 2 * blocks};
+                                  .z_bytes = 2 * blocks,
+                                  .given = given};
     const int64_t at_once = o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
     const int count = (int)(times < at_once ? times : at_once);
     const outline all = given ? outline_of(&t) : (outline){.count = count, .sweeps = NAN, .sums = NAN};

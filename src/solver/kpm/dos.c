@@ -73,21 +73,28 @@ static choice choose(const wisp_moments *m, int64_t vector)
     return vector < 0 ? (choice){0, m->vectors, m->trace} : (choice){vector, 1, m->trace};
 }
 
-/* Mean over random vectors with its standard error; sum over sites, which is exact. value[i * stride]. */
+/* Mean over random vectors with its standard error; sum over sites, which is exact. value[i * stride]. By a power of 2
+   they are of size 1 meanwhile, so that no square is too large, or nothing. */
 static double combine(const choice *c, const double *value, int64_t stride, double *error)
 {
-    double sum = 0, squares = 0, count = (double)c->count;
-    for (int64_t i = 0; i < c->count; i++) sum += value[i * stride];
+    enum { MOST = 1000 };
+    double sum = 0, squares = 0, count = (double)c->count, largest = 0;
+    int e = 0;
+    for (int64_t i = 0; i < c->count; i++) largest = fmax(largest, fabs(value[i * stride]));
+    if (isfinite(largest)) frexp(largest, &e);
+    e = e < -MOST ? -MOST : e > MOST ? MOST : e;
+    const double down = ldexp(1, -e);
+    for (int64_t i = 0; i < c->count; i++) sum += down * value[i * stride];
     if (c->trace != WISP_TRACE_RANDOM) {
         if (error) *error = 0;
-        return sum;
+        return ldexp(sum, e);
     }
     for (int64_t i = 0; i < c->count; i++) {
-        double d = value[i * stride] - sum / count;
+        const double d = down * value[i * stride] - sum / count;
         squares += d * d;
     }
-    if (error) *error = c->count > 1 ? sqrt(squares / (count - 1) / count) : (double)NAN;
-    return sum / count;
+    if (error) *error = c->count > 1 ? ldexp(sqrt(squares / (count - 1) / count), e) : (double)NAN;
+    return ldexp(sum / count, e);
 }
 
 /* The moments of one part, [vectors][n]. */

@@ -175,9 +175,27 @@ static wisp_status collect(const wisp__kpm_run *k, int64_t first, double *mu, in
     return WISP_OK;
 }
 
+/* Powers of 2 that vectors were scaled by are given back: digits must not be lost by that. */
+static wisp_status refuse_too_small(const wisp__kpm_run *k, int64_t first)
+{
+    for (int j = 0; k->column && j < k->width; j++) {
+        double largest = 0;
+        for (int64_t i = 0; i < k->m->n; i++)
+            for (int part = 0; part < k->parts; part++) largest = fmax(largest, fabs(moment(k, i, j, part)));
+        if (largest > 0 && ldexp(largest, k->column[j].exponent) < DBL_MIN)
+            return wisp_ctx_failf(
+                k->ctx, WISP_ERR_NUMERIC,
+                "the moments of vector %lld are too small for double precision; multiply the vectors, "
+                "or the operator, by a large number",
+                (long long)(first + j));
+    }
+    return WISP_OK;
+}
+
 static wisp_status collect_all(const wisp__kpm_run *k, int64_t first)
 {
-    wisp_status status = collect(k, first, k->m->mu, k->m->n, 0);
+    wisp_status status = refuse_too_small(k, first);
+    if (status == WISP_OK) status = collect(k, first, k->m->mu, k->m->n, 0);
     if (status == WISP_OK && k->left) status = collect(k, first, k->m->imag, k->m->n, 1);
     return status;
 }

@@ -272,7 +272,11 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
     WISP_TRY(run(&k));
 out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
-    if (k.begun) wisp_ctx_hold(ctx, 0);
+    if (k.begun) {
+        const wisp_status done = wisp_ctx_finish(ctx); /* what is queued belongs to what is held */
+        if (status == WISP_OK) status = done;
+        wisp_ctx_hold(ctx, 0);
+    }
     if (k.begun) sum_up(k.s);
     for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
     describe(&k);
