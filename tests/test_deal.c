@@ -410,11 +410,45 @@ static void written(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Shares of the rows may be equal where those of the columns are not. */
+static void few_rows(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 1000 };
+    wisp_ctx *ctx = ctx_with(NULL);
+    const int ranks = wisp_ctx_processes(ctx);
+    int64_t *w = calloc((size_t)ranks, sizeof *w);
+    assert_non_null(w);
+    for (int i = 0; i < ranks; i++) w[i] = i == 0 ? 10 : 9;
+    ref_rng r = {9};
+    wisp_src few = ref_random_src(&r, WISP_D, ranks, COLUMNS, 5);
+    wisp_src dealt;
+    wisp_map *cols;
+    wisp_mat *A, *own;
+    REF_OK(ctx, wisp_map_create_weighted(&cols, ctx, COLUMNS, w));
+    REF_OK(ctx, wisp_mat_create(&own, ctx, &few, NULL));
+    REF_OK(ctx, wisp_src_open_mat(&dealt, own));
+    REF_OK(ctx, wisp_src_deal(&dealt, ctx, w));
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &dealt, NULL));
+    assert_int_equal(wisp_map_local(wisp_mat_col_map(A), NULL), wisp_map_local(cols, NULL));
+    wisp_mat_free(A);
+    wisp_src_close(&dealt);
+    wisp_mat_free(own);
+    wisp_map_free(cols);
+    few.free_arg(few.arg);
+    free(w);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(maps),        cmocka_unit_test(dealt),
-                                       cmocka_unit_test(inherited),   cmocka_unit_test(by_nonzeros),
-                                       cmocka_unit_test(bad_weights), cmocka_unit_test(maps_and_sources),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(maps),
+                                       cmocka_unit_test(dealt),
+                                       cmocka_unit_test(few_rows),
+                                       cmocka_unit_test(inherited),
+                                       cmocka_unit_test(by_nonzeros),
+                                       cmocka_unit_test(bad_weights),
+                                       cmocka_unit_test(maps_and_sources),
                                        cmocka_unit_test(written)};
     return REF_RUN(tests);
 }

@@ -134,10 +134,10 @@ typedef struct {
     void *progress_arg;
     int64_t index_limit;    /* most local rows, or columns with halo; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */
     int64_t memory_limit;   /* bytes that wisp may hold at once; 0: no limit */
-    const int64_t *weights; /* one for each rank, the same list on all: rows of maps and sources that have no weights */
-    /* of their own are shared in these proportions. From 0 to 2^40, not all 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS,
-     * such */
-    /* as 2,0,1 for three ranks, else equal ones. See wisp_src_weights, wisp_mat_weights */
+    const int64_t *weights; /* one for each rank, the same list on all: they share the rows of maps and sources in */
+                            /* these proportions, where those have no weights of their own. From 0 to 2^40, not all */
+                            /* 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such as 2,0,1 for three ranks, else */
+                            /* equal ones. See wisp_src_weights, wisp_mat_weights */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.

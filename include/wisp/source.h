@@ -84,11 +84,11 @@ WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wi
 WISP_SIZED const int64_t *wisp_src_numbers(const wisp_src *src);
 /* Deals the rows of a source out by other weights: the same rows with the same numbers (and wisp_src_numbers), but each
    rank has those that it has on a map with these weights (wisp_map_create_weighted; NULL: those of the context).
-   Entries of a source with own_rows go to the ranks that have their rows then. They are held in memory, and once more
-   while they are dealt, and what *src was before is closed; one that answers for any row stays open within. Either way
-   the result is closed by wisp_src_close. So weights that were found need nothing to be read anew:
-   wisp_src_open_mat deals out the entries of a matrix. After a failure *src is what it was. WISP_ERR_ARG: weights are
-   from 0 to 2^40, not all 0. All ranks make this call together. */
+   A source with own_rows sends its entries to the ranks that have their rows then; they are held in memory, twice
+   meanwhile, and what *src was before is closed. A source that answers for any row is kept within the new one. Where
+   the shares are the same already, *src stays as it is. Either way the result is closed by wisp_src_close. So weights
+   that were found need nothing to be read anew: wisp_src_open_mat deals out the entries of a matrix. After a failure
+   *src is what it was. WISP_ERR_ARG: weights are from 0 to 2^40, not all 0. All ranks make this call together. */
 WISP_SIZED wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights);
 /* Calls free_arg, and empties the struct, which is the caller's. src may be NULL. */
 WISP_SIZED void wisp_src_close(wisp_src *src);

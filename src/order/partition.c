@@ -432,7 +432,9 @@ wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp__weights_check(ctx, weights, "the weights of a source"));
     if (ctx->ranks > 1 && !src->own_rows) return weigh(src, ctx, weights);
-    if (!wisp__same_shares(ctx, weights, src->weights, src->rows)) return move(src, ctx, weights);
+    if (!wisp__same_shares(ctx, weights, src->weights, src->rows) ||
+        !wisp__same_shares(ctx, weights, src->weights, src->cols))
+        return move(src, ctx, weights);
 out:
     return wisp_ctx_leave(ctx, status);
 }

@@ -1,5 +1,5 @@
-/* --weights: the shares of rows that ranks have. By those that are found in a run, by nonzeros or by measuring, or that
-   a state has which it goes on from, the sources are dealt out that the context has read in other shares. */
+/* --weights: the shares of rows that ranks have. They are given, or found in a run (by nonzeros, by measuring), or
+   those of a state from which a run goes on. Sources that were read in other shares are dealt out by them then. */
 #include "weights.h"
 #include "out/text.h"
 #include <math.h>
@@ -112,9 +112,12 @@ static bool is_wanted(const tool *t, int by)
 
 int weights_refuse_pipe(tool *t)
 {
-    if (t->processes == 1 || t->opt.weights_by != WEIGHTS_MEASURED || !file_reads_once(t->opt.arg[0])) return EXIT_FINE;
-    return tool_fail(t, "%s can be read only once, and --weights %s may have to read it again", t->opt.arg[0],
-                     weights_names[t->opt.weights_by]);
+    if (t->processes == 1 || t->opt.plan || t->opt.weights_by != WEIGHTS_MEASURED || !file_reads_once(t->opt.arg[0]))
+        return EXIT_FINE;
+    return tool_fail(t,
+                     "%s can be read only once, and --weights %s may have to read it again; save it to a file first, "
+                     "or take --weights nonzeros",
+                     t->opt.arg[0], weights_names[t->opt.weights_by]);
 }
 
 int weights_take(tool *t, int rc, int64_t *weights)

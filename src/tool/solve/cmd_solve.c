@@ -111,13 +111,13 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     const double started = wisp_now();
     int64_t reading, budget;
     int rc = open_inputs(t, &in, r);
-    wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = checkpoint_hash(t, &in.matrix);
     if (!rc) rc = checkpoint_open(t);
     const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, in.matrix.type), r->columns);
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
     if (!rc) rc = deal_out(t, &in);
+    wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
     if (!rc) rc = solve_plan_check(t, &in, &mo, r, reading);
