@@ -81,7 +81,8 @@ static void polynomials(void **state)
                 want.c = p->c, want.given = terms[i];
                 REF_OK(ctx, wisp__fit(&s, &want));
                 assert_int_equal(s.terms, terms[i]);
-                if (!given) assert_int_equal(p->calls, (terms[i] <= 513 ? 1025 : 2049) + 16); /* and at points between them */
+                if (!given)
+                    assert_int_equal(p->calls, (terms[i] <= 513 ? 1025 : 2049) + 16); /* and at points between them */
                 double largest = 0;
                 for (int64_t k = 0; k < terms[i]; k++) {
                     const cplx is = s.c[k].re + I * s.c[k].im,
@@ -175,6 +176,30 @@ static void narrow(void **state)
     wisp_free(ctx, s.c);
 }
 
+static int of_one_and_half_a_degree(void *arg, double energy, wisp_scalar *value)
+{
+    *value = (wisp_scalar){1 + cos(*(const int *)arg * acos(fmin(1, fmax(-1, energy)))) / 2, 0};
+    return 0;
+}
+
+/* A polynomial that looks like a shorter one at all points of a grid is not taken for it. */
+static void mistaken(void **state)
+{
+    wisp_ctx *ctx = *state;
+    const wisp_bounds b = {0, 1, 0};
+    static const int degrees[] = {1023, 1024, 1536, 2047, 2048, 2049, 2560, 4095, 4096};
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        int degree = degrees[i];
+        wisp__series s;
+        wisp__fit_want want = wanted(ctx, &b, of_one_and_half_a_degree, &degree);
+        want.tolerance = 1e-4;
+        REF_OK(ctx, wisp__fit(&s, &want));
+        assert_int_equal(s.terms, degree + 1);
+        assert_true(s.error < 1e-4 * s.largest);
+        wisp_free(ctx, s.c);
+    }
+}
+
 static int setup(void **state)
 {
     *state = ref_ctx(NULL);
@@ -190,6 +215,6 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials), cmocka_unit_test(smooth), cmocka_unit_test(steps),
-                                       cmocka_unit_test(narrow)};
+                                       cmocka_unit_test(narrow), cmocka_unit_test(mistaken)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -498,7 +498,7 @@ static void refusals(void **state)
     assert_true(e.sweeps == 104 || (wisp_ctx_processes(ctx) > 1 && e.sweeps < 104));
     o = (wisp_chebyshev_opts){.bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = {1.5, 1, 0}, .jackson = 100};
     REFUSED(&y, x, 1, BOUNDS, "beyond the bounds");
-    o = (wisp_chebyshev_opts){.bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = {2, 2.5, 0}};
+    o = (wisp_chebyshev_opts){.bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = {4, 9, 0}};
     f = (wisp_function){0};
     REFUSED(&y, x, 1, ARG, "neither values nor coefficients");
     wisp_scalar c[2] = {{1, 0}, {NAN, 0}};
@@ -709,6 +709,46 @@ static void cancelled(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Row 0 lies within the bounds, and is coupled to row 9 of energy 1e5. */
+static int outlier_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    double *v = val;
+    const int n = row == 0 || row == 9 ? 2 : 1;
+    (void)arg;
+    if (!col) return n;
+    col[0] = n == 2 ? 0 : row, v[0] = row == 0 ? 0.5 : row == 9 ? 1 : 0.1 * (double)row;
+    if (n == 2) col[1] = 9, v[1] = row == 0 ? 1 : 1e5;
+    return n;
+}
+
+/* A short series shows given bounds that do not hold, too: in T_1 x alone the part of x far outside is small. */
+static void short_series(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    const wisp_src src = {.rows = 10, .cols = 10, .max_row = 2, .type = WISP_D, .row = outlier_row};
+    wisp_mat *A;
+    wisp_blk *x, *y, *psi;
+    const int64_t first = 0;
+    wisp_scalar c[2] = {{1, 0}, {-1e-5, 0}};
+    const wisp_function f = {.terms = 2, .c = c};
+    const wisp_bounds_opts given = {.method = WISP_BOUNDS_GIVEN, .given = {0, 1, 0}};
+    const double time = 1e-5;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
+    REF_OK(ctx, wisp_blk_fill_units(x, &first));
+    REF_OK(ctx, wisp_blk_fill_units(psi, &first));
+    REF_FAILS(ctx, wisp_chebyshev_apply(NULL, &y, A, x, 1, &f, &(wisp_chebyshev_opts){.bounds = given}),
+              WISP_ERR_BOUNDS, "beyond the bounds");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &(wisp_evolve_opts){.bounds = given}), WISP_ERR_BOUNDS,
+              "beyond the bounds");
+    wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(psi);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 /* Each allocation fails once: a clean error, and nothing is lost. */
 static void failing_memory(void **state)
 {
@@ -761,6 +801,7 @@ int main(void)
                                        cmocka_unit_test(goes_on),
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test(cancelled_before),
+                                       cmocka_unit_test(short_series),
                                        cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, free_ctx);
 }
