@@ -389,7 +389,6 @@ static void no_memory_of(const kpm_case *k)
         wisp_moments_free(&m);
         wisp_state_free(kept);
         close_call(&c);
-        if (ctx) ref_nothing_left(ctx);
         wisp_ctx_free(ctx);
     }
     assert_true(done);
