@@ -156,8 +156,8 @@ extern const char *const ref_isa[REF_ISAS];
 wisp_ctx *ref_isa_ctx(const char *isa, int threads);
 /* A context that logs to the test's output; fails the test if it can't be made. */
 wisp_ctx *ref_ctx(const wisp_ctx_opts *opts);
-/* Asserts that what was made on a context is freed: it has only what it keeps for itself. (The thread of a task may hold
-   that a little longer than the task is there.) */
+/* Asserts that what was made on a context is freed: it has only what it keeps for itself. (The thread of a task may
+   hold that a little longer than the task is there.) */
 void ref_nothing_left(const wisp_ctx *ctx);
 /* Exit status of a test that leaves out what it is for: ctest says then that it was skipped. */
 enum { REF_SKIPPED = 77 };
