@@ -165,11 +165,22 @@ void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes)
     return to;
 }
 
+/* Who queues faster than work is done does some of it. */
+static bool is_full(const wisp__far *f)
+{
+    enum { MOST = 256 };
+    return f->queued - f->over >= MOST;
+}
+
 void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item)
 {
     wisp__far *f = wisp__far_of(ctx);
     pthread_mutex_lock(f->lock);
-    while (f->forking) pthread_cond_wait(&f->news, f->lock);
+    while (f->forking || (is_full(f) && !item->always)) /* to free memory never waits */
+        if (f->forking || f->busy)
+            pthread_cond_wait(&f->news, f->lock);
+        else
+            run_first(f);
     item->next = NULL;
     f->queued++;
     if (f->first)
