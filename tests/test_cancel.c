@@ -199,7 +199,7 @@ static void random_numbers(void **state)
 {
     (void)state;
     enum { WIDTH = 16, SIZE = ROWS * WIDTH };
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1, .device = "cpu"}); /* writes to that page */
     const struct sigaction trap = {.sa_sigaction = cancel_at_page, .sa_flags = SA_SIGINFO};
     struct sigaction before;
     wisp_map *map;

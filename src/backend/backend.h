@@ -6,6 +6,7 @@
 #include "../model/facts.h"
 #include "../topo/team.h"
 #include "../kernel/params.h"
+#include "../kernel/params_move.h"
 #include <string.h>
 
 /* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
@@ -97,11 +98,11 @@ typedef struct {
 /* A device: its memory, its kernels, and a queue of work for them.
 
    A call returns when its work is queued, and work runs in the order of the calls. What comes with a call from the host
-   (parameters, factors, chains, lists of columns, a small matrix) is read before the call returns. Only read, lend and
-   finish wait, until all work before them is done. Where work fails, the next of these tells, once, and what was queued
-   behind that work does not run. To free memory never waits: it stays until the work that uses it is over. Making and
-   preparing a matrix, releasing what was prepared, and reserve_steps may wait, too. On the CPU all work is done when
-   its call returns.
+   (parameters, factors, chains, lists of columns, a small matrix) is read before the call returns. Only read, get,
+   pack, lend and finish wait, until all work before them is done. Where work fails, the next of these tells, once, and
+   what was queued behind that work does not run. To free memory never waits: it stays until the work that uses it is
+   over. Making and preparing a matrix, releasing what was prepared, and reserve_steps may wait, too. On the CPU all
+   work is done when its call returns.
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
    may follow it; the host follows what lend gives. Dots go to the device's memory: summed over the blocks of the grid
@@ -154,11 +155,18 @@ typedef struct wisp__backend {
     /* The same as launch_spmmv with half of a Hermitian matrix. */
     wisp_status (*launch_half)(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p, const wisp__half *half,
                                double *dot, size_t dot_size);
-    /* Copies rows of a block to the host, one after the other, for which it waits; and from there. */
-    wisp_status (*pack)(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
-    wisp_status (*unpack)(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
+    /* Moving data. NULL: it is done through lent memory instead (wisp__fill and the functions beside it, which others
+       call, see to that). Lists of rows and columns, and values, come from the host with the call. */
+    wisp_status (*fill)(wisp_ctx *ctx, const wisp__fill_params *p);
+    wisp_status (*random)(wisp_ctx *ctx, const wisp__random_params *p);
+    wisp_status (*put)(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+    wisp_status (*get)(wisp_ctx *ctx, const wisp__array_params *p, void *host); /* waits */
     /* Each line of the blocks is met once. */
     wisp_status (*copy_columns)(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+    /* Copies rows of a block to the host, one after the other, for which it waits; and from there. The list of rows is
+       in the device's memory. */
+    wisp_status (*pack)(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+    wisp_status (*unpack)(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
     /* Sums of products over blocks of per_block periods (a multiple of K_STRIP), as complex numbers: dot[width]. error,
        if not NULL: the sums are compensated, and these are their errors. */
@@ -175,6 +183,18 @@ typedef struct wisp__backend {
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
 extern const wisp__row_cut wisp__cpu_row_cut;
 
+/* ---- default.c: moving data, by the backend, or through lent memory if it lacks the call -------- */
+
+wisp_status wisp__fill(wisp_ctx *ctx, const wisp__fill_params *p);
+wisp_status wisp__random(wisp_ctx *ctx, const wisp__random_params *p);
+wisp_status wisp__put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+wisp_status wisp__get(wisp_ctx *ctx, const wisp__array_params *p, void *host);
+wisp_status wisp__copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+wisp_status wisp__pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+wisp_status wisp__unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
+/* Lends what a view has, from its first element to its last one. Others between its columns stay. */
+wisp_status wisp__lend_view(wisp_ctx *ctx, const wisp__view *v, wisp_access how, void *pointer_to_host);
+
 /* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
 static inline void wisp__add(double *a, double *error, double b, double b_error)
 {
@@ -185,6 +205,11 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
 
 /* Real numbers in an element. */
 static inline int wisp__parts(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
+/* The type with so many of them. */
+static inline wisp_type wisp__type_of(int parts, bool is_double)
+{
+    return parts == 2 ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
+}
 /* Factors f[width] (or f[0] for all columns) as kernels take them, for `period` real elements of a stream of rows:
    what multiplies the element, and what multiplies its partner in a complex pair. */
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,

@@ -1,5 +1,4 @@
 /* Block vectors: memory, views, filling, copies in and out. */
-#include "../base/rng.h"
 #include "data.h"
 #include <string.h>
 
@@ -192,22 +191,6 @@ wisp_map *wisp_blk_map(const wisp_blk *x) { return x ? x->map : NULL; }
 
 wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
-/* Bytes from where a view begins to the end of its last element. */
-static size_t extent(const wisp_blk *x)
-{
-    int columns = x->width;
-    for (int j = 0; x->column && j < x->width; j++) columns = WISP__MAX(columns, x->column[j] + 1);
-    return x->nrows == 0 ? 0 : (size_t)((x->nrows - 1) * x->stride + columns) * wisp_type_size(x->type);
-}
-
-static wisp_status lend(const wisp_blk *x, wisp_access how, void *pointer_to_host)
-{
-    /* Between the columns of a view there are others, which stay. */
-    if (how == WISP_DISCARD && (x->column || x->stride > x->width)) how = WISP_WRITE;
-    wisp__count(&x->ctx->round_trips, 1);
-    return x->ctx->backend->lend(x->ctx, wisp__at(x), extent(x), how, pointer_to_host);
-}
-
 wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
@@ -216,7 +199,8 @@ wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64
     if (status != WISP_OK) return status;
     if ((unsigned)how > WISP_DISCARD) return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "lend: unknown access %d", (int)how);
     if (stride) *stride = x->stride;
-    status = lend(x, how, data);
+    const wisp__view view = wisp__view_of(x);
+    status = wisp__lend_view(x->ctx, &view, how, data);
     if (status == WISP_OK) atomic_fetch_add(&x->store->lent, 1);
     return status;
 }
@@ -231,83 +215,22 @@ wisp_status wisp_blk_return(const wisp_blk *x)
     return WISP_OK;
 }
 
-/* The block as the host sees it, until wisp_blk_return: for the time of a call, without references of its own. */
-static wisp_status host_view(const wisp_blk *x, wisp_access how, wisp_blk *host)
-{
-    *host = *x;
-    return lend(x, how, &host->host);
-}
-static void host_done(const wisp_blk *x) { x->ctx->backend->unlend(x->ctx, wisp__at(x)); }
-
 /* ---- filling --------------------------------------------------------------------------------- */
-
-/* Where the row of a view begins; its columns are those of wisp__column from there. */
-static char *row_of(const wisp_blk *x, int64_t row)
-{
-    return x->host + (size_t)(row * x->stride) * wisp_type_size(x->type);
-}
-
-static char *element(const wisp_blk *x, int64_t row, int column)
-{
-    return row_of(x, row) + (size_t)wisp__column(x, column) * wisp_type_size(x->type);
-}
 
 /* Position of a view's row to the user's row number. */
 static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(x->map, x->first_row + row); }
 
-/* And to its number for random vectors. */
-static int64_t random_row(const wisp_blk *x, int64_t row)
-{
-    const wisp_map *map = x->map;
-    return map->number ? map->number[wisp__map_row(map, x->first_row + row)] : user_row(x, row);
-}
-
-/* Ranges of rows on all threads, unless there are few. */
-static void each_rows(const wisp_blk *x, wisp__each_fn fn, void *arg)
-{
-    wisp__team_each(x->ctx->team, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), fn, arg);
-}
-
-typedef struct {
-    wisp_blk *x;
-    wisp__value value;
-} value_run;
-
-/* `bytes` is a constant where this is called, so that a copy is one store. */
-static inline void fill_some(const value_run *r, int64_t begin, int64_t end, size_t bytes)
-{
-    for (int64_t i = begin; i < end; i++) {
-        char *to = row_of(r->x, i);
-        for (int j = 0; j < r->x->width; j++) memcpy(to + (size_t)wisp__column(r->x, j) * bytes, &r->value, bytes);
-    }
-}
-
-static void fill_rows(void *arg, int64_t begin, int64_t end, int part)
-{
-    const value_run *r = arg;
-    (void)part;
-    switch (wisp_type_size(r->x->type)) {
-    case 4: fill_some(r, begin, end, 4); break;
-    case 8: fill_some(r, begin, end, 8); break;
-    default: fill_some(r, begin, end, 16); break;
-    }
-}
-
 wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 {
     WISP_NEED(NULL, x);
-    wisp_blk host;
-    value_run r = {.x = &host};
-    const wisp_status status = host_view(x, WISP_DISCARD, &host);
-    if (status != WISP_OK) return status;
-    wisp__store(x->type, &r.value, value);
-    each_rows(x, fill_rows, &r);
-    host_done(x);
-    return WISP_OK;
+    wisp__value element;
+    wisp__store(x->type, &element, value);
+    return wisp__fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &element});
 }
 
 typedef struct {
-    wisp_blk *x;
+    const wisp_blk *x;
+    char *host; /* where it is lent */
     wisp_fill_fn fn;
     void *arg;
     atomic_llong failed; /* the first row of the user's that did */
@@ -316,13 +239,15 @@ typedef struct {
 static void call_rows(void *arg, int64_t begin, int64_t end, int part)
 {
     call_run *r = arg;
+    const int64_t size = (int64_t)wisp_type_size(r->x->type);
     (void)part;
     for (int64_t i = begin; i < end; i++) {
         const long long row = user_row(r->x, i);
         long long failed = atomic_load_explicit(&r->failed, memory_order_relaxed);
         bool bad = false;
         if (failed < row) continue;
-        for (int j = 0; j < r->x->width; j++) bad |= r->fn(r->arg, row, j, element(r->x, i, j)) != 0;
+        for (int j = 0; j < r->x->width; j++)
+            bad |= r->fn(r->arg, row, j, r->host + (i * r->x->stride + wisp__column(r->x, j)) * size) != 0;
         while (bad && row < failed && !atomic_compare_exchange_weak(&r->failed, &failed, row)) {}
     }
 }
@@ -331,13 +256,13 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, fn);
-    wisp_blk host;
-    call_run r = {.x = &host, .fn = fn, .arg = arg, .failed = INT64_MAX};
+    const wisp__view view = wisp__view_of(x);
+    call_run r = {.x = x, .fn = fn, .arg = arg, .failed = INT64_MAX};
     wisp_status status;
     wisp_ctx_enter(x->ctx);
-    WISP_TRY(host_view(x, WISP_DISCARD, &host));
-    each_rows(x, call_rows, &r);
-    host_done(x);
+    WISP_TRY(wisp__lend_view(x->ctx, &view, WISP_DISCARD, &r.host));
+    wisp__team_each(x->ctx->team, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), call_rows, &r);
+    x->ctx->backend->unlend(x->ctx, view.x);
     const long long failed = atomic_load(&r.failed);
     if (failed < INT64_MAX)
         status = wisp_ctx_failf(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
@@ -345,40 +270,22 @@ out:
     return wisp_ctx_leave(x->ctx, status);
 }
 
-typedef struct {
-    wisp_blk *x;
-    wisp_random kind;
-    uint64_t seed;
-    uint32_t stream, first;
-} random_run;
-
-/* A number takes some ten nanoseconds, a large block a second: so a look at the cancel flag with each row. */
-static void random_thread(void *arg, int thread, int threads)
-{
-    const random_run *r = arg;
-    wisp_blk *x = r->x;
-    const bool is_complex = wisp_type_is_complex(x->type);
-    const int64_t end = wisp__split(x->nrows, threads, thread + 1);
-    for (int64_t i = wisp__split(x->nrows, threads, thread); i < end && !wisp__cancelled(x->ctx->team); i++)
-        for (int j = 0; j < x->width; j++)
-            wisp__store(
-                x->type, element(x, i, j),
-                wisp__random_value(r->kind, is_complex, r->seed, random_row(x, i), r->first + (uint32_t)j, r->stream));
-}
-
 wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream, uint32_t first)
 {
     WISP_NEED(NULL, x);
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
         return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
-    wisp_blk host;
-    random_run r = {&host, kind, seed, stream, first};
-    const bool little = x->nrows * x->width <= WISP__SMALL;
-    const wisp_status status = host_view(x, WISP_DISCARD, &host);
-    if (status != WISP_OK) return status;
-    const bool whole = wisp__run_some(x->ctx->team, little, random_thread, &r);
-    host_done(x);
-    return wisp__whole(x->ctx, "filling a block", whole);
+    const wisp_map *map = x->map;
+    const wisp__random_params p = {.v = wisp__view_of(x),
+                                   .parts = wisp__parts(x->type),
+                                   .gauss = kind == WISP_RANDOM_GAUSS,
+                                   .seed = seed,
+                                   .stream = stream,
+                                   .first = first,
+                                   .first_row = map->first + x->first_row, /* a view of rows has no list of them */
+                                   .row = map->user,
+                                   .number = map->number ? map->number + x->first_row : NULL};
+    return wisp__random(x->ctx, &p);
 }
 
 wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
@@ -389,17 +296,21 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
         if (row[j] < 0 || row[j] >= x->map->rows)
             return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
                                   (long long)x->map->rows - 1);
-    wisp_blk host;
-    wisp_status status = wisp_blk_fill(x, (wisp_scalar){0, 0});
-    if (status == WISP_OK) status = host_view(x, WISP_WRITE, &host);
-    if (status != WISP_OK) return status;
+    const wisp_map *map = x->map;
+    wisp__value one;
+    int64_t *only = NULL;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(x->ctx, &only, (size_t)x->width, sizeof *only));
     for (int j = 0; j < x->width; j++) {
-        const int64_t local = row[j] - x->map->first;
-        if (local < 0 || local >= x->map->local) continue;
-        const int64_t i = (x->map->position ? x->map->position[local] : local) - x->first_row;
-        if (i >= 0 && i < x->nrows) wisp__store(x->type, element(&host, i, j), (wisp_scalar){1, 0});
+        const int64_t local = row[j] - map->first;
+        const bool here = local >= 0 && local < map->local;
+        const int64_t i = here ? wisp__map_position(map, local) - x->first_row : -1;
+        only[j] = i < x->nrows ? WISP__MAX(i, -1) : -1;
     }
-    host_done(x);
+    wisp__store(x->type, &one, (wisp_scalar){1, 0});
+    status = wisp__fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &one, .only = only});
+out:
+    wisp_free(x->ctx, only);
     return status;
 }
 
@@ -414,83 +325,26 @@ static wisp_status check_user_array(const wisp_blk *x, wisp_layout layout, int64
     return WISP_OK;
 }
 
-/* Where the user's row begins in a user array; rows count from the view's first. */
-static size_t user_at(const wisp_blk *x, wisp_layout layout, int64_t row, int64_t ld)
+static wisp__array_params array_of(const wisp_blk *x, wisp_layout layout, int64_t ld)
 {
-    const int64_t r = user_row(x, row) - x->map->first - x->first_row;
-    return (size_t)(layout == WISP_ROW_MAJOR ? r * ld : r) * wisp_type_size(x->type);
-}
-
-typedef struct {
-    const wisp_blk *x;
-    wisp_layout layout;
-    int64_t ld;
-    const char *from; /* one of the two is NULL */
-    char *to;
-} copy_run;
-
-/* `bytes` of an element are a constant where this is called, so that a copy is one load and one store. */
-static inline void copy_some(const copy_run *r, int64_t begin, int64_t end, size_t bytes)
-{
-    const wisp_blk *x = r->x;
-    const size_t step = r->layout == WISP_ROW_MAJOR ? bytes : (size_t)r->ld * bytes;
-    for (int64_t i = begin; i < end; i++) {
-        const size_t at = user_at(x, r->layout, i, r->ld);
-        char *mine = row_of(x, i);
-        for (int j = 0; j < x->width; j++) {
-            char *element = mine + (size_t)wisp__column(x, j) * bytes;
-            if (r->from)
-                memcpy(element, r->from + at + (size_t)j * step, bytes);
-            else
-                memcpy(r->to + at + (size_t)j * step, element, bytes);
-        }
-    }
-}
-
-static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
-{
-    const copy_run *r = arg;
-    const size_t bytes = wisp_type_size(r->x->type);
-    (void)part;
-    if (r->layout == WISP_ROW_MAJOR && !r->x->column) { /* neighbours on both sides go together */
-        for (int64_t i = begin; i < end; i++) {
-            const size_t at = user_at(r->x, r->layout, i, r->ld), size = (size_t)r->x->width * bytes;
-            if (r->from)
-                memcpy(row_of(r->x, i), r->from + at, size);
-            else
-                memcpy(r->to + at, row_of(r->x, i), size);
-        }
-        return;
-    }
-    switch (bytes) {
-    case 4: copy_some(r, begin, end, 4); break;
-    case 8: copy_some(r, begin, end, 8); break;
-    default: copy_some(r, begin, end, 16); break;
-    }
+    const bool rows = layout == WISP_ROW_MAJOR;
+    return (wisp__array_params){wisp__view_of(x), x->map->user, rows ? ld : 1, rows ? 1 : ld};
 }
 
 wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int64_t ld)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
-    wisp_blk host;
-    wisp_status status = check_user_array(x, layout, ld);
-    if (status == WISP_OK) status = host_view(x, WISP_DISCARD, &host);
-    if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){&host, layout, ld, data, NULL});
-    host_done(x);
-    return WISP_OK;
+    const wisp_status status = check_user_array(x, layout, ld);
+    const wisp__array_params p = array_of(x, layout, ld);
+    return status == WISP_OK ? wisp__put(x->ctx, &p, data) : status;
 }
 
 wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int64_t ld)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
-    wisp_blk host;
-    wisp_status status = check_user_array(x, layout, ld);
-    if (status == WISP_OK) status = host_view(x, WISP_READ, &host);
-    if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){&host, layout, ld, NULL, data});
-    host_done(x);
-    return WISP_OK;
+    const wisp_status status = check_user_array(x, layout, ld);
+    const wisp__array_params p = array_of(x, layout, ld);
+    return status == WISP_OK ? wisp__get(x->ctx, &p, data) : status;
 }

@@ -172,13 +172,17 @@ struct wisp_blk {
     int64_t stride;           /* elements */
     const int *column;        /* [width] of a scattered view: its columns, counted from the leftmost one; else NULL */
     size_t offset;            /* bytes in the memory at which this view begins */
-    char *host;               /* where the host sees that: in copies that block.c makes, while they are lent */
     wisp__store_t *store;
 };
 /* Where a block begins in the device's memory. */
 static inline char *wisp__at(const wisp_blk *x) { return (char *)x->store->at + x->offset; }
 /* Where column j is in a row, in elements from there. */
 static inline int wisp__column(const wisp_blk *x, int j) { return x->column ? x->column[j] : j; }
+/* The block for a backend that moves its data. */
+static inline wisp__view wisp__view_of(const wisp_blk *x)
+{
+    return (wisp__view){wisp__at(x), x->nrows, x->stride, x->column, x->width, (int)wisp_type_size(x->type)};
+}
 /* WISP_ERR_UNSUPPORTED for a scattered view, by calls that need its columns side by side. */
 wisp_status wisp__refuse_scattered(const char *call, const wisp_blk *x);
 

@@ -76,8 +76,7 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
     wisp__store_t *store = x->store;
     const int64_t rows = x->map->local + WISP__MAX(h->rows, x->map->halo);
     const size_t row = (size_t)x->stride * wisp_type_size(x->type);
-    const size_t bytes = (size_t)x->map->local * row;
-    void *at = NULL, *from;
+    void *at = NULL;
     wisp_status status = WISP_OK;
     if (store->rows >= x->map->local + h->rows) return status;
     if (store->borrowed)
@@ -89,12 +88,15 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
                               "a block that is lent can't move to where the rows of other processes have room: return "
                               "it (wisp_blk_return), or make it after the matrix");
     WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
-    if (bytes > 0) {
-        WISP_TRY(backend->lend(x->ctx, store->at, bytes, WISP_READ, &from));
-        status = backend->write(x->ctx, at, from, bytes);
-        backend->unlend(x->ctx, store->at);
-        WISP_TRY(status);
-    }
+    const wisp__columns_params copy = {.from = store->at,
+                                       .to = at,
+                                       .ld_from = x->stride,
+                                       .ld_to = x->stride,
+                                       .width = (int)x->stride,
+                                       .from_bytes = (int)wisp_type_size(x->type),
+                                       .to_bytes = (int)wisp_type_size(x->type),
+                                       .parts = wisp__parts(x->type)};
+    WISP_TRY(wisp__copy_columns(x->ctx, &copy, x->map->local));
     backend->free(x->ctx, store->at);
     store->at = at;
     store->rows = rows;
@@ -143,7 +145,7 @@ static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
     wisp_status status = WISP_OK;
     p.row = h->send;
     p.count = h->sends;
-    if (at_once && h->sends > 0) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
+    if (at_once && h->sends > 0) WISP_TRY(wisp__pack(h->ctx, &p, h->buffer));
     for (int i = 0; i < h->to_count; i++) {
         const wisp__range *to = &h->to[i];
         const bool straight = sends_straight(x, to);
@@ -152,7 +154,7 @@ static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
         if (straight || at_once) continue;
         p.row = h->send + to->first;
         p.count = to->count;
-        WISP_TRY(h->ctx->backend->pack(h->ctx, &p, data));
+        WISP_TRY(wisp__pack(h->ctx, &p, data));
     }
 out:
     return status;
@@ -191,7 +193,7 @@ wisp_status wisp__halo_unpack(wisp__halo *h, const wisp_blk *x, int64_t first, i
     if (count == 0 || in_place(x)) return WISP_OK;
     p.first = x->map->local + first;
     p.count = count;
-    return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));
+    return wisp__unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));
 }
 
 wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x)

@@ -33,7 +33,13 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f);
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);
+wisp_status wisp__cpu_fill(wisp_ctx *ctx, const wisp__fill_params *p);
+wisp_status wisp__cpu_random(wisp_ctx *ctx, const wisp__random_params *p);
+wisp_status wisp__cpu_put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+wisp_status wisp__cpu_get(wisp_ctx *ctx, const wisp__array_params *p, void *host);
 wisp_status wisp__cpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+wisp_status wisp__cpu_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+wisp_status wisp__cpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size);
 wisp_status wisp__cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);

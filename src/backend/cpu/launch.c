@@ -278,47 +278,6 @@ static wisp_status cpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double
     return WISP_OK;
 }
 
-/* ---- rows that move --------------------------------------------------------------------------- */
-
-typedef struct {
-    const wisp__rows_params *p;
-    char *to_host;
-    const char *from_host; /* one of the two is NULL */
-} move_run;
-
-static void move_rows(void *arg, int64_t begin, int64_t end, int part)
-{
-    const move_run *r = arg;
-    const wisp__rows_params *p = r->p;
-    const size_t bytes = (size_t)p->bytes;
-    (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        char *row = (char *)p->x + (p->row ? p->row[i] : p->first + i) * p->ld;
-        if (r->to_host)
-            memcpy(r->to_host + (size_t)i * bytes, row, bytes);
-        else
-            memcpy(row, r->from_host + (size_t)i * bytes, bytes);
-    }
-}
-
-static void move_all(wisp_ctx *ctx, const wisp__rows_params *p, char *to_host, const char *from_host)
-{
-    wisp__team_each(ctx->team, p->count, TUNED_MOVED / WISP__MIN(WISP__MAX(p->bytes, 1), TUNED_MOVED), move_rows,
-                    &(move_run){p, to_host, from_host});
-}
-
-static wisp_status cpu_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host)
-{
-    move_all(ctx, p, host, NULL);
-    return WISP_OK;
-}
-
-static wisp_status cpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host)
-{
-    move_all(ctx, p, NULL, host);
-    return WISP_OK;
-}
-
 const wisp__backend wisp__backend_cpu = {
     .name = "cpu",
     .kinds = WISP__ALL_KINDS,
@@ -344,9 +303,13 @@ const wisp__backend wisp__backend_cpu = {
     .reserve_steps = wisp__cpu_reserve_steps,
     .launch_steps = wisp__cpu_launch_steps,
     .launch_half = wisp__cpu_launch_half,
-    .pack = cpu_pack,
-    .unpack = cpu_unpack,
+    .fill = wisp__cpu_fill,
+    .random = wisp__cpu_random,
+    .put = wisp__cpu_put,
+    .get = wisp__cpu_get,
     .copy_columns = wisp__cpu_copy_columns,
+    .pack = wisp__cpu_pack,
+    .unpack = wisp__cpu_unpack,
     .axpby = wisp__cpu_axpby,
     .dot = wisp__cpu_dot,
     .fuse = wisp__cpu_fuse,

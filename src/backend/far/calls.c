@@ -2,33 +2,6 @@
 #include "far.h"
 #include <stdlib.h>
 
-#define COPIED(item, host, bytes) wisp__far_copied(item, host, bytes)
-static size_t padded(size_t bytes) { return wisp__far_padded(bytes); }
-
-/* Queues a call with its arguments, for which the item has room. After a failure the item goes. */
-static wisp_status submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *item,
-                          wisp_status (*run)(wisp_ctx *, void *), const void *call, size_t bytes)
-{
-    if (status != WISP_OK) {
-        free(item);
-        return status;
-    }
-    item->run = run;
-    item->call = COPIED(item, call, bytes);
-    wisp__far_queue(ctx, item);
-    return WISP_OK;
-}
-#define ROOM(ctx, call, bytes, item) wisp__far_item_new(ctx, padded(sizeof(call)) + (bytes), item)
-#define SUBMIT(ctx, status, item, run, call) submit(ctx, status, item, run, &(call), sizeof(call))
-
-/* What a cancel ends is not begun while one is on; what it has ended of the queue is told with that. */
-static wisp_status begin(wisp_ctx *ctx)
-{
-    if (!wisp__cancelled(ctx->team)) return WISP_OK;
-    const wisp_status status = wisp__far_finish(ctx);
-    return status != WISP_OK ? status : wisp__whole(ctx, "multiplying", false);
-}
-
 /* ---- sweeps ----------------------------------------------------------------------------------- */
 
 /* Of each set. */
@@ -65,8 +38,7 @@ static wisp_status enter_grid(wisp_ctx *ctx, wisp__far_item *item, wisp__grid *t
 /* The factors that lie in the device's memory, when the call runs; there is room for them. */
 static void spread_factors(const wisp__spmmv_params *p)
 {
-    const bool complex = p->reals > p->width, is_double = p->real_bytes == sizeof(double);
-    const wisp_type type = complex ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
+    const wisp_type type = wisp__type_of(p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double));
     for (int i = 0; i < K_FACTOR_SETS; i++) {
         const wisp_scalar *f = (const wisp_scalar *)(const void *)p->factors_at[i];
         char *to = (char *)(uintptr_t)p->factors[i];
@@ -95,7 +67,7 @@ static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     spmmv_call c = {.kernel = kernel, .first = first, .end = end, .dot_size = dot_size};
     wisp__far_item *item = NULL;
     wisp_status status;
-    WISP_TRY(begin(ctx));
+    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, sweep_bytes(p) + grid_bytes(grid), &item));
     WISP_TRY(enter_sweep(ctx, item, &c.p, p));
     status = enter_grid(ctx, item, &c.grid, grid);
@@ -157,7 +129,7 @@ static wisp_status far_launch_steps(wisp_ctx *ctx, const wisp__step *step, int s
     wisp__far_item *item = NULL;
     wisp_status status;
     for (int i = 0; i < steps; i++) bytes += sweep_bytes(step[i].p) + padded(sizeof *step[i].p);
-    WISP_TRY(begin(ctx));
+    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, bytes, &item));
     WISP_TRY(enter_grid(ctx, item, &c.grid, grid));
     c.schedule.task = COPIED(item, schedule->task, tasks);
@@ -194,75 +166,13 @@ static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wi
     wisp__half *h = &c.half;
     wisp__far_item *item = NULL;
     wisp_status status;
-    WISP_TRY(begin(ctx));
+    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, sweep_bytes(p), &item));
     WISP_TRY(enter_sweep(ctx, item, &c.p, p));
     status = WISP__FAR_ENTER(ctx, &c.dot, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach,
                              &h->incoming, &h->spill_row, &h->into, &h->from, &h->spill, &h->source_at, &h->source);
 out:
     return SUBMIT(ctx, status, item, run_half, c);
-}
-
-/* ---- rows and columns that move --------------------------------------------------------------- */
-
-static wisp_status far_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host)
-{
-    wisp__rows_params q = *p;
-    wisp_status status;
-    WISP_TRY(WISP__FAR_ENTER(ctx, &q.x, &q.row));
-    WISP_TRY(wisp__far_finish(ctx));
-    status = wisp__backend_cpu.pack(ctx, &q, host);
-out:
-    return status;
-}
-
-typedef struct {
-    wisp__rows_params p;
-    const void *host;
-} rows_call;
-
-static wisp_status run_unpack(wisp_ctx *ctx, void *call)
-{
-    const rows_call *c = call;
-    return wisp__backend_cpu.unpack(ctx, &c->p, c->host);
-}
-
-static wisp_status far_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host)
-{
-    const size_t bytes = (size_t)(p->count * p->bytes);
-    rows_call c = {.p = *p};
-    wisp__far_item *item = NULL;
-    wisp_status status;
-    WISP_TRY(ROOM(ctx, c, padded(bytes), &item));
-    c.host = COPIED(item, host, bytes);
-    status = WISP__FAR_ENTER(ctx, &c.p.x, &c.p.row);
-out:
-    return SUBMIT(ctx, status, item, run_unpack, c);
-}
-
-typedef struct {
-    wisp__columns_params p;
-    int64_t rows;
-} columns_call;
-
-static wisp_status run_copy_columns(wisp_ctx *ctx, void *call)
-{
-    const columns_call *c = call;
-    return wisp__backend_cpu.copy_columns(ctx, &c->p, c->rows);
-}
-
-static wisp_status far_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
-{
-    const size_t bytes = (size_t)p->width * sizeof *p->from_column;
-    columns_call c = {.p = *p, .rows = rows};
-    wisp__far_item *item = NULL;
-    wisp_status status;
-    WISP_TRY(ROOM(ctx, c, 2 * padded(bytes), &item));
-    c.p.from_column = COPIED(item, p->from_column, bytes);
-    c.p.to_column = COPIED(item, p->to_column, bytes);
-    status = WISP__FAR_ENTER(ctx, &c.p.from, &c.p.to);
-out:
-    return SUBMIT(ctx, status, item, run_copy_columns, c);
 }
 
 /* ---- ops on blocks ---------------------------------------------------------------------------- */
@@ -333,7 +243,7 @@ static wisp_status run_fuse(wisp_ctx *ctx, void *call)
     const fuse_call *c = call;
     const wisp__fuse_params *p = &c->p;
     const size_t bytes = (size_t)p->period * real_bytes(c->is_double);
-    const wisp_type type = p->parts == 2 ? (c->is_double ? WISP_Z : WISP_C) : c->is_double ? WISP_D : WISP_S;
+    const wisp_type type = wisp__type_of(p->parts, c->is_double);
     for (int i = 0; i < p->updates; i++)
         for (int t = 0; t < p->update[i].terms; t++) {
             const wisp__fuse_term *term = p->update[i].term + t;
@@ -499,9 +409,12 @@ const wisp__backend wisp__backend_far = {
     .reserve_steps = far_reserve_steps,
     .launch_steps = far_launch_steps,
     .launch_half = far_launch_half,
-    .pack = far_pack,
-    .unpack = far_unpack,
-    .copy_columns = far_copy_columns,
+    .fill = wisp__far_fill,
+    .random = wisp__far_random,
+    .put = wisp__far_put, /* and no get: it goes through lent memory */
+    .copy_columns = wisp__far_copy_columns,
+    .pack = wisp__far_pack,
+    .unpack = wisp__far_unpack,
     .axpby = far_axpby,
     .dot = far_dot,
     .fuse = far_fuse,

@@ -57,12 +57,24 @@ wisp_status wisp__far_queue_open(wisp_ctx *ctx);
 void wisp__far_queue_close(wisp_ctx *ctx); /* all of it has run */
 /* An item with room for so many bytes from the host. */
 wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **item);
-/* A copy of an array of the host's, which goes with the item; NULL gives NULL. */
+/* Some of that room; and a copy of an array of the host's in it, NULL of NULL. */
+char *wisp__far_copies(wisp__far_item *item, size_t bytes);
 void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes);
 void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item);
 void wisp__far_drain(wisp_ctx *ctx); /* until all has run that was queued before */
 /* The same; what has failed is told. */
 wisp_status wisp__far_finish(wisp_ctx *ctx);
+/* Queues a call with its arguments, for which the item has room. After a failure the item goes. */
+wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *item,
+                             wisp_status (*run)(wisp_ctx *, void *), const void *call, size_t bytes);
+/* What a cancel ends is not begun while one is on; what it has ended of the queue is told with that. */
+wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task);
+
+/* As a call's function takes them: `call` is a struct of its own. */
+static inline size_t padded(size_t bytes) { return wisp__far_padded(bytes); }
+#define COPIED(item, host, bytes) wisp__far_copied(item, host, bytes)
+#define ROOM(ctx, call, bytes, item) wisp__far_item_new(ctx, padded(sizeof(call)) + (bytes), item)
+#define SUBMIT(ctx, status, item, run, call) wisp__far_submit(ctx, status, item, run, &(call), sizeof(call))
 
 /* ---- memory.c --------------------------------------------------------------------------------- */
 
@@ -79,4 +91,13 @@ wisp_status wisp__far_write(wisp_ctx *ctx, void *address, const void *host, size
 wisp_status wisp__far_enter(wisp_ctx *ctx, void *const *place, size_t n);
 #define WISP__FAR_ENTER(ctx, ...) \
     wisp__far_enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+
+/* ---- move.c ------------------------------------------------------------------------------------ */
+
+wisp_status wisp__far_fill(wisp_ctx *ctx, const wisp__fill_params *p);
+wisp_status wisp__far_random(wisp_ctx *ctx, const wisp__random_params *p);
+wisp_status wisp__far_put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+wisp_status wisp__far_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+wisp_status wisp__far_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+wisp_status wisp__far_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
 #endif

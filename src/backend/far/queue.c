@@ -155,14 +155,17 @@ wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **ite
     return WISP_OK;
 }
 
-void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes)
+char *wisp__far_copies(wisp__far_item *item, size_t bytes)
 {
-    if (!host) return NULL;
     char *to = item->copies + item->used;
     if (item->used + bytes > item->room) abort(); /* of the device itself: it would write past its item */
-    memcpy(to, host, bytes);
     item->used += wisp__far_padded(bytes);
     return to;
+}
+
+void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes)
+{
+    return host ? memcpy(wisp__far_copies(item, bytes), host, bytes) : NULL;
 }
 
 /* Who queues faster than work is done does some of it. */
@@ -215,4 +218,24 @@ wisp_status wisp__far_finish(wisp_ctx *ctx)
     f->failed = WISP_OK;
     pthread_mutex_unlock(f->lock);
     return status == WISP_OK ? status : wisp_ctx_fail(ctx, status, text);
+}
+
+wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *item,
+                             wisp_status (*run)(wisp_ctx *, void *), const void *call, size_t bytes)
+{
+    if (status != WISP_OK) {
+        free(item);
+        return status;
+    }
+    item->run = run;
+    item->call = wisp__far_copied(item, call, bytes);
+    wisp__far_queue(ctx, item);
+    return WISP_OK;
+}
+
+wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task)
+{
+    if (!wisp__cancelled(ctx->team)) return WISP_OK;
+    const wisp_status status = wisp__far_finish(ctx);
+    return status != WISP_OK ? status : wisp__whole(ctx, task, false);
 }
