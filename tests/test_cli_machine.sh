@@ -10,6 +10,14 @@ cp out kept.json
 ok machine --threads 1 --json
 json out 'd["bandwidth_gbs"] == e["bandwidth_gbs"] and d["fma_gflops"] == e["fma_gflops"]' kept.json
 
+# Devices: those of this build, not of the kept file.
+ok machine --threads 1 --json
+json out '[(x["name"], x["number"], x["for_tests"]) for x in d["devices"]] == [("cpu", 0, False), ("far", 0, True), ("far:1", 1, True)]'
+json out 'all(x["memory_bytes"] == d["memory_bytes"] and x["what"] for x in d["devices"])'
+json cache/wisp/machine-*.json '"devices" not in d'
+ok machine --threads 1
+check "the list of devices" test "$(grep -c -E '^(devices|) +(cpu|far|far:1): .*, [0-9.]+ .B$' out)" = 3
+
 # not_kept WORDS COMMAND...: all is printed, and one line says why it is not kept
 not_kept() {
     checks=$((checks + 1))

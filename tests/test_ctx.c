@@ -70,9 +70,34 @@ static void why_not(void **state)
     assert_null(ctx);
     assert_non_null(strstr(message_of(NULL), "'abacus'"));
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "tpu"}), WISP_ERR_UNSUPPORTED);
-    assert_non_null(strstr(message_of(NULL), "no device 'tpu'"));
+    assert_non_null(strstr(message_of(NULL), "no device 'tpu': take one of 'cpu', 'far', 'far:1'"));
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = -1}), WISP_ERR_ARG);
     assert_non_null(strstr(message_of(NULL), "threads"));
+}
+
+/* Those that there are, by their names, with and without a number. */
+static void devices(void **state)
+{
+    (void)state;
+    wisp_device d;
+    int n = 0;
+    for (; wisp_device_info(n, &d); n++) {
+        char numbered[64], *colon = strchr(d.name, ':');
+        const int letters = colon ? (int)(colon - d.name) : (int)strlen(d.name);
+        snprintf(numbered, sizeof numbered, "%.*s:%d", letters, d.name, d.number);
+        const char *const name[] = {d.name, numbered};
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(wisp_device_find(name[k]), n);
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = name[k], .threads = 1});
+            assert_string_equal(wisp_ctx_device(ctx), d.name);
+            wisp_ctx_free(ctx);
+        }
+        assert_true(d.memory_bytes > 0 && d.what[0] && d.for_tests == (n > 0));
+    }
+    assert_int_equal(n, 3);
+    assert_int_equal(wisp_device_info(-1, &d), 0);
+    static const char *const none[] = {"", "cpu:1", "cpu:", "cpu:00", "far:2", "far:-1", "far:1x", "CPU", NULL};
+    for (int i = 0; i < 9; i++) assert_int_equal(wisp_device_find(none[i]), -1);
 }
 
 static void *look(void *arg)
@@ -301,9 +326,13 @@ static void copied_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freed_in_any_order), cmocka_unit_test(why_not),
-        cmocka_unit_test(of_this_thread),     cmocka_unit_test(threads_take_turns),
-        cmocka_unit_test(log_function_calls), cmocka_unit_test(log_function_waits),
+        cmocka_unit_test(freed_in_any_order),
+        cmocka_unit_test(why_not),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(of_this_thread),
+        cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(log_function_calls),
+        cmocka_unit_test(log_function_waits),
         cmocka_unit_test(copied_messages),
     };
     return REF_RUN(tests);

@@ -125,7 +125,7 @@ typedef struct {
     int no_pin;  /* 1: the system places threads (also with OMP_PROC_BIND=false). 0: each has a core that no other */
                  /* context of this user's processes has; if too few are left, or it can't be known, none is */
                  /* pinned. The calling thread is on its core only while it computes */
-    const char *device;   /* NULL: $WISP_DEVICE, else "cpu". "far", for tests: the CPU with memory of its own */
+    const char *device;   /* NULL: $WISP_DEVICE, else "cpu". A name of wisp_device_info (wisp/machine.h) */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
     void *log_arg;        /* passed to log */

@@ -70,6 +70,19 @@ WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
    in part; ahead: whether kernels ask ahead for what they stream, so that nearly all of it overlaps. */
 WISP_API double wisp_model_memory(double read, double written, int past, double load_gbs);
 WISP_API double wisp_model_overlap(double traffic, double core, int ahead);
+/* A device that this library can run on. */
+typedef struct {
+    char name[32];        /* as wisp_ctx_opts.device takes it: "cpu"; with a number above 0 "far:1" */
+    char what[96];        /* in words */
+    int64_t memory_bytes; /* installed; 0: not known */
+    int number;           /* among those of one name, from 0; 0 may be given as well, as in "cpu:0" */
+    int for_tests;        /* 1: nobody gains by it; 0 */
+} wisp_device;
+/* *device, which may be NULL, becomes device i of those that there are, from 0; 0 is the CPU. Returns 1, or 0 if there
+   are not so many. */
+WISP_SIZED int wisp_device_info(int i, wisp_device *device);
+/* Which of them has this name; -1: none. */
+WISP_API int wisp_device_find(const char *name);
 /* cpu[threads]: the processor that each thread runs on; negative if it may also run elsewhere: -1 - cpu. */
 WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 

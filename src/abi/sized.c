@@ -79,6 +79,7 @@ ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
 ENDS_WITH(wisp_plan, iteration_seconds);
 ENDS_WITH(wisp_machine, exchange_gbs);
+ENDS_WITH(wisp_device, for_tests);
 ENDS_WITH(wisp_kpm_opts, adjoint);
 ENDS_WITH(wisp_moments, imag);
 ENDS_WITH(wisp_eval_opts, n);
@@ -414,6 +415,14 @@ void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size
 {
     INOUT(wisp_machine, machine);
     wisp_ctx_set_machine(ctx, machine_known);
+}
+
+int wisp_device_info_sized(int i, wisp_device *device, size_t device_size)
+{
+    RESULT(wisp_device, device);
+    const int there = wisp_device_info(i, device_known);
+    OUT(device);
+    return there;
 }
 
 wisp_status wisp_bounds_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,

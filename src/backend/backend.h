@@ -111,6 +111,8 @@ typedef struct wisp__backend {
     const char *name;
     bool host_memory; /* its addresses are the host's, all the time: messages may come from there, and go there */
     unsigned kinds;   /* of storage that its kernels take: WISP__SELL, and others */
+    /* What device d->number is; false: there is none, nor are there any of higher numbers. */
+    bool (*describe)(wisp_device *d);
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
     void (*facts)(wisp_ctx *ctx, wisp__facts *f);
@@ -181,6 +183,8 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
+/* Device i of all that there are (devices.c); NULL: there are not so many. */
+const wisp__backend *wisp__device(int i, wisp_device *device);
 extern const wisp__row_cut wisp__cpu_row_cut;
 
 /* ---- default.c: moving data, by the backend, or through lent memory if it lacks the call -------- */

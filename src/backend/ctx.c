@@ -102,13 +102,18 @@ static wisp_status find_halo(wisp_ctx *ctx)
 
 static wisp_status find_device(wisp_ctx *ctx)
 {
-    static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far};
     const char *want = ctx->opts.device ? ctx->opts.device : getenv("WISP_DEVICE");
-    if (!want || !*want) want = "cpu";
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && !ctx->backend; i++)
-        if (!strcmp(all[i]->name, want)) ctx->backend = all[i];
-    if (ctx->backend) return WISP_OK;
-    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%s': take 'cpu'%s", want,
+    const int i = wisp_device_find(want && *want ? want : "cpu");
+    wisp_device d;
+    char names[256] = "";
+    if (i >= 0) {
+        ctx->backend = wisp__device(i, &d);
+        snprintf(ctx->device_name, sizeof ctx->device_name, "%s", d.name);
+        return WISP_OK;
+    }
+    for (int k = 0; wisp__device(k, &d); k++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", k ? ", " : "", d.name);
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%.64s': take one of %s%s", want, names,
                           ctx->opts.device ? "" : ", or unset WISP_DEVICE");
 }
 
@@ -249,7 +254,7 @@ wisp_status wisp_ctx_finish(wisp_ctx *ctx)
 
 int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }
 
-const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->backend->name : NULL; }
+const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->device_name : NULL; }
 
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa_name : NULL; }
 

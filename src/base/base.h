@@ -68,6 +68,7 @@ struct wisp_ctx {
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;
+    char device_name[32];        /* as wisp_device_find takes it */
     const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */

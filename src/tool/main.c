@@ -71,6 +71,7 @@ static int make_context(tool *t, bool no_pin)
     monitor_open(mon, t->cmd, &t->opt);
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
                        .no_pin = no_pin,
+                       .device = t->opt.device,
                        .memory_limit = t->opt.mem_limit,
                        .weights = t->opt.weights,
                        .log = monitor_log,

@@ -58,7 +58,12 @@ bool parse_from(option_value *v)
 
 bool parse_device(option_value *v)
 {
-    return strcmp(v->text, "cpu") ? refuse(v, "devices other than cpu are not there yet") : parse_string(v);
+    wisp_device d;
+    char names[WHY / 2] = "";
+    if (wisp_device_find(v->text) >= 0) return parse_string(v);
+    for (int i = 0; wisp_device_info(i, &d); i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "|" : "", d.name);
+    return refuse(v, "expected one of %s; wisp machine tells what they are", names);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------- */

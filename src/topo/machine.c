@@ -100,10 +100,12 @@ static bool find_parts(wisp_machine *m)
 }
 #endif
 
+int64_t wisp__memory_installed(void) { return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE); }
+
 static void find_topology(wisp_machine *m)
 {
     find_name(m->cpu, sizeof m->cpu);
-    m->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    m->memory_bytes = wisp__memory_installed();
     if (!find_parts(m)) m->cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
     m->packages = WISP__MAX(m->packages, 1);
     m->nodes = WISP__MAX(m->nodes, 1);

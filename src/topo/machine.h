@@ -8,6 +8,8 @@
 const wisp_machine *wisp__topology(wisp_ctx *ctx);
 /* Takes the topology, and rates, from the file $WISP_MACHINE, if it is set; for tests. Threads stay on this machine. */
 wisp_status wisp__simulate(wisp_ctx *ctx);
+/* Bytes of the memory of this machine. */
+int64_t wisp__memory_installed(void);
 /* How many caches of this level so many threads have together, one on each core as long as there are cores. */
 int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads);
 #endif

@@ -1,4 +1,5 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
+#include "../../topo/machine.h"
 #include "prepare.h"
 #include <math.h>
 #include <stdio.h>
@@ -106,6 +107,13 @@ static wisp_status isa_open(wisp_ctx *ctx)
         ctx, WISP_ERR_UNSUPPORTED,
         "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, names,
         ctx->opts.isa ? "" : ", or unset WISP_ISA");
+}
+
+static bool cpu_describe(wisp_device *d)
+{
+    snprintf(d->what, sizeof d->what, "the processors of this machine");
+    d->memory_bytes = wisp__memory_installed();
+    return d->number == 0;
 }
 
 static wisp_status cpu_open(wisp_ctx *ctx) { return isa_open(ctx); }
@@ -281,6 +289,7 @@ static wisp_status cpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double
 const wisp__backend wisp__backend_cpu = {
     .name = "cpu",
     .kinds = WISP__ALL_KINDS,
+    .describe = cpu_describe,
     .open = cpu_open,
     .close = cpu_close,
     .facts = wisp__cpu_facts,

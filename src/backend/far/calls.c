@@ -1,5 +1,7 @@
 /* The device `far`: each call is an item of its queue, by which the CPU's kernels run on its memory. */
+#include "../../topo/machine.h"
 #include "far.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- sweeps ----------------------------------------------------------------------------------- */
@@ -371,6 +373,16 @@ static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wi
 
 /* ---- the device ------------------------------------------------------------------------------- */
 
+/* Two, so that there is a number. */
+static bool far_describe(wisp_device *d)
+{
+    enum { DEVICES = 2 };
+    snprintf(d->what, sizeof d->what, "for tests: the processors, with memory that the host can't touch");
+    d->memory_bytes = wisp__memory_installed();
+    d->for_tests = 1;
+    return d->number < DEVICES;
+}
+
 static wisp_status far_open(wisp_ctx *ctx)
 {
     const wisp_status status = wisp__far_queue_open(ctx);
@@ -388,6 +400,7 @@ static void far_facts(wisp_ctx *ctx, wisp__facts *f) { wisp__backend_cpu.facts(c
 const wisp__backend wisp__backend_far = {
     .name = "far",
     .kinds = WISP__ALL_KINDS,
+    .describe = far_describe,
     .open = far_open,
     .close = far_close,
     .facts = far_facts,

@@ -253,6 +253,31 @@ static int add_placement(tool *t, json_t *o)
     return rc;
 }
 
+/* What this wisp can run on. */
+static void add_devices(json_t *o)
+{
+    json_t *list = json_array();
+    wisp_device d;
+    for (int i = 0; wisp_device_info(i, &d); i++)
+        json_array_append_new(list, JSON_NEW(J("name", d.name), J("number", d.number), J("what", d.what),
+                                             J_IF(d.memory_bytes > 0, "memory_bytes", d.memory_bytes),
+                                             J("for_tests", json_boolean(d.for_tests))));
+    JSON_PUT(o, J("devices", list));
+}
+
+static void print_devices(const json_t *o)
+{
+    char b[TEXT];
+    size_t i;
+    json_t *d;
+    json_array_foreach(json_object_get(o, "devices"), i, d)
+    {
+        const double bytes = json_number_value(json_object_get(d, "memory_bytes"));
+        text_line(i ? "" : "devices", "%s: %s, %s", json_string_value(json_object_get(d, "name")),
+                  json_string_value(json_object_get(d, "what")), text_bytes(b, bytes));
+    }
+}
+
 /* The kept result, or one measured now, of which *keep_rc says whether it is kept; NULL with *rc otherwise. */
 static json_t *find_result(tool *t, int *rc, int *keep_rc)
 {
@@ -324,12 +349,14 @@ int cmd_machine(tool *t)
     json_t *o = find_result(t, &rc, &keep_rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
     if (!rc) rc = add_placement(t, o);
+    if (!rc) add_devices(o);
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
         rc = json_print(t, o);
     } else if (!rc && !t->opt.quiet) {
         print_topology(o);
         print_placement(o);
+        print_devices(o);
         print_ceilings(o);
     }
     json_decref(o);
