@@ -358,10 +358,101 @@ static void cut_off(void **state)
     wisp_mat_free(A);
 }
 
+/* ---- bounds that hold, but for rounding --------------------------------------------------------------- */
+
+/* Values within the bounds on the diagonal, both ends among them, which are rounded to the type; a vector for each
+   end. */
+static wisp_mat *at_the_edge(wisp_ctx *ctx, ref_rng *r, wisp_type type, wisp_bounds b, wisp_blk **ends)
+{
+    enum { N = 24 };
+    ref_mat m = ref_new(N, N), x = ref_new(N, 2);
+    for (int64_t i = 0; i < N; i++)
+        REF_AT(m, i, i) = b.center + b.halfwidth * (i < 2 ? (double)(2 * i) - 1 : ref_uniform(r));
+    REF_AT(x, 0, 0) = REF_AT(x, 1, 1) = 1;
+    wisp_mat *A = ref_mat_of(ctx, m, type);
+    REF_OK(ctx, wisp_blk_create(ends, ctx, wisp_mat_map(A), type, 2));
+    ref_put(*ends, x);
+    ref_free(m), ref_free(x);
+    return A;
+}
+
+static wisp_status moments_of(const wisp_mat *A, const wisp_blk *x, wisp_bounds b, int64_t n, bool left, double *most)
+{
+    wisp_moments m;
+    wisp_kpm_opts o = {.moments = n, .trace = WISP_TRACE_GIVEN, .right = x, .bounds = given(b)};
+    if (left) o.left = x;
+    const wisp_status status = wisp_kpm(&m, A, &o);
+    *most = 0;
+    for (int64_t i = 0; status == WISP_OK && i < 2 * n; i++) *most = fmax(*most, fabs(m.mu[i]));
+    wisp_moments_free(&m);
+    return status;
+}
+
+/* T_n x for n = terms - 1. */
+static wisp_status polynomial_of(const wisp_mat *A, const wisp_blk *x, wisp_bounds b, int64_t terms)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_scalar *c = calloc((size_t)terms, sizeof *c);
+    wisp_blk *y;
+    c[terms - 1].re = 1;
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), wisp_blk_type(x), 2));
+    const wisp_status status = wisp_chebyshev_apply(NULL, &y, A, x, 1, &(wisp_function){.c = c, .terms = terms},
+                                                    &(wisp_chebyshev_opts){.bounds = given(b)});
+    wisp_blk_free(y);
+    free(c);
+    return status;
+}
+
+/* As long as rounding of |center| + 1 may make no more than twice the moments; bounds that cut an end off are told. */
+static void far_from_zero(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {11};
+    for (int i = 0; i < 120; i++) {
+        const wisp_type type = types[i % 4];
+        const double eps = is_single(type) ? 0x1p-23 : 0x1p-52;
+        const double center = (i % 8 < 4 ? 1 : -1) * (is_single(type) ? 3e3 : 3e6) * pow(fabs(ref_uniform(&r)), 2);
+        const int64_t most = (int64_t)(1.3 / sqrt(8 * eps * (1 + fabs(center)))), n = most < 500 ? most : 500;
+        wisp_blk *ends;
+        wisp_mat *A = at_the_edge(ctx, &r, type, (wisp_bounds){center, 1, 0}, &ends);
+        double largest;
+        for (int left = 0; left < 2; left++) {
+            REF_OK(ctx, moments_of(A, ends, (wisp_bounds){center, 1, 0}, n, left, &largest));
+            if (largest > 1.6) fail_msg("center %g, %s: a moment of %g", center, wisp_type_name(type), largest);
+            REF_FAILS(ctx, moments_of(A, ends, (wisp_bounds){center - 0.02, 0.99, 0}, 64, left, &largest),
+                      WISP_ERR_BOUNDS, "take wider opts.bounds");
+        }
+        REF_OK(ctx, polynomial_of(A, ends, (wisp_bounds){center, 1, 0}, n));
+        REF_FAILS(ctx, polynomial_of(A, ends, (wisp_bounds){center - 0.02, 0.99, 0}, 64), WISP_ERR_BOUNDS,
+                  "take wider opts.bounds");
+        wisp_blk_free(ends);
+        wisp_mat_free(A);
+    }
+}
+
+/* An upper end that single precision stores as more, by 2^-16 - 2^-24: T_n of it reaches cosh(n / 181). */
+static void rounded_away(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {12};
+    const wisp_bounds b = {300, 1 + 0x1p-16 + 0x1p-24, 0};
+    wisp_blk *ends;
+    wisp_mat *A = at_the_edge(ctx, &r, WISP_S, b, &ends);
+    double largest;
+    REF_OK(ctx, polynomial_of(A, ends, b, 300));
+    REF_FAILS(ctx, moments_of(A, ends, b, 2000, false, &largest), WISP_ERR_BOUNDS, "rounding alone may do so");
+    REF_FAILS(ctx, polynomial_of(A, ends, b, 2000), WISP_ERR_BOUNDS, "rounding alone may do so");
+    REF_FAILS(ctx, polynomial_of(A, ends, (wisp_bounds){b.center, 0.9, 0}, 40), WISP_ERR_BOUNDS, "wider opts.bounds");
+    assert_null(strstr(message_of(ctx), "rounding"));
+    wisp_blk_free(ends);
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits), cmocka_unit_test(bad_bounds),
-                                       cmocka_unit_test(cut_off),   cmocka_unit_test(no_circles),
-                                       cmocka_unit_test(told_how),  cmocka_unit_test(seeds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_bits),     cmocka_unit_test(bad_bounds),
+                                       cmocka_unit_test(cut_off),       cmocka_unit_test(no_circles),
+                                       cmocka_unit_test(told_how),      cmocka_unit_test(seeds),
+                                       cmocka_unit_test(far_from_zero), cmocka_unit_test(rounded_away)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

@@ -10,6 +10,16 @@ void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, w
     *gamma = wisp__real(b->center);
 }
 
+double wisp__rounded_edge(const wisp_bounds *b, const wisp_mat *A, wisp_type type)
+{
+    enum { ERRORS = 4 }; /* of the entries, the center, the products and their sums, each at most half an epsilon */
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    const double epsilon = wisp__is_single(type) || wisp__is_single(info.type) ? FLT_EPSILON : DBL_EPSILON;
+    const double beyond = fmin(ERRORS * epsilon * (1 + fabs(b->center) / b->halfwidth), 1);
+    return log1p(beyond + sqrt(beyond * (2 + beyond))); /* acosh(1 + beyond) */
+}
+
 double wisp__jackson(double n, double N) /* Weisse et al. 2006, eq. 71 */
 {
     const double pi = 3.14159265358979323846, q = pi / (N + 1);

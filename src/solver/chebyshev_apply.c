@@ -263,7 +263,9 @@ static wisp_status look_at_x(expansion *s)
 /* No y is longer than x times the largest |f| on the bounds. */
 static wisp_status finish(const expansion *s, int i)
 {
-    const double most = 2; /* between the points |f| may be larger; beyond the bounds it grows fast */
+    const double rounded = cosh(wisp__rounded_edge(&s->e->bounds, s->A, s->type) * (double)s->s[i].terms);
+    /* Between the points |f| may be larger; beyond the bounds it grows fast, by rounding, too. */
+    const double most = 2 * fmin(rounded, 2);
     wisp_blk *y = s->sum.z[i];
     wisp_status status;
     WISP_TRY(wisp_norm(y, s->norm));
@@ -273,8 +275,9 @@ static wisp_status finish(const expansion *s, int i)
             return wisp_ctx_failf(
                 s->ctx, WISP_ERR_BOUNDS,
                 "column %d of function %d is longer than it can be: the matrix has eigenvalues beyond "
-                "the bounds %.10g to %.10g; take wider opts.bounds%s",
-                j, i, b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b));
+                "the bounds %.10g to %.10g; take wider opts.bounds%s%s",
+                j, i, b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b),
+                wisp__or_rounding(s->norm[j] <= 2 * rounded * (s->s[i].largest + s->s[i].error) * s->start[j]));
     }
     WISP_TRY(scale(s, y, 1, s->s[i].exponent));
     WISP_TRY(wisp_norm(y, s->norm));

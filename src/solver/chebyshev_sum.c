@@ -61,7 +61,8 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
    sum would show its square alone. */
 wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double *start, double *norm)
 {
-    const double most = 2; /* rounding, which grows at the very edge, makes far less */
+    const double a = wisp__rounded_edge(s->bounds, s->A, wisp_blk_type(s->v)), rounded = cosh(a * (double)s->step);
+    const double most = 2 * fmin(rounded, 2); /* also at the very edge; where it makes more the sum is no good */
     const wisp_status status = wisp_norm(s->v, norm);
     if (status != WISP_OK) return status;
     for (int j = 0; j < wisp_blk_width(s->v); j++) {
@@ -70,8 +71,9 @@ wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double
         return wisp_ctx_failf(
             wisp_mat_ctx(s->A), WISP_ERR_BOUNDS,
             "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
-            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
-            j, start[j], norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b));
+            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s%s",
+            j, start[j], norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b),
+            wisp__or_rounding(norm[j] <= 2 * rounded * start[j]));
     }
     return WISP_OK;
 }

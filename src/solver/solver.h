@@ -24,6 +24,14 @@ static inline const char *wisp__or_none(const wisp_bounds *b)
 {
     return isnan(b->failure_probability) ? ", or none, so that they are found" : "";
 }
+/* T_n of an eigenvalue at the very edge of the bounds may be as large as cosh(n a), with this a: matrix and products
+   are known to their rounding alone, a share of |center| + halfwidth. */
+double wisp__rounded_edge(const wisp_bounds *b, const wisp_mat *A, wisp_type type);
+/* What a refusal says besides where rounding alone may be the cause. */
+static inline const char *wisp__or_rounding(bool may_be)
+{
+    return may_be ? "; rounding alone may do so, too, less in double precision and with a center near 0" : "";
+}
 /* Names how bounds are come by, which has to be the same in a call that goes on. */
 wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o);
 

@@ -79,22 +79,24 @@ static double moment(const wisp__kpm_run *k, int64_t n, int j, int part)
 }
 
 /* No moment exceeds mu_0 as long as |T_n| <= 1, that is while the spectrum lies within the bounds; with two sides, the
-   product of the vectors' norms. Checks moment n; sweep m made the last dots. Single precision's rounding needs more
-   room. */
+   product of the vectors' norms. Checks moment n; sweep m made the last dots. Rounding needs room, more in single
+   precision, and at the very edge of the bounds, where T_n grows fast; but twice mu_0 is no moment. */
 static wisp_status guard(const wisp__kpm_run *k, int64_t first, int64_t n, int64_t m)
 {
-    const double allowed = 1 + (wisp__is_single(k->opts->type) ? 2e-4 : 2e-8);
+    const double rounded = cosh(k->edge * (double)n);
+    const double allowed = fmin(rounded, 2) + (wisp__is_single(k->opts->type) ? 2e-4 : 2e-8);
     for (int j = 0; j < k->width; j++) {
         const double most = k->left ? k->column[j].limit : moment(k, 0, j, 0);
         const double mu = k->left ? hypot(moment(k, n, j, 0), moment(k, n, j, 1)) : moment(k, n, j, 0);
         if (fabs(mu) <= most * allowed) continue;
         return wisp_ctx_failf(
             k->ctx, WISP_ERR_BOUNDS,
-            "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.4g times %s; "
-            "take wider opts.bounds%s",
+            "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.9g times %s; "
+            "take wider opts.bounds%s%s",
             k->left ? "beyond the bounds" : side(k, m, j), k->bounds.center - k->bounds.halfwidth,
             k->bounds.center + k->bounds.halfwidth, (long long)n, (long long)(first + j), mu / most,
-            k->left ? "the product of the norms of its two sides" : "moment 0", wisp__or_none(&k->bounds));
+            k->left ? "the product of the norms of its two sides" : "moment 0", wisp__or_none(&k->bounds),
+            wisp__or_rounding(fabs(mu) <= most * 2 * rounded));
     }
     return WISP_OK;
 }
@@ -225,6 +227,7 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
     if (k->opts->trace == WISP_TRACE_GIVEN && (k->opts->resume || k->opts->offer)) WISP_TRY(wisp__kpm_stamp(k));
     if (k->opts->resume) WISP_TRY(wisp__kpm_items(k, k->opts->resume));
     if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__kpm_items, k));
+    k->edge = wisp__rounded_edge(&k->bounds, k->A, k->opts->type);
     for (int64_t first = k->first, done; first < k->vectors; first = done) {
         int64_t left = k->vectors - first;
         k->first = first;

@@ -15,6 +15,7 @@ typedef struct wisp__kpm_run {
     const wisp_kpm_opts *opts; /* with every default filled in */
     const char *task;          /* for the progress */
     wisp_bounds bounds;
+    double edge;         /* see wisp__rounded_edge */
     int64_t vectors;     /* of the whole run: random ones, sites, the user's, or all unit vectors */
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     wisp_blk *left;      /* B^H |l>, where moments have two sides; else NULL */
