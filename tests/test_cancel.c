@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static int cancel_soon(void *arg, const wisp_progress *p)
@@ -49,8 +48,6 @@ static void by_progress(void **state)
 /* ---- resumed while the call runs ------------------------------------------------------------- */
 
 enum { ROWS = 200000 };
-
-static void nap(long ns) { nanosleep(&(struct timespec){.tv_nsec = ns}, NULL); }
 
 typedef struct {
     wisp_ctx *ctx;
@@ -92,23 +89,48 @@ static void resumed_by_a_row(void **state)
     wisp_ctx_free(ctx);
 }
 
-typedef struct {
+/* Two closed pages of a block: whoever comes to the first one cancels, and to the second one resumes; both go on. */
+static struct {
     wisp_ctx *ctx;
-    atomic_int stop;
-} toggler;
+    char *page[2];
+    size_t bytes;
+} gate;
 
-/* Cancels and resumes at once, at intervals of about the length of a call. */
-static void *toggle(void *arg)
+static void toggle_at_page(int signal, siginfo_t *info, void *context)
 {
-    toggler *t = arg;
-    ref_rng r = {5};
-    while (!atomic_load(&t->stop)) {
-        wisp_ctx_cancel(t->ctx);
-        for (int64_t i = ref_below(&r, 20000); i > 0 && !atomic_load(&t->stop); i--) {}
-        wisp_ctx_resume(t->ctx);
-        nap(ref_below(&r, 2000000));
+    const char *at = info->si_addr;
+    (void)signal, (void)context;
+    for (int i = 0; i < 2; i++) {
+        if (at < gate.page[i] || at >= gate.page[i] + gate.bytes) continue;
+        if (i == 0)
+            wisp_ctx_cancel(gate.ctx);
+        else
+            wisp_ctx_resume(gate.ctx);
+        mprotect(gate.page[i], gate.bytes, PROT_READ | PROT_WRITE);
+        return;
     }
-    return NULL;
+    abort();
+}
+
+/* Two pages somewhere in x, which is lent. */
+static void close_gate(ref_rng *r, wisp_blk *x, size_t size)
+{
+    void *data;
+    REF_OK(gate.ctx, wisp_blk_lend(x, WISP_READ, &data, NULL));
+    gate.bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)data + gate.bytes - 1) / gate.bytes,
+                    end = ((uintptr_t)data + size) / gate.bytes;
+    for (int i = 0; i < 2; i++) {
+        gate.page[i] = (char *)((first + (uintptr_t)ref_below(r, (int64_t)(end - first))) * gate.bytes);
+        assert_int_equal(mprotect(gate.page[i], gate.bytes, PROT_NONE), 0);
+    }
+}
+
+static void open_gate(wisp_blk *x)
+{
+    for (int i = 0; i < 2; i++) assert_int_equal(mprotect(gate.page[i], gate.bytes, PROT_READ | PROT_WRITE), 0);
+    wisp_ctx_resume(gate.ctx);
+    REF_OK(gate.ctx, wisp_blk_return(x));
 }
 
 static int tridiagonal_row(void *arg, int64_t row, int64_t *col, void *val)
@@ -126,36 +148,39 @@ static int tridiagonal_row(void *arg, int64_t row, int64_t *col, void *val)
 }
 
 /* A product that is told to be done has all rows. */
-static void resumed_by_a_thread(void **state)
+static void resumed_in_a_product(void **state)
 {
     (void)state;
     enum { WIDTH = 4, CALLS = 40 };
     static const wisp_format format[] = {WISP_FORMAT_SELL, WISP_FORMAT_HERMITIAN};
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
     const wisp_src src = {ROWS, ROWS, 3, WISP_D, tridiagonal_row, NULL, NULL, 0, NULL, 0, NULL};
+    const struct sigaction trap = {.sa_sigaction = toggle_at_page, .sa_flags = SA_SIGINFO};
+    struct sigaction before;
+    ref_rng r = {5};
     double *want = malloc(ROWS * WIDTH * sizeof *want), *got = malloc(ROWS * WIDTH * sizeof *got);
+    gate.ctx = ctx;
     for (int f = 0; f < 2; f++) {
         wisp_mat *A;
         wisp_blk *x, *y;
-        toggler t = {.ctx = ctx};
-        pthread_t thread;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.format = format[f], .width = WIDTH}));
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, WIDTH));
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, WIDTH));
         REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
         REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
         REF_OK(ctx, wisp_blk_get(y, WISP_ROW_MAJOR, want, WIDTH));
-        assert_int_equal(pthread_create(&thread, NULL, toggle, &t), 0);
         for (int i = 0; i < CALLS; i++) {
             REF_OK(ctx, wisp_blk_fill(y, (wisp_scalar){0.5, 0}));
+            close_gate(&r, x, ROWS * WIDTH * sizeof *want);
+            assert_int_equal(sigaction(SIGSEGV, &trap, &before), 0);
             wisp_status status = wisp_spmmv(y, A, x, NULL);
             if (status == WISP_OK) status = wisp_ctx_finish(ctx);
+            assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+            open_gate(x);
             assert_true(status == WISP_OK || status == WISP_ERR_CANCELLED);
             REF_OK(ctx, wisp_blk_get(y, WISP_ROW_MAJOR, got, WIDTH));
             if (status == WISP_OK) assert_memory_equal(got, want, ROWS * WIDTH * sizeof *want);
         }
-        atomic_store(&t.stop, 1);
-        pthread_join(thread, NULL);
         REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
         wisp_blk_free(x);
         wisp_blk_free(y);
@@ -264,7 +289,7 @@ static void full_pipe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
-                                       cmocka_unit_test(resumed_by_a_thread), cmocka_unit_test(random_numbers),
+                                       cmocka_unit_test(resumed_in_a_product), cmocka_unit_test(random_numbers),
                                        cmocka_unit_test(full_pipe)};
     return REF_RUN(tests);
 }
