@@ -90,7 +90,7 @@ static wisp_status largest_real(const wisp_mat *A, ending *e)
 }
 static wisp_status chebfd(const wisp_mat *A, ending *e)
 {
-    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.02});
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.4});
 }
 
 static void ends(wisp_ctx *ctx, const wisp_mat *A, solver_fn solver, ending e)
@@ -115,8 +115,8 @@ static void each_solver(void **state)
     wisp_ctx *ctx = *state;
     const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
     wisp_mat *A, *G;
-    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=30,ny=29", NULL));
-    REF_OK(ctx, wisp_mat_open(&G, ctx, "matpde:nx=20,ny=19", NULL));
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=18,ny=17", NULL));
+    REF_OK(ctx, wisp_mat_open(&G, ctx, "matpde:nx=16,ny=15", NULL));
     for (size_t i = 0; i < sizeof solver / sizeof *solver; i++) {
         const wisp_mat *of = solver[i].general ? G : A;
         ending none = {.ctx = ctx};
@@ -204,7 +204,7 @@ static void each_observer(void **state)
     wisp_ctx *ctx = *state;
     const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
     wisp_mat *A;
-    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=30,ny=29", NULL));
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=18,ny=17", NULL));
     for (int number = 0; number < 8; number++)
         for (int by = 0; by <= ranks; by++) { /* a rank, or all */
             ending e = {.ctx = ctx,
