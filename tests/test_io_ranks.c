@@ -228,7 +228,7 @@ static void ghost_files(void **state)
 {
     (void)state;
     ref_rng r = {33};
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < (REF_SANITIZED ? 20 : 60); round++) {
         const wisp_type type = (wisp_type)(WISP_S + round % 4);
         const bool is_complex = wisp_type_is_complex(type);
         wisp_symmetry symmetry = (wisp_symmetry)ref_below(&r, 4);
@@ -278,7 +278,7 @@ static void damage(const char *path, ref_rng *r)
     static const char text[] = "0129 \n\r%.-xe\t";
     const size_t n = get_bytes(path, data, sizeof data);
     const bool is_text = strstr(path, ".mtx") && !strstr(path, ".gz");
-    const int64_t step = ref_by_mpi() ? 40 : 3;
+    const int64_t step = ref_by_mpi() || REF_SANITIZED ? 40 : 3;
     for (size_t i = 0; i < n; i += 1 + (size_t)ref_below(r, step)) {
         const unsigned char old = data[i];
         const unsigned other = is_text ? (unsigned)text[ref_below(r, sizeof text - 1)] : old ^ (1u << ref_below(r, 8));
