@@ -35,7 +35,7 @@ grep -q 'found, complete$' pairs.txt
 checkpoint=$(dirname "$wisp")/examples/checkpoint
 "$checkpoint" topi:nx=12,ny=12,nz=8 whole.state 1000 | grep -o 'moment 2: [^;]*' >whole.txt
 "$checkpoint" topi:nx=12,ny=12,nz=8 parts.state 0.01 >parts.txt &
-until [ -e parts.state ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
+until [ -e parts.state ] || ! kill -0 $! 2>/dev/null; do :; done
 kill -9 $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 if [ -e parts.state ]; then
