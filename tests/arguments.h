@@ -43,7 +43,7 @@ static inline void open_fixture(fixture *f)
     REF_OK(f->ctx, wisp_blk_create(&f->y, f->ctx, f->map, WISP_D, WIDTH));
     REF_OK(f->ctx, wisp_blk_create(&f->psi, f->ctx, f->map, WISP_Z, 1));
     REF_OK(f->ctx, wisp_blk_fill(f->x, (wisp_scalar){1, 0}));
-    REF_OK(f->ctx, wisp_slot_create(&f->slot, f->ctx, WIDTH));
+    REF_OK(f->ctx, wisp_slot_create(&f->slot, f->ctx, WISP_SETS));
     REF_OK(f->ctx, wisp_blk_fill(f->psi, (wisp_scalar){1, 0}));
     REF_OK(f->ctx, wisp_kpm(&f->m, f->A, &(wisp_kpm_opts){.moments = MOMENTS, .vectors = 2}));
     REF_OK(f->ctx, wisp_src_write(&f->src, f->ctx, f->mtx, NULL));

@@ -27,6 +27,7 @@ static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (vo
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
+QUERY(wisp_ctx_look_every, P(0, f->ctx))
 PLAIN(wisp_ctx_weights, P(0, f->ctx), P(1, (int64_t[1]){0}))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
@@ -181,6 +182,7 @@ PROCEDURE(wisp_slot_free, P(0, (wisp_slot *)NULL))
 PLAIN(wisp_slot_write, P(0, f->slot), 0, 1, P(1, &ONE))
 PLAIN(wisp_slot_read, P(0, f->slot), 0, 1, P(1, &ONE))
 PLAIN(wisp_slot_sum, P(0, f->slot), 0, 1)
+PLAIN(wisp_scalars, ((wisp_place){P(0, f->slot), 0}), WISP_STEP_CG, 1, P(1, ((double[WISP_NUMBERS]){-1})))
 PLAIN(wisp_copy, P(0, f->y), P(1, f->x))
 PLAIN(wisp_axpy, P(0, f->y), ONE, P(1, f->x))
 PLAIN(wisp_axpby, P(0, f->y), ONE, P(1, f->x), ONE)
@@ -222,6 +224,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
+    ROW(wisp_ctx_look_every, 1, 0, ALL),
     ROW(wisp_ctx_weights, 2, 0, 1),
     ROW(wisp_ctx_processes, 1, 0, ALL),
     ROW(wisp_ctx_rank, 1, 1, ALL),
@@ -311,6 +314,7 @@ static const argument_row table[] = {
     ROW(wisp_slot_write, 2, 0, 1),
     ROW(wisp_slot_read, 2, 0, 1),
     ROW(wisp_slot_sum, 1, 0, 1),
+    ROW(wisp_scalars, 2, 0, 1),
     ROW(wisp_copy, 2, 0, 0),
     ROW(wisp_axpy, 2, 0, 0),
     ROW(wisp_axpby, 2, 0, 0),
@@ -349,7 +353,8 @@ static void every_function(void **state)
     static const char *const header[] = {
         TEST_DATA "/../../include/wisp/base.h",   TEST_DATA "/../../include/wisp/source.h",
         TEST_DATA "/../../include/wisp/matrix.h", TEST_DATA "/../../include/wisp/slot.h",
-        TEST_DATA "/../../include/wisp/ops.h",    TEST_DATA "/../../include/wisp/machine.h"};
+        TEST_DATA "/../../include/wisp/steps.h",  TEST_DATA "/../../include/wisp/ops.h",
+        TEST_DATA "/../../include/wisp/machine.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

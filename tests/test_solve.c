@@ -42,9 +42,10 @@ static wisp_solve_opts variant_options(size_t i, int classical)
 }
 
 /* Fails unless both are as many, but for 5% or 2. Of BiCGStab any rounding makes a difference, as 3 b for b does. */
-static void check_apart(size_t i, const int64_t n[2], const char *what)
+static void check_apart(wisp_ctx *ctx, size_t i, const int64_t n[2], const char *what)
 {
-    const double apart = fabs((double)(n[0] - n[1])), part = pairs[i].method == WISP_BICGSTAB ? 0.15 : 0.05;
+    const double sensitive = wisp_ctx_look_every(ctx) > 1 ? 0.3 : 0.15; /* residuals are replaced elsewhere */
+    const double apart = fabs((double)(n[0] - n[1])), part = pairs[i].method == WISP_BICGSTAB ? sensitive : 0.05;
     if (apart > 2 && apart > part * (double)n[1])
         fail_msg("%s: %s, variant %d: %lld iterations; classical: %lld", what, method_name[pairs[i].method],
                  (int)pairs[i].variant, (long long)n[0], (long long)n[1]);
@@ -71,7 +72,7 @@ static void variants(void **state)
                 n[classical] = out.iterations[0];
                 ref_free(out.x);
             }
-            check_apart(i, n, what);
+            check_apart(ctx, i, n, what);
         }
         linear_free(&l);
     }
@@ -100,7 +101,7 @@ static void variants_of_lattices(void **state)
                 n[classical] = s.iterations;
                 wisp_solution_free(&s);
             }
-            check_apart(i, n, spec[k]);
+            check_apart(ctx, i, n, spec[k]);
         }
         ref_free(v);
         wisp_blk_free(x);
@@ -237,7 +238,8 @@ static void widths(void **state)
                     for (int j = 0; j < width[i]; j++)
                         if (out.iterations[j] > (j % 11 == 10 ? 0 : m == WISP_GMRES ? 60 : j % 9 + 4))
                             fail_msg("%s: column %d: %lld iterations", what, j, (long long)out.iterations[j]);
-                    if (width[i] > 4 && 2 * f.narrowest > width[i]) fail_msg("%s: never narrower", what);
+                    if (width[i] > 4 && wisp_ctx_look_every(ctx) == 1 && 2 * f.narrowest > width[i])
+                        fail_msg("%s: never narrower", what);
                     ref_free(out.x);
                     wisp_mat_free(A);
                 }

@@ -164,6 +164,9 @@ WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, vo
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */
 WISP_API const char *wisp_ctx_device(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
+/* The iterations after which a solver looks at its numbers, where the device asks for that: to wait for it takes long.
+   1: after each (the CPU). */
+WISP_API int wisp_ctx_look_every(wisp_ctx *ctx);
 /* Sets the bytes of the last cache that all threads together really keep, as wisp_machine_measure found them in an
    earlier run (in this run it sets them by itself). 0: not known, 0.6 of the cache is assumed. */
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);

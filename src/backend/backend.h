@@ -180,6 +180,8 @@ typedef struct wisp__backend {
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *sum);
     wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
+    /* A step of kernel/scalars.h. */
+    wisp_status (*scalars)(wisp_ctx *ctx, const wisp__scalars_params *p);
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;

@@ -256,6 +256,14 @@ typedef struct {
 enum { K_UPDATE_ROWS = 64 };
 typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 
+/* A step of scalars (kernel/scalars.h) of all columns. */
+enum { K_SCALARS = 8 };
+typedef struct {
+    double *at; /* [sets][width] pairs, in the device's memory */
+    double uniform[K_SCALARS];
+    int width, step;
+} wisp__scalars_params;
+
 /* Loops that measure the machine: a = b, a = b + s c, ... over `bytes` of each array, `passes` times. Arrays lie on
    cache lines and hold a multiple of K_STREAM_BYTES. PAST: stores past the caches; AHEAD: with prefetch. */
 typedef struct {

@@ -53,6 +53,7 @@ typedef struct {
     double kept;              /* bytes that these keep from one sweep to the next */
     wisp__rates rates;        /* at ceilings: measured, else assumed */
     wisp__row_cut cut;
+    int look_every; /* iterations after which a solver looks at its numbers */
 } wisp__facts;
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows

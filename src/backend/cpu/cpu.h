@@ -49,4 +49,5 @@ wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
 wisp_status wisp__cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                            int64_t per_block, double *sum);
 wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
+wisp_status wisp__cpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
 #endif

@@ -54,5 +54,6 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .last = (double)(m->cache_bytes[last] * caches / ctx->cache_ranks),
                        .kept = (double)wisp_ctx_cache(ctx, NULL),
                        .rates = rates_of(ctx, m),
-                       .cut = wisp__cpu_row_cut};
+                       .cut = wisp__cpu_row_cut,
+                       .look_every = 1};
 }

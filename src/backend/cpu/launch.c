@@ -324,4 +324,5 @@ const wisp__backend wisp__backend_cpu = {
     .fuse = wisp__cpu_fuse,
     .gram = wisp__cpu_gram,
     .update = wisp__cpu_update,
+    .scalars = wisp__cpu_scalars,
 };

@@ -338,6 +338,19 @@ out:
     return SUBMIT(ctx, status, item, run_update, c);
 }
 
+static wisp_status run_scalars(wisp_ctx *ctx, void *call) { return wisp__backend_cpu.scalars(ctx, call); }
+
+static wisp_status far_scalars(wisp_ctx *ctx, const wisp__scalars_params *p)
+{
+    wisp__scalars_params c = *p;
+    wisp__far_item *item = NULL;
+    wisp_status status;
+    WISP_TRY(ROOM(ctx, c, 0, &item));
+    status = WISP__FAR_ENTER(ctx, &c.at);
+out:
+    return SUBMIT(ctx, status, item, run_scalars, c);
+}
+
 /* ---- matrices --------------------------------------------------------------------------------- */
 
 /* What the CPU makes lies in memory of its own, which nobody else knows. */
@@ -395,7 +408,13 @@ static void far_close(wisp_ctx *ctx)
     wisp__backend_cpu.close(ctx);
 }
 
-static void far_facts(wisp_ctx *ctx, wisp__facts *f) { wisp__backend_cpu.facts(ctx, f); }
+/* Those of the CPU, and as a device asks that takes long to wait for. */
+static void far_facts(wisp_ctx *ctx, wisp__facts *f)
+{
+    enum { LOOK_EVERY = 16 };
+    wisp__backend_cpu.facts(ctx, f);
+    f->look_every = LOOK_EVERY;
+}
 
 const wisp__backend wisp__backend_far = {
     .name = "far",
@@ -433,4 +452,5 @@ const wisp__backend wisp__backend_far = {
     .fuse = far_fuse,
     .gram = far_gram,
     .update = far_update,
+    .scalars = far_scalars,
 };

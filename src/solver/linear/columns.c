@@ -23,10 +23,26 @@ static wisp_status forget_guesses(wisp__krylov *k)
 {
     bool any = false;
     for (int j = 0; j < k->width; j++) {
-        wisp__factors(k, 0)[j] = wisp__real(k->col[j].bb > 0);
+        k->own[j] = wisp__real(k->col[j].bb > 0);
         any |= k->col[j].bb == 0;
     }
-    return any ? wisp_vscal(k->x, wisp__factors(k, 0)) : WISP_OK;
+    return any ? wisp_vscal(k->x, k->own) : WISP_OK;
+}
+
+/* |b|, of squares where they tell, so that these need not be made again: |b|^2 goes to own. */
+static wisp_status norms_of_b(wisp__krylov *k, double *norm, bool *squared)
+{
+    wisp_status status = WISP_OK;
+    *squared = true;
+    WISP_TRY(wisp_dot(k->b, k->b, k->own));
+    for (int j = 0; j < k->width; j++) {
+        const double bb = k->own[j].re;
+        *squared &= bb > 0x1p-600 && bb < 0x1p+600;
+        norm[j] = sqrt(bb);
+    }
+    if (!*squared) WISP_TRY(wisp_norm(k->b, norm));
+out:
+    return status;
 }
 
 wisp_status wisp__begin_columns(wisp__krylov *k)
@@ -34,19 +50,20 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
     wisp_status status = WISP_OK;
     const double most = wisp__is_single(k->type) ? 0x1p+60 : 0x1p+500; /* of a norm, that it can be squared */
     double *norm = NULL;
+    bool squared;
     WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
-    WISP_TRY(wisp_norm(k->b, norm));
+    WISP_TRY(norms_of_b(k, norm, &squared));
     for (int j = 0; j < k->width; j++)
         if (!isfinite(norm[j]))
             WISP_TRY(wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
                                     "solve: column %d of the right-hand side holds a NaN or an infinity", j));
     WISP_TRY(wisp__choose_scales(k, norm));
-    WISP_TRY(wisp__scale_b(k, k->r));
-    WISP_TRY(wisp_dot(k->r, k->r, wisp__dots(k, WISP__FREE)));
+    if (!squared) WISP_TRY(wisp__scale_b(k, k->r));
+    if (!squared) WISP_TRY(wisp_dot(k->r, k->r, k->own));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
-        c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
+        c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
         c->best = c->least = c->low = INFINITY;
         c->target = k->o.tolerance * k->o.tolerance * c->bb;
     }
@@ -64,24 +81,31 @@ out:
     return status;
 }
 
+/* r = b */
+static wisp_status residual_of_zero(wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++) k->col[j].verified = k->col[j].rr = k->col[j].bb;
+    return wisp__scale_b(k, k->r);
+}
+
 /* A column of A may be empty: then r does not tell whether x is finite. */
 wisp_status wisp__residual(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
+    if (k->at_zero) return residual_of_zero(k);
     const bool fit = wisp__b_factors(k, k->b_factor);
-    wisp__clear(k);
     if (!fit) WISP_TRY(wisp__scale_b(k, k->r));
     WISP_TRY(wisp_spmmv(k->r, k->A, k->x,
                         &(wisp_aug){.terms = WISP_SCALE | (fit ? WISP_ADD : WISP_AXPBY) | WISP_DOT_XX | WISP_DOT_YY,
                                     .alpha = wisp__real(-wisp__a_factor(k)),
                                     .beta = wisp__real(1),
-                                    .dot = k->dot,
+                                    .dot = k->number,
                                     .u = k->b,
                                     .add = k->b_factor}));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
-        c->verified = isfinite(creal(wisp__dot_of(k, WISP__XX, j))) ? creal(wisp__dot_of(k, WISP__YY, j)) : INFINITY;
+        c->verified = isfinite(wisp__set(k, WISP_SET_XX)[j].re) ? wisp__set(k, WISP_SET_YY)[j].re : INFINITY;
         c->rr = c->verified;
     }
 out:
@@ -132,11 +156,11 @@ wisp_status wisp__leave_far(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         const double r = sqrt(c->verified);
         const bool far = !c->done && c->verified > sqrt(k->eps) * c->bb && sqrt(k->eps) * k->anorm * norm[j] > r;
-        wisp__factors(k, 0)[j] = wisp__real(far ? 0 : 1);
+        k->own[j] = wisp__real(far ? 0 : 1);
         c->left |= far;
         any |= far;
     }
-    if (any) WISP_TRY(wisp_vscal(k->x, wisp__factors(k, 0)));
+    if (any) WISP_TRY(wisp_vscal(k->x, k->own));
     if (any) WISP_TRY(wisp__residual(k));
 out:
     wisp_free(k->ctx, norm);
@@ -150,16 +174,11 @@ wisp_status wisp__return_to_best(wisp__krylov *k, int j)
     return status == WISP_OK ? wisp__residual(k) : status;
 }
 
-/* Each is half of the one before or less, in squares, so that few are copied. */
-wisp_status wisp__keep_low(wisp__krylov *k)
+wisp_status wisp__keep_low(wisp__krylov *k, const wisp_scalar *take)
 {
     int n = 0;
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        if (!wisp__going(c) || c->rr <= c->was || !(c->was < 0.5 * fmin(c->low, c->best))) continue;
-        c->low = c->was;
-        k->list[n++] = j;
-    }
+    for (int j = 0; j < k->width; j++)
+        if (take[j].re != 0) k->list[n++] = j;
     return n ? copy_columns(k->v[k->method->low], k->list, k->x, k->list, n) : WISP_OK;
 }
 
@@ -291,10 +310,10 @@ wisp_status wisp__compact(wisp__krylov *k)
     k->torn = false;
     k->b = k->own_b;
     for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
-    /* Dots that are not summed over the ranks yet go along. */
     for (int set = 0; set < k->sets; set++)
-        for (int i = 0; i < left; i++) k->dot[set * left + i] = k->dot[set * k->width + from[i]];
+        for (int i = 0; i < left; i++) k->number[set * left + i] = k->number[set * k->width + from[i]];
     k->width = left;
+    WISP_TRY(wisp__send(k, 0, k->sets));
 out:
     return status;
 }

@@ -33,6 +33,20 @@ static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c
     return triangle(k, c, k->o.restart + 3);
 }
 
+/* Sets of dots from here on are those of a vector with the basis, which the host brings; factors, which it sends, are
+   those behind all dots. */
+enum { DOT = WISP_SET_DOT };
+static wisp_scalar *factors(const wisp__krylov *k, int i) { return wisp__set(k, k->dots + i); }
+static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int i)
+{
+    return (wisp_term){.x = x, .factor_at = wisp__at(k, k->dots + i)};
+}
+static wisp_status bring_dots(wisp__krylov *k, int count)
+{
+    const wisp_status status = wisp__sum_dots(k, DOT + count);
+    return status == WISP_OK ? wisp__bring(k, 0, DOT + count) : status;
+}
+
 static wisp_status start(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
@@ -54,12 +68,12 @@ static void projected(wisp__krylov *k, int i, bool again)
         const wisp__krylov_column *c = &k->col[j];
         const bool going = wisp__going(c);
         const double complex scale = again ? 1 : inverse(norms(k, c)[i]);
-        wisp__factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
+        factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
         for (int l = 0; l <= i; l++) {
             const double complex over = inverse(norms(k, c)[l]);
-            const double complex h = scale * k->unit * wisp__dot_of(k, WISP__FREE + l, j) * over;
+            const double complex h = scale * k->unit * wisp__number(k, DOT + l, j) * over;
             if (going) triangle(k, c, i)[l] += h;
-            wisp__factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
+            factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
         }
     }
 }
@@ -70,15 +84,16 @@ static wisp_status orthogonalise(wisp__krylov *k, int i)
     wisp_status status = WISP_OK;
     wisp_term term[WISP__MOST_RESTART + 1];
     wisp_blk *w = k->v[i + 1];
-    term[0] = (wisp_term){.x = w, .factor = wisp__factors(k, i + 1)};
-    for (int l = 0; l <= i; l++) term[l + 1] = (wisp_term){.x = k->v[l], .factor = wisp__factors(k, l)};
-    wisp__clear(k);
-    WISP_TRY(wisp__pass(k, &(wisp_update){w, i + 2, term}, 1,
-                        &(wisp_inner){.x = w, .y = w, .dot = wisp__dots(k, WISP__FREE)}, 1));
-    WISP_TRY(wisp__sum_dots(k, WISP__FREE + 1));
+    term[0] = times(k, w, i + 1);
+    for (int l = 0; l <= i; l++) term[l + 1] = times(k, k->v[l], l);
+    WISP_TRY(wisp__clear(k));
+    WISP_TRY(wisp__send(k, k->dots, i + 2));
+    WISP_TRY(
+        wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){.x = w, .y = w, .dot_at = wisp__at(k, DOT)}, 1));
+    WISP_TRY(bring_dots(k, 1));
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j]))
-            norms(k, &k->col[j])[i + 1] = sqrt(k->unit * fmax(creal(wisp__dot_of(k, WISP__FREE, j)), 0));
+            norms(k, &k->col[j])[i + 1] = sqrt(k->unit * fmax(creal(wisp__number(k, DOT, j)), 0));
 out:
     return status;
 }
@@ -88,9 +103,9 @@ static wisp_status dots(wisp__krylov *k, int count, int i)
 {
     wisp_inner inner[WISP__MOST_RESTART];
     for (int l = 0; l < count; l++)
-        inner[l] = (wisp_inner){.x = k->v[l], .y = k->v[i + 1], .dot = wisp__dots(k, WISP__FREE + l)};
+        inner[l] = (wisp_inner){.x = k->v[l], .y = k->v[i + 1], .dot_at = wisp__at(k, DOT + l)};
     const wisp_status status = count > 0 ? wisp__pass(k, NULL, 0, inner, count) : WISP_OK;
-    return status == WISP_OK ? wisp__sum_dots(k, WISP__FREE + i + 1) : status;
+    return status == WISP_OK ? bring_dots(k, i + 1) : status;
 }
 
 /* Whether cancellation left a new vector of some column far from orthogonal. */
@@ -138,11 +153,12 @@ static wisp_status normalise(wisp__krylov *k, int i)
 {
     for (int j = 0; j < k->width; j++) {
         double complex *norm = norms(k, &k->col[j]) + i;
-        wisp__factors(k, 0)[j] = wisp__scalar(inverse(*norm));
+        factors(k, 0)[j] = wisp__scalar(inverse(*norm));
         if (*norm != 0) *norm = 1;
     }
-    return wisp__pass(k, &(wisp_update){k->v[i], 1, (wisp_term[]){{.x = k->v[i], .factor = wisp__factors(k, 0)}}}, 1,
-                      NULL, 0);
+    const wisp_term term = times(k, k->v[i], 0);
+    const wisp_status status = wisp__send(k, k->dots, 1);
+    return status == WISP_OK ? wisp__pass(k, &(wisp_update){k->v[i], 1, &term}, 1, NULL, 0) : status;
 }
 
 static wisp_status step(wisp__krylov *k)
@@ -156,10 +172,10 @@ static wisp_status step(wisp__krylov *k)
         WISP_TRY(wisp__precond_apply(k->P, k->v[k->o.restart + 1], x, NULL));
         x = k->v[k->o.restart + 1];
     }
-    wisp__clear(k);
+    WISP_TRY(wisp__clear(k));
     WISP_TRY(wisp__multiply(k, k->v[i + 1], x, k->P ? 0 : WISP_DOT_XY, NULL));
-    for (int j = 0; j < k->width && !k->P; j++) wisp__dots(k, WISP__FREE + i)[j] = wisp__dots(k, WISP__XY)[j];
     WISP_TRY(dots(k, k->P ? i + 1 : i, i));
+    for (int j = 0; j < k->width && !k->P; j++) wisp__set(k, DOT + i)[j] = wisp__set(k, WISP_SET_XY)[j];
     projected(k, i, false);
     WISP_TRY(orthogonalise(k, i));
     if (is_skew(k, i)) {
@@ -184,7 +200,7 @@ static void solve_triangle(const wisp__krylov *k, int j)
         g[i] /= triangle(k, c, i)[i];
         for (int l = 0; l < i; l++) g[l] -= triangle(k, c, i)[l] * g[i];
     }
-    for (int i = 0; i < c->steps; i++) wisp__factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
+    for (int i = 0; i < c->steps; i++) factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
 }
 
 /* x += M^-1 V y. r is made anew afterwards: V y takes its place. */
@@ -194,13 +210,14 @@ static wisp_status settle(wisp__krylov *k)
     wisp_term term[WISP__MOST_RESTART + 1];
     const int n = k->step_of_cycle;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < k->width; j++) wisp__factors(k, i)[j] = wisp__real(0);
+        for (int j = 0; j < k->width; j++) factors(k, i)[j] = wisp__real(0);
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done) solve_triangle(k, j);
     k->step_of_cycle = 0;
     if (n == 0) goto out;
     term[0] = (wisp_term){.x = k->x};
-    for (int i = 0; i < n; i++) term[i + 1] = (wisp_term){.x = k->v[i], .factor = wisp__factors(k, i)};
+    for (int i = 0; i < n; i++) term[i + 1] = times(k, k->v[i], i);
+    WISP_TRY(wisp__send(k, k->dots, n));
     if (!k->P) return wisp__pass(k, &(wisp_update){k->x, n + 1, term}, 1, NULL, 0);
     wisp_blk *z = k->v[k->o.restart + 1];
     WISP_TRY(wisp__pass(k, &(wisp_update){k->r, n, term + 1}, 1, NULL, 0));
@@ -213,4 +230,5 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
-const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, keeps, 0, false, false};
+const wisp__method wisp__gmres = {
+    .name = "gmres", .blocks = blocks, .start = start, .step = step, .settle = settle, .keeps = keeps, .looks = true};

@@ -2,7 +2,92 @@
 #include "krylov.h"
 #include <string.h>
 
-void wisp__clear(wisp__krylov *k) { memset(k->dot, 0, (size_t)k->sets * (size_t)k->width * sizeof *k->dot); }
+/* ---- numbers ------------------------------------------------------------------------------------- */
+
+wisp_status wisp__bring(wisp__krylov *k, int first, int sets)
+{
+    return wisp_slot_read(k->slot, wisp__at(k, first).first, (int64_t)sets * k->width, wisp__set(k, first));
+}
+
+wisp_status wisp__send(wisp__krylov *k, int first, int sets)
+{
+    return wisp_slot_write(k->slot, wisp__at(k, first).first, (int64_t)sets * k->width, wisp__set(k, first));
+}
+
+wisp_status wisp__clear(wisp__krylov *k)
+{
+    if (wisp_ctx_processes(k->ctx) == 1) return WISP_OK;
+    memset(k->number, 0, (size_t)k->dots * (size_t)k->width * sizeof *k->number);
+    return wisp__send(k, 0, k->dots);
+}
+
+wisp_status wisp__scalars(wisp__krylov *k, wisp_step step)
+{
+    const bool hidden = step == WISP_STEP_CG_HIDDEN || step == WISP_STEP_CG_HIDDEN_AGAIN, low = k->method->low > 0;
+    const double number[WISP_NUMBERS] = {
+        [WISP_NUMBER_RECORD] = k->record,
+        [WISP_NUMBER_EPS] = k->eps,
+        [WISP_NUMBER_FAR] = !low           ? wisp__far(k)
+                            : k->hermitian ? k->eps * k->eps
+                                           : 0,
+        [WISP_NUMBER_LEAST] = k->P ? 0 : (hidden ? k->eps : 1e-6) * k->anorm,
+        [WISP_NUMBER_ROUNDING] = k->eps * k->anorm,
+        [WISP_NUMBER_PRECOND] = k->P ? wisp__precond_set(k->P) + (k->method->definite || low) : 0,
+        [WISP_NUMBER_PREDICT] = k->o.variant == WISP_PREDICT,
+        [WISP_NUMBER_UNIT] = k->unit,
+    };
+    return wisp_scalars(wisp__at(k, 0), step, k->width, number);
+}
+
+wisp_status wisp__tell(wisp__krylov *k, bool fresh)
+{
+    if (k->method->looks) return WISP_OK;
+    for (int j = 0; j < k->width; j++) {
+        const wisp__krylov_column *c = &k->col[j];
+        wisp__set(k, WISP_SET_STATE)[j] = wisp__real(c->done);
+        wisp__set(k, WISP_SET_RR)[j] = wisp__real(c->rr);
+        wisp__set(k, WISP_SET_ENOUGH)[j] = wisp__real(c->target);
+        wisp__set(k, WISP_SET_BEST)[j] = wisp__real(c->best);
+    }
+    const int sets = (fresh ? WISP_SET_RECORD : WISP_SET_OWN) - WISP_SET_STATE;
+    if (fresh)
+        memset(wisp__set(k, WISP_SET_OWN), 0,
+               sizeof(wisp_scalar) * (size_t)((WISP_SET_RECORD - WISP_SET_OWN) * k->width));
+    return wisp__send(k, WISP_SET_STATE, sets);
+}
+
+/* What a column's numbers say. */
+static void take(wisp__krylov *k, wisp__krylov_column *c, double rr, double why)
+{
+    if (!wisp__going(c)) return;
+    c->rr = rr;
+    if (why == WISP_STATE_BREAKDOWN) c->broken = WISP_ERR_BREAKDOWN;
+    if (why == WISP_STATE_INDEFINITE) c->broken = WISP_ERR_INDEFINITE;
+    if (why == WISP_STATE_CAREFUL) k->careful = k->cycle_ends = true;
+}
+
+wisp_status wisp__hear(wisp__krylov *k, int iterations)
+{
+    wisp_status status = WISP_OK;
+    if (k->method->looks) goto out;
+    WISP_TRY(wisp__bring(k, 0, k->sets));
+    if (k->method->hear) WISP_TRY(k->method->hear(k));
+    for (int j = 0; j < k->width && iterations == 0; j++)
+        take(k, &k->col[j], creal(wisp__number(k, WISP_SET_RR, j)), cimag(wisp__number(k, WISP_SET_STATE, j)));
+out:
+    return status;
+}
+
+void wisp__replay(wisp__krylov *k, int iteration)
+{
+    if (k->method->looks) return;
+    for (int j = 0; j < k->width; j++) {
+        const double complex record = wisp__number(k, WISP_SET_RECORD + iteration, j);
+        take(k, &k->col[j], creal(record), cimag(record));
+    }
+}
+
+/* ---- passes -------------------------------------------------------------------------------------- */
 
 /* So many blocks as large as x went to or from memory. */
 static void count(wisp__krylov *k, const wisp_blk *x, int blocks)
@@ -11,19 +96,30 @@ static void count(wisp__krylov *k, const wisp_blk *x, int blocks)
     k->bytes += (double)wisp_blk_nrows(x) * k->width * (double)wisp_type_size(k->type) * blocks;
 }
 
+/* The factors of a term, brought to f; NULL: it has none. */
+static wisp_status factors_of(wisp__krylov *k, const wisp_term *m, wisp_scalar *f, const wisp_scalar **factors)
+{
+    *factors = m->factor_at.slot ? f : m->factor;
+    return m->factor_at.slot ? wisp_slot_read(m->factor_at.slot, m->factor_at.first, k->width, f) : WISP_OK;
+}
+
 /* One op for each term: y = c x + d y begins, with the term of y itself, then y += c x. */
 static wisp_status update_apart(wisp__krylov *k, const wisp_update *u)
 {
-    const wisp_scalar *own = NULL;
+    const wisp_scalar *own = NULL, *c;
     bool begun = false;
     wisp_status status = WISP_OK;
-    for (int t = 0; t < u->terms; t++)
-        if (u->term[t].x == u->y) own = u->term[t].factor ? u->term[t].factor : k->one;
+    for (int t = 0; t < u->terms; t++) {
+        if (u->term[t].x != u->y) continue;
+        WISP_TRY(factors_of(k, &u->term[t], k->own, &own));
+        if (!own) own = k->one;
+    }
     for (int t = 0; t < u->terms; t++) {
         const wisp_term *m = &u->term[t];
         if (m->x == u->y) continue;
-        const wisp_scalar *c = m->factor ? m->factor : k->one, *d = begun ? k->one : own;
-        WISP_TRY(wisp_vaxpby(u->y, c, m->x, d ? d : k->zero));
+        WISP_TRY(factors_of(k, m, k->other, &c));
+        const wisp_scalar *d = begun ? k->one : own;
+        WISP_TRY(wisp_vaxpby(u->y, c ? c : k->one, m->x, d ? d : k->zero));
         count(k, u->y, d ? 3 : 2);
         begun = true;
     }
@@ -40,7 +136,8 @@ static wisp_status pass_apart(wisp__krylov *k, const wisp_update *update, int up
     wisp_status status = WISP_OK;
     for (int i = 0; i < updates; i++) WISP_TRY(update_apart(k, &update[i]));
     for (int i = 0; i < inners; i++) {
-        WISP_TRY(wisp_dot(inner[i].x, inner[i].y, inner[i].dot));
+        WISP_TRY(wisp_dot(inner[i].x, inner[i].y, k->other));
+        WISP_TRY(wisp_slot_write(inner[i].dot_at.slot, inner[i].dot_at.first, k->width, k->other));
         count(k, inner[i].x, inner[i].x == inner[i].y ? 1 : 2);
     }
 out:
@@ -69,11 +166,14 @@ wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsi
         k->bytes += cost.bytes;
     }
     const wisp_scalar alpha = wisp__real(wisp__a_factor(k));
-    WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = terms, .alpha = alpha, .dot = k->dot, .u = u}));
+    WISP_TRY(wisp_spmmv(
+        y, k->A, x,
+        &(wisp_aug){
+            .terms = terms, .alpha = alpha, .u = u, .dot_at = terms & WISP_DOTS ? wisp__at(k, 0) : (wisp_place){0}}));
     if (!k->separate) goto out;
-    const wisp_inner inner[] = {{.x = x, .y = y, .dot = wisp__dots(k, WISP__XY)},
-                                {.x = y, .y = y, .dot = wisp__dots(k, WISP__YY)},
-                                {.x = u, .y = y, .dot = wisp__dots(k, WISP__UY)}};
+    const wisp_inner inner[] = {{.x = x, .y = y, .dot_at = wisp__at(k, WISP_SET_XY)},
+                                {.x = y, .y = y, .dot_at = wisp__at(k, WISP_SET_YY)},
+                                {.x = u, .y = y, .dot_at = wisp__at(k, WISP_SET_UY)}};
     static const unsigned of[] = {WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
     for (int i = 0; i < 3; i++)
         if (dots & of[i]) WISP_TRY(pass_apart(k, NULL, 0, inner + i, 1));
@@ -83,19 +183,31 @@ out:
 
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set)
 {
-    wisp_scalar *rz = wisp__dots(k, set);
-    const wisp_status status = wisp__precond_apply(k->P, z, r, rz);
-    return status == WISP_OK && k->separate ? wisp_ctx_sum(k->ctx, &rz->re, 2 * (size_t)k->width) : status;
+    const wisp_status status = wisp__precond_apply_at(k->P, z, r, wisp__at(k, set));
+    const wisp_place at = wisp__at(k, set + wisp__precond_set(k->P));
+    return status == WISP_OK && k->separate ? wisp_slot_sum(at.slot, at.first, k->width) : status;
 }
 
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets)
 {
-    return k->separate ? WISP_OK : wisp_ctx_sum(k->ctx, &k->dot->re, 2 * (size_t)sets * (size_t)k->width);
+    return k->separate ? WISP_OK : wisp_slot_sum(k->slot, 0, (int64_t)sets * k->width);
 }
 
+/* With one rank there is nothing to wait for. */
 wisp_status wisp__start_dots(wisp__krylov *k, int sets)
 {
-    return wisp_ctx_sum_start(k->ctx, &wisp__dots(k, WISP__FREE)->re, 2 * (size_t)sets * (size_t)k->width);
+    wisp_status status = WISP_OK;
+    const size_t n = 2 * (size_t)sets * (size_t)k->width;
+    k->sum_begun = k->look_every == 1 || wisp_ctx_processes(k->ctx) > 1;
+    if (!k->sum_begun) return wisp_slot_sum(k->slot, wisp__at(k, WISP_SET_DOT).first, (int64_t)sets * k->width);
+    WISP_TRY(wisp__bring(k, WISP_SET_DOT, sets));
+    status = wisp_ctx_sum_start(k->ctx, &wisp__set(k, WISP_SET_DOT)->re, n);
+out:
+    return status;
 }
 
-wisp_status wisp__wait_for_dots(wisp__krylov *k) { return wisp_ctx_sum_wait(k->ctx); }
+wisp_status wisp__wait_for_dots(wisp__krylov *k)
+{
+    const wisp_status status = k->sum_begun ? wisp_ctx_sum_wait(k->ctx) : WISP_OK;
+    return status == WISP_OK && k->sum_begun ? wisp__send(k, WISP_SET_DOT, WISP_SET_FACTOR - WISP_SET_DOT) : status;
+}

@@ -20,17 +20,11 @@ typedef struct {
     double best;        /* the least such, that of the block `best` */
     int stalls;         /* times that it was not less than before */
     double low;         /* BiCGStab: |r|^2 of the x that is kept beside it, by the recurrence; INFINITY: none is */
-    double was;         /* |r|^2 before the step */
     bool moved;         /* x has just become that one */
     bool left;          /* MINRES began from 0, and has not met a better x than the best yet */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;
-    /* Scalars of the methods, by their usual names. */
-    double complex alpha, beta, omega, rho, rv;
-    double mu, gamma, delta, rz;                                    /* CG */
-    double b, b_old, epsilon, dbar, cs, sn, phi, scale, norm, root; /* MINRES */
-    double w[4];
     int steps;         /* GMRES: of this cycle */
     double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
 } wisp__krylov_column;
@@ -45,10 +39,13 @@ typedef struct {
     wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
     /* Goes on where r was computed anew from x; NULL: by a start. */
     wisp_status (*resume)(wisp__krylov *k);
-    wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
+    wisp_status (*step)(wisp__krylov *k);        /* queues an iteration of all columns that are wisp__going */
+    wisp_status (*hear)(wisp__krylov *k);        /* the host has brought k->number: what it is asked; NULL: nothing */
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
     int low;       /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
+    bool looks;    /* its steps look at numbers by themselves */
+    bool waits;    /* vectors of a column that has ended stay as they are, so that it can go on with the others */
     bool definite; /* A has to be positive definite, and where the method breaks down, that is its end */
     bool falls;    /* residuals never rise */
 } wisp__method;
@@ -76,15 +73,18 @@ struct wisp__krylov {
     wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
-    wisp__krylov_column *col;                 /* [width] */
-    int *list;                                /* [width] of columns */
-    wisp_scalar *dot, *one, *zero, *b_factor; /* [sets][width]; [width] each */
-    int sets;
-    wisp_scalar *factor; /* [factors][width] */
-    int factors;
-    int step_of_cycle; /* GMRES */
-    bool cycle_ends;   /* set by a step: x has to be settled, and the method starts again */
-    double bytes;      /* of the passes so far, while counting */
+    wisp__krylov_column *col; /* [width] */
+    int *list;                /* [width] of columns */
+    wisp_slot *slot;     /* sets of numbers for each column (wisp/steps.h), and what the host has brought of them: */
+    wisp_scalar *number; /* [sets][width] */
+    int sets, dots;      /* of them all; of dots, which come first */
+    int look_every;      /* iterations are queued before the host looks at the numbers */
+    int record;          /* the set of records that a step writes; -1: none */
+    bool sum_begun;      /* wisp__start_dots */
+    wisp_scalar *one, *zero, *b_factor, *own, *other; /* [width] each; the last two: of a moment */
+    int step_of_cycle;                                /* GMRES */
+    bool cycle_ends; /* set by a step: x has to be settled, and the method starts again */
+    double bytes;    /* of the passes so far, while counting */
     bool counting;
     int64_t counted;   /* iterations that were counted */
     bool hermitian;    /* up to rounding, or by the user's word */
@@ -95,6 +95,7 @@ struct wisp__krylov {
     bool looks;        /* set by a step: residuals have to be looked at before the next one */
     bool goes_on;      /* between two steps, from a kept state */
     bool begun;        /* x holds something */
+    bool at_zero;      /* and that is 0 */
     bool together;     /* it was cancelled on all ranks between the same two steps */
     bool apart;        /* ranks ended at different places: no call of all of them */
     bool torn;         /* some blocks are narrower already, others are not */
@@ -120,35 +121,45 @@ static inline wisp_scalar wisp__scalar(double complex z)
     return finite ? (wisp_scalar){creal(z), cimag(z)} : (wisp_scalar){NAN, 0};
 }
 static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
-/* Set number i of factors for the updates of a pass, one for each column. */
-static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
-{
-    return k->factor + (size_t)i * (size_t)k->width;
-}
 
-/* Dots of a reduction: the first sets are those of a product (as in wisp_aug), those from FREE on of passes. */
-enum { WISP__XX, WISP__XY, WISP__YY, WISP__UY, WISP__FREE };
-static inline wisp_scalar *wisp__dots(const wisp__krylov *k, int set)
+/* Where a set is; and what the host has brought of it, or has to send there. */
+static inline wisp_place wisp__at(const wisp__krylov *k, int set)
 {
-    return k->dot + (size_t)set * (size_t)k->width;
+    return (wisp_place){k->slot, (int64_t)set * k->width};
 }
-static inline double complex wisp__dot_of(const wisp__krylov *k, int set, int j)
+static inline wisp_scalar *wisp__set(const wisp__krylov *k, int set)
 {
-    return wisp__complex(wisp__dots(k, set)[j]);
+    return k->number + (size_t)set * (size_t)k->width;
 }
+static inline double complex wisp__number(const wisp__krylov *k, int set, int j)
+{
+    return wisp__complex(wisp__set(k, set)[j]);
+}
+/* Sets first .. first + sets - 1 come to the host, which waits for them; or go from there. */
+wisp_status wisp__bring(wisp__krylov *k, int first, int sets);
+wisp_status wisp__send(wisp__krylov *k, int first, int sets);
+/* A step of scalars. */
+wisp_status wisp__scalars(wisp__krylov *k, wisp_step step);
+/* The slot learns what columns are; fresh: it forgets what the method knew. */
+wisp_status wisp__tell(wisp__krylov *k, bool fresh);
+/* All numbers are brought. After so many iterations, each with a record; 0: after the start of a method. */
+wisp_status wisp__hear(wisp__krylov *k, int iterations);
+/* Columns become what the record of an iteration says. */
+void wisp__replay(wisp__krylov *k, int iteration);
 
-/* wisp_fuse; or, classical, one op after the other. The dots are of this rank alone until wisp__sum_dots. */
+/* wisp_fuse; or, classical, one op after the other. Factors and dots have places; the dots are of this rank alone until
+   wisp__sum_dots. */
 wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
-/* y = A x, with dots (of WISP_DOTS) to the first sets. */
+/* y = A x, with dots (of WISP_DOTS) to the first sets: those of products, as in wisp_aug. */
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
-/* z = M^-1 r, and <r, z> to a set of dots. */
+/* z = M^-1 r, and <r, z> to the set of wisp__precond_set from `set` on. */
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set);
 /* The first `sets` sets of dots become those of all ranks. */
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
-/* Sets of dots that nothing is written to count as 0. */
-void wisp__clear(wisp__krylov *k);
+/* Of several ranks, sets of dots that nothing is written to count as 0. */
+wisp_status wisp__clear(wisp__krylov *k);
 
-/* The same in two parts, of the sets of dots of passes: k->dot is left alone in between, by products, too. */
+/* The same in two parts, of the sets of dots of passes: they are left alone in between, by products, too. */
 wisp_status wisp__start_dots(wisp__krylov *k, int sets);
 wisp_status wisp__wait_for_dots(wisp__krylov *k);
 
@@ -238,9 +249,8 @@ wisp_status wisp__go_back(wisp__krylov *k);
 wisp_status wisp__leave_far(wisp__krylov *k);
 /* Column j of x becomes the best one, with its r. */
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
-/* Before a step changes x, in a method that has a block for it: x is kept in the columns whose residual is to rise, and
-   is clearly less than that of any x that is kept. */
-wisp_status wisp__keep_low(wisp__krylov *k);
+/* In a method that has a block for an earlier x: x becomes that in the columns where take[width] is not 0. */
+wisp_status wisp__keep_low(wisp__krylov *k, const wisp_scalar *take);
 /* Whether some column has such an x, which may still be of use. */
 bool wisp__has_low(const wisp__krylov *k);
 /* After wisp__residual: x and r become those of that x in the columns that end, or can't go on from here (last: all of

@@ -166,23 +166,31 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
 
 /* ---- applied ------------------------------------------------------------------------------------- */
 
-static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+/* Where <r, z> goes: nowhere, to the host, or to a place. */
+typedef struct {
+    wisp_scalar *host; /* [width] */
+    wisp_place at;     /* of wisp__precond_set + 1 sets or more, the last of which it is */
+} target;
+
+static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
 {
     const wisp_term term = {.x = r, .rows = P->rows};
     const wisp_update update = {.y = z, .terms = 1, .term = &term};
-    const wisp_inner inner = {.x = r, .y = z, .dot = rz};
-    return wisp_fuse(&update, 1, &inner, rz ? 1 : 0, WISP_NOREDUCE);
+    const wisp_inner inner = {.x = r, .y = z, .dot = rz.host, .dot_at = rz.at};
+    return wisp_fuse(&update, 1, &inner, rz.host || rz.at.slot ? 1 : 0, WISP_NOREDUCE);
 }
 
 /* The user's function is of A. A failure of it is said to be the preconditioner's, for A may be an operator, too. */
-static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
 {
     const unsigned scale = P->kind == WISP_PRECOND_APPLY && P->factor != 1 ? WISP_SCALE : 0;
-    const wisp_aug aug = {
-        .terms = scale | (rz ? WISP_DOT_XY | WISP_NOREDUCE : 0), .alpha = wisp__real(1 / P->factor), .dot = P->dot};
+    const wisp_aug aug = {.terms = scale | (rz.host || rz.at.slot ? WISP_DOT_XY | WISP_NOREDUCE : 0),
+                          .alpha = wisp__real(1 / P->factor),
+                          .dot = P->dot,
+                          .dot_at = rz.at};
     const size_t width = (size_t)wisp_blk_width(r);
     const wisp_status status = wisp_spmmv(z, P->M, r, &aug);
-    if (status == WISP_OK && rz) memcpy(rz, P->dot + width, width * sizeof *rz);
+    if (status == WISP_OK && rz.host) memcpy(rz.host, P->dot + width, width * sizeof *rz.host);
     if (status == WISP_ERR_CALLBACK) {
         char message[512];
         wisp_ctx_message(P->ctx, message, sizeof message);
@@ -230,11 +238,11 @@ out:
 /* v_k is in z and in the work block by turns, v_degree in z. Where steps are interleaved, r is copied to be v_0, so
    that the first one can be among them; else the copy would cost more than it saves. The results are the same, bit by
    bit. */
-static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
 {
     const wisp__polynomial *p = &P->p;
     const size_t width = (size_t)wisp_blk_width(r);
-    const unsigned dot = rz ? WISP_DOT_UY | WISP_NOREDUCE : 0;
+    const unsigned dot = rz.host || rz.at.slot ? WISP_DOT_UY | WISP_NOREDUCE : 0;
     wisp_status status;
     WISP_TRY(set_width(P, wisp_blk_width(r)));
     const int from = p->degree > 1 && P->depth != 1 ? 0 : 1;
@@ -252,13 +260,28 @@ static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wi
                               .depth_used = from == 0 ? &P->depth : NULL};
     if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
     const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
-    if (rz) memcpy(rz, P->dot + (4 * last + 3) * width, width * sizeof *rz);
+    const wisp_scalar *own = P->dot + (4 * last + 3) * width; /* of wisp_mpk, which gives dots to the host */
+    if (rz.host) memcpy(rz.host, own, width * sizeof *own);
+    if (rz.at.slot) WISP_TRY(wisp_slot_write(rz.at.slot, rz.at.first, (int64_t)width, own));
 out:
     return status;
 }
 
-wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+static wisp_status apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
 {
     wisp_ctx_enter(P->ctx);
     return wisp_ctx_leave(P->ctx, P->rows ? scale(P, z, r, rz) : P->M ? multiply(P, z, r, rz) : evaluate(P, z, r, rz));
+}
+
+wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+{
+    return apply(P, z, r, (target){.host = rz});
+}
+
+/* A product puts <r, z> behind <r, r>. */
+int wisp__precond_set(const wisp__precond *P) { return P->M ? 1 : 0; }
+
+wisp_status wisp__precond_apply_at(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
+{
+    return apply(P, z, r, (target){.at = rz});
 }

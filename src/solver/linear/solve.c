@@ -13,13 +13,15 @@ static wisp_status prepare(wisp__krylov *k)
     wisp_status status = WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
     const size_t width = (size_t)k->width, m = (size_t)k->o.restart;
-    k->sets = WISP__FREE + 4;
-    k->factors = 8;
-    if (k->o.method == WISP_GMRES) k->sets = WISP__FREE + (int)m + 2, k->factors = (int)m + 8;
-    WISP_TRY(wisp_alloc(k->ctx, &k->dot, (size_t)k->sets * width, sizeof *k->dot));
-    WISP_TRY(wisp_alloc(k->ctx, &k->factor, (size_t)k->factors * width, sizeof *k->factor));
-    WISP_TRY(wisp_alloc(k->ctx, &k->one, 3 * width, sizeof *k->one));
+    k->method = wisp__method_of(k->o.method);
+    k->look_every = k->method->looks ? 1 : wisp_ctx_look_every(k->ctx);
+    k->dots = k->method->looks ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
+    k->sets = k->method->looks ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
+    WISP_TRY(wisp_alloc(k->ctx, &k->number, (size_t)k->sets * width, sizeof *k->number));
+    WISP_TRY(wisp_slot_create(&k->slot, k->ctx, (int64_t)k->sets * k->width));
+    WISP_TRY(wisp_alloc(k->ctx, &k->one, 5 * width, sizeof *k->one));
     k->zero = k->one + width, k->b_factor = k->zero + width;
+    k->own = k->b_factor + width, k->other = k->own + width;
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
@@ -34,10 +36,10 @@ static wisp_status prepare(wisp__krylov *k)
     if (k->o.resume) k->o.guess = 0;
     if (k->o.guess) WISP_TRY(wisp_copy(k->x, k->user_x));
     WISP_TRY(wisp__begin_columns(k));
+    k->at_zero = !k->o.guess && !k->o.resume;
     k->asked = k->o.method;
     k->asked_variant = k->o.variant;
     k->separate = k->o.variant == WISP_CLASSICAL;
-    k->method = wisp__method_of(k->o.method);
     if (k->o.offer || k->o.resume) WISP_TRY(wisp__find_stamp(k));
     if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__solve_items, k));
     if (k->o.resume) return wisp__solve_items(k, k->o.resume);
@@ -88,31 +90,62 @@ static wisp_status record(wisp__krylov *k)
     return status;
 }
 
-/* Steps until the next look. A call that goes on may allow fewer than were taken. */
-static wisp_status iterate(wisp__krylov *k)
+/* Queues so many iterations, each with its record, and hears of them. */
+static wisp_status iterate(wisp__krylov *k, int iterations)
+{
+    wisp_status status = WISP_OK;
+    k->at_zero = false;
+    for (k->record = 0; k->record < iterations; k->record++) {
+        k->counting = k->counted < k->o.restart;
+        WISP_TRY(k->method->step(k));
+        k->counted += k->counting;
+        k->counting = false;
+    }
+    k->record = iterations - 1; /* a step that is done again is the last one */
+    WISP_TRY(wisp__hear(k, iterations));
+out:
+    k->record = -1;
+    return status;
+}
+
+/* What is said of an iteration; after the last one of those that were queued x is what it has come to. */
+static wisp_status replay(wisp__krylov *k, int iteration, bool last)
+{
+    int claimed = 0;
+    for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
+    wisp__replay(k, iteration);
+    k->s->iterations++;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        c->iterations += !c->done && !c->claimed;
+        if (c->rr < 0.1 * c->least) c->least = c->rr, c->least_at = c->iterations;
+        if (wisp__going(c) && (c->rr <= c->target || (last && wisp__has_come_far(k, c)))) {
+            c->claimed = true;
+            c->claimed_at = k->s->iterations;
+        }
+    }
+    k->looks |= wisp__must_look(k, claimed);
+    return record(k);
+}
+
+/* Iterations that are queued at once: up to a number that look_every divides, whatever ended those before, so that a
+   run in pieces takes the steps of one that was never interrupted. */
+static int queued(const wisp__krylov *k)
+{
+    const int64_t left = k->o.max_iterations - k->s->iterations, n = k->look_every - k->s->iterations % k->look_every;
+    return (int)(left < n ? left : n);
+}
+
+/* Iterations until the next look. A call that goes on may allow fewer than were made. */
+static wisp_status go_on(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     bool last = k->goes_on && k->s->iterations >= k->o.max_iterations;
     k->goes_on = false;
     while (!k->looks && !last) {
-        int claimed = 0;
-        for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
-        k->counting = k->counted < k->o.restart;
-        WISP_TRY(k->method->step(k));
-        k->counted += k->counting;
-        k->counting = false;
-        k->s->iterations++;
-        for (int j = 0; j < k->width; j++) {
-            wisp__krylov_column *c = &k->col[j];
-            c->iterations += !c->done && !c->claimed;
-            if (c->rr < 0.1 * c->least) c->least = c->rr, c->least_at = c->iterations;
-            if (wisp__going(c) && (c->rr <= c->target || wisp__has_come_far(k, c))) {
-                c->claimed = true;
-                c->claimed_at = k->s->iterations;
-            }
-        }
-        k->looks = wisp__must_look(k, claimed);
-        WISP_TRY(record(k));
+        const int n = queued(k);
+        WISP_TRY(iterate(k, n));
+        for (int i = 0; i < n && (i == 0 || wisp__columns_going(k) > 0); i++) WISP_TRY(replay(k, i, i == n - 1));
         if (k->live) WISP_TRY(wisp_state_offer(k->live, k->o.offer, k->o.offer_arg));
         last = k->s->iterations >= k->o.max_iterations;
     }
@@ -124,6 +157,7 @@ static wisp_status run(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     wisp__start_counts(k);
+    k->record = -1;
     if (!k->goes_on) {
         WISP_TRY(wisp__solve_look(k));
         k->s->replacements = 0;
@@ -133,10 +167,12 @@ static wisp_status run(wisp__krylov *k)
     while (!wisp__all_done(k)) {
         if (!k->goes_on) {
             k->cycle_ends = false;
+            WISP_TRY(wisp__tell(k, k->fresh));
             WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
-            k->looks = wisp__columns_going(k) == 0;
+            if (k->look_every == 1) WISP_TRY(wisp__hear(k, 0));
+            k->looks = wisp__columns_going(k) == 0 || k->cycle_ends;
         }
-        WISP_TRY(iterate(k));
+        WISP_TRY(go_on(k));
         WISP_TRY(wisp__solve_look(k));
     }
 out:
@@ -225,8 +261,8 @@ static void release(wisp__krylov *k)
     wisp_blk_free(k->best);
     wisp_blk_free(k->own_b);
     wisp__precond_free(k->P);
-    wisp_free(k->ctx, k->dot);
-    wisp_free(k->ctx, k->factor);
+    wisp_free(k->ctx, k->number);
+    wisp_slot_free(k->slot);
     wisp_free(k->ctx, k->one);
     wisp_free(k->ctx, k->col);
     wisp_free(k->ctx, k->list);

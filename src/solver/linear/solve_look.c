@@ -204,10 +204,10 @@ out:
 }
 
 /* What the steps before the look said of a column has been heard. Where its vectors do not fit x any more, or the
-   others have gone on without it, the method starts anew. */
+   others have gone on without it (those of a method that waits stay fit), the method starts anew. */
 static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
 {
-    const bool behind = c->claimed && c->claimed_at < k->s->iterations;
+    const bool behind = !k->method->waits && c->claimed && c->claimed_at < k->s->iterations;
     if (c->broken != WISP_OK || c->stalls > 1 || c->moved || behind) k->fresh = true;
     if (c->stalls > 1 || is_level(k, c)) be_careful(k);
     c->moved = c->claimed = false;

@@ -84,6 +84,12 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
                               wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
                               wisp_blk_width(k->b));
+    wisp_mat_info info;
+    wisp_cost cost;
+    wisp_mat_get_info(k->A, &info);
+    if (wisp_spmmv_cost(k->A, k->type, k->width, 0, &cost) != WISP_OK)
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
+                              wisp_type_name(info.type), wisp_type_name(k->type));
     const wisp_status apart = check_apart(k, x);
     return apart == WISP_OK ? wisp__solve_check_options(ctx, &k->o) : apart;
 }

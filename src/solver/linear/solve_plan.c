@@ -3,10 +3,12 @@
 #include <math.h>
 
 /* What there is beside the numbers in blocks: see prepare of solve.c. */
-static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool gmres)
+static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, bool gmres)
 {
     enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
-    const int64_t m = gmres ? o->restart : 0, scalars = 6 * m + SCALARS, triangle = gmres ? (m + 4) * (m + 1) : 0;
+    const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx)); /* on the device, and on the host */
+    const int64_t m = gmres ? o->restart : 0, scalars = 6 * m + sets + SCALARS,
+                  triangle = gmres ? (m + 4) * (m + 1) : 0;
     const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
@@ -108,7 +110,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(&o, width, 4 + most, gmres);
+    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, gmres);
     double precond = (double)wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
     const double run = (double)(all + rows * more * size + products.bytes_most + passes.bytes_most) +

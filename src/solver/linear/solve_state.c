@@ -47,12 +47,12 @@ wisp_status wisp__find_stamp(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->stamp, STAMP * (size_t)k->width, sizeof *k->stamp));
     WISP_TRY(wisp_blk_fill_random(k->r, WISP_RANDOM_TRACE, 0, WISP__STREAM_SOLVE, 0));
     WISP_TRY(wisp__scale_b(k, k->best));
-    WISP_TRY(wisp_dot(k->r, k->best, k->dot));
+    WISP_TRY(wisp_dot(k->r, k->best, k->own));
     WISP_TRY(wisp_blk_fill(k->best, wisp__real(0)));
     for (int j = 0; j < k->width; j++) {
         k->stamp[STAMP * j] = k->col[j].bb;
-        k->stamp[STAMP * j + 1] = k->dot[j].re;
-        k->stamp[STAMP * j + 2] = k->dot[j].im;
+        k->stamp[STAMP * j + 1] = k->own[j].re;
+        k->stamp[STAMP * j + 2] = k->own[j].im;
         k->stamp[STAMP * j + 3] = k->col[j].b_exponent + 0x1p+14 * k->a_exponent;
     }
     k->layout[0] = 1; /* with the next one: a number for the shares of rows that the ranks have */
@@ -214,14 +214,18 @@ static wisp_status columns(wisp__krylov *k, wisp_state *state)
     wisp_status status;
     wisp_solution *s = k->s;
     const size_t n = (size_t)s->columns, m = (size_t)k->o.restart;
+    /* records are those of an iteration that is over */
+    const size_t numbers = (size_t)(((k->method->looks ? k->sets : WISP_SETS) - k->dots) * k->width);
     WISP_TRY(wisp_state_data(state, "columns", k->col, (size_t)k->width * sizeof *k->col));
     if (wisp_state_is_kept(state)) WISP_TRY(take_columns(k));
     if (k->h) WISP_TRY(wisp_state_data(state, "h", k->h, n * (m + 4) * (m + 1) * sizeof *k->h));
-    const size_t dots = 2 * (size_t)k->sets * (size_t)k->width; /* of the next reduction, some may be there */
+    const size_t dots = 2 * (size_t)k->dots * (size_t)k->width; /* of the next reduction, some may be there */
     if (k->separate)
-        WISP_TRY(wisp_state_data(state, "dots", k->dot, dots * sizeof(double)));
+        WISP_TRY(wisp_state_data(state, "dots", k->number, dots * sizeof(double)));
     else
-        WISP_TRY(wisp_state_sums(state, "dots", &k->dot->re, dots));
+        WISP_TRY(wisp_state_sums(state, "dots", &k->number->re, dots));
+    WISP_TRY(wisp_state_data(state, "numbers", wisp__set(k, k->dots), numbers * sizeof *k->number));
+    if (wisp_state_is_kept(state)) WISP_TRY(wisp__send(k, 0, k->sets));
     WISP_TRY(wisp_state_sums(state, "bytes", &k->bytes, 1));
     WISP_TRY(wisp_state_data(state, "history", s->history, (size_t)(s->iterations + 1) * sizeof *s->history));
     WISP_TRY(wisp_state_data(state, "residuals", s->residuals, n * sizeof *s->residuals));
