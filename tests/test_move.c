@@ -179,12 +179,16 @@ static void fill(scene *s, int way, ref_rng *r)
 static void units(scene *s, int way, ref_rng *r)
 {
     int64_t unit[WIDTH], kept[WIDTH], first;
+    wisp_blk *other;
     wisp_map_local(s->map, &first);
+    REF_OK(s->ctx, wisp_blk_create(&other, s->ctx, s->map, s->type, s->width));
     for (int j = 0; j < s->width; j++) unit[j] = kept[j] = ref_below(r, ROWS);
     const int64_t before = trips(s->ctx);
     REF_OK(s->ctx, wisp_blk_fill_units(s->view, unit));
     check_trips(s, way, before, 0, 1);
-    for (int j = 0; j < s->width; j++) unit[j] = 0; /* it was read */
+    for (int j = 0; j < s->width; j++) unit[j] = 0;   /* it was read, */
+    REF_OK(s->ctx, wisp_blk_fill_units(other, unit)); /* and what the call made of it, too */
+    wisp_blk_free(other);
     for (int64_t i = 0; i < s->rows; i++)
         for (int j = 0; j < s->width; j++)
             wisp__store(s->type, want_at(s, i, j), (wisp_scalar){first + row_of(s, i) == kept[j], 0});
