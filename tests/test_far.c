@@ -575,6 +575,8 @@ static void round_trips(void **state)
         REF_OK(ctx, wisp_norm(v[1], norm));
         REF_OK(ctx, wisp_blk_get(v[1], WISP_ROW_MAJOR, got, 2));
         assert_int_equal(trips(ctx) - before, 5);
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+        assert_int_equal(trips(ctx) - before, 6);
         for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
         wisp_mat_free(A);
         wisp_ctx_free(ctx);

@@ -249,6 +249,7 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 wisp_status wisp_ctx_finish(wisp_ctx *ctx)
 {
     WISP_NEED(NULL, ctx);
+    wisp__count(&ctx->round_trips, 1);
     return ctx->backend->finish(ctx);
 }
 
