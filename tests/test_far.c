@@ -577,6 +577,9 @@ static void round_trips(void **state)
         assert_int_equal(trips(ctx) - before, 5);
         REF_OK(ctx, wisp_ctx_finish(ctx));
         assert_int_equal(trips(ctx) - before, 6);
+        REF_OK(ctx, wisp_scal(v[1], (wisp_scalar){1e-200, 0})); /* by squares of a multiple, of both columns at once */
+        REF_OK(ctx, wisp_norm(v[1], norm));
+        assert_int_equal(trips(ctx) - before, 8);
         for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
         wisp_mat_free(A);
         wisp_ctx_free(ctx);

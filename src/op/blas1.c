@@ -273,8 +273,22 @@ out:
     return status;
 }
 
-/* The same, brought to the host. */
-static wisp_status bring_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, double *number,
+/* Of the columns alone that have an exponent, one by one. */
+static wisp_status local_multiples(const wisp_blk *x, const int *exponent, dots to)
+{
+    wisp_status status = WISP_OK;
+    for (int j = 0; j < x->width && status == WISP_OK; j++) {
+        const wisp_blk column = columns_of(x, j, 1);
+        if (exponent[j])
+            status = local_dot(&column, &column, false, exponent[j],
+                               (dots){to.number + 2 * j, to.error ? to.error + 2 * j : NULL});
+    }
+    return status;
+}
+
+/* The dots of this process, brought to the host. exponent[width] NULL: of all columns; else x is y, and those that have
+   none have numbers of no meaning. */
+static wisp_status bring_dot(const wisp_blk *x, const wisp_blk *y, bool cross, const int *exponent, double *number,
                              double *error)
 {
     const size_t n = 2 * (size_t)x->width, all = error ? 2 * n : n;
@@ -282,7 +296,9 @@ static wisp_status bring_dot(const wisp_blk *x, const wisp_blk *y, bool cross, i
     wisp_status status;
     if (error) WISP_TRY(wisp__scratch(x->ctx->team, WISP__OP_SCRATCH, &here, all, sizeof *here));
     WISP_TRY(wisp__dots_room(x->ctx, here, all, &there));
-    WISP_TRY(local_dot(x, y, cross, exponent, (dots){there, error ? there + n : NULL}));
+    const dots to = {there, error ? there + n : NULL};
+    if (exponent) memset(here, 0, all * sizeof *here);
+    WISP_TRY(exponent ? local_multiples(x, exponent, to) : local_dot(x, y, cross, 0, to));
     WISP_TRY(wisp__dots_bring(x->ctx, there, here, all));
     if (!error) return status;
     memcpy(number, here, n * sizeof *here);
@@ -291,13 +307,13 @@ out:
     return status;
 }
 
-static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
+static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, const int *exponent, wisp_scalar *dot)
 {
     const wisp_status status = bring_dot(x, y, cross, exponent, &dot->re, NULL);
     return status == WISP_OK ? wisp__reduce(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
 }
 
-static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
+static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, const int *exponent, wisp_scalar *dot)
 {
     enum { FEW = 64 }; /* a short dot takes less time than an allocation */
     const size_t n = 2 * (size_t)x->width;
@@ -313,7 +329,7 @@ out:
     return status;
 }
 
-typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot);
+typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, const int *exponent, wisp_scalar *dot);
 
 wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, double *dot)
 {
@@ -325,7 +341,7 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
     status = wisp__together_begin(x->ctx);
-    if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), 0, dot);
+    if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), NULL, dot);
     wisp__count(&x->ctx->passes, status == WISP_OK);
     return wisp__together_end(x->ctx, status);
 }
@@ -353,14 +369,23 @@ static bool is_out_of_range(wisp_type type, double square)
     return !(square >= (wisp__type_is_double(type) ? 0x1p-900 : 0x1p-80)) || isinf(square);
 }
 
-/* The norm of column j by the squares of a multiple: times a power of two, so that no digit changes. */
-static wisp_status norm_by_multiple(const wisp_blk *x, int j, dot_fn fn, double square, double *norm)
+/* Norms of the columns of which the squares are near an end of the range, by those of a multiple: times a power of two,
+   so that no digit changes. */
+static wisp_status norms_by_multiples(const wisp_blk *x, dot_fn fn, wisp_scalar *dot, double *norm)
 {
-    const int far = wisp__type_is_double(x->type) ? 600 : 90, exponent = square < 1 ? far : -far;
-    const wisp_blk column = columns_of(x, j, 1);
-    wisp_scalar dot;
-    const wisp_status status = fn(&column, &column, false, exponent, &dot);
-    *norm = ldexp(sqrt(dot.re), -exponent);
+    const int far = wisp__type_is_double(x->type) ? 600 : 90;
+    int *exponent = NULL, first = 0;
+    wisp_status status = WISP_OK;
+    while (first < x->width && !is_out_of_range(x->type, dot[first].re)) first++;
+    if (first == x->width) return status;
+    WISP_TRY(wisp__alloc_raw(x->ctx, &exponent, (size_t)x->width, sizeof *exponent));
+    for (int j = 0; j < x->width; j++)
+        exponent[j] = !is_out_of_range(x->type, dot[j].re) ? 0 : dot[j].re < 1 ? far : -far;
+    WISP_TRY(fn(x, x, false, exponent, dot));
+    for (int j = 0; j < x->width; j++)
+        if (exponent[j]) norm[j] = ldexp(sqrt(dot[j].re), -exponent[j]);
+out:
+    wisp_free(x->ctx, exponent);
     return status;
 }
 
@@ -371,12 +396,10 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     wisp_scalar *dot = NULL;
     WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
-    WISP_TRY(fn(x, x, false, 0, dot));
+    WISP_TRY(fn(x, x, false, NULL, dot));
     wisp__count(&ctx->passes, 1);
-    for (int j = 0; j < x->width; j++) {
-        norm[j] = sqrt(dot[j].re);
-        if (is_out_of_range(x->type, dot[j].re)) WISP_TRY(norm_by_multiple(x, j, fn, dot[j].re, &norm[j]));
-    }
+    for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
+    status = norms_by_multiples(x, fn, dot, norm);
 out:
     wisp_free(ctx, dot);
     return wisp__together_end(ctx, status);
