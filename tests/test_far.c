@@ -294,7 +294,6 @@ static void only_its_own_addresses(void **state)
     wisp_ctx *ctx = far_ctx();
     wisp_map *map;
     wisp_blk *x, *borrowed;
-    wisp_mat *A;
     double host[ROWS] = {0}, sum[2];
     int64_t ptr[ROWS + 1] = {0};
     const double one = 1;
@@ -339,8 +338,6 @@ static void only_its_own_addresses(void **state)
     REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &none, &weighed, 0, 0, 0), WISP_ERR_ARG,
               "no buffer");
     REF_FAILS(ctx, wisp_blk_borrow(&borrowed, ctx, map, WISP_D, 1, host, 1), WISP_ERR_UNSUPPORTED, "copy them");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = ptr}),
-              WISP_ERR_UNSUPPORTED, "copy them");
     wisp_blk_free(x);
     wisp_map_free(map);
     wisp_ctx_free(ctx);

@@ -30,13 +30,10 @@ static int refusals_of_rank(void *arg, int rank)
     wisp_mat *A;
     wisp_blk *x, *y;
     double memory[20];
-    int64_t ptr[2] = {0};
     (void)arg, (void)rank;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CALLBACK, "row 7");
     REF_FAILS(ctx, wisp_mat_open(&A, ctx, "laplace:nx=20", &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}),
               WISP_ERR_UNSUPPORTED, "half of a Hermitian matrix");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.type = WISP_D, .rowptr = ptr}), WISP_ERR_UNSUPPORTED,
-              "copy instead");
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=20,ny=1,nz=1", &(wisp_mat_opts){.order = WISP_ROWS_NATURAL}));
     REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
     REF_FAILS(ctx, wisp_blk_fill_fn(y, fails_at, (void *)(uintptr_t)&at), WISP_ERR_CALLBACK, "row 13");

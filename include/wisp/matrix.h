@@ -80,15 +80,20 @@ WISP_SIZED wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, co
                                                const wisp_mat_opts *opts);
 /* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
 WISP_SIZED wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
-/* A matrix that uses CRS arrays in place, as SELL-1-1 in natural order; they must outlive it. Columns are sorted and
-   unique in each row (WISP_ERR_ARG). Row pointers of 32 bits and columns of 64 are copied. The values are always the
-   user's: whatever is written there later counts. WISP_ERR_UNSUPPORTED: on several ranks, or on a device with memory of
-   its own. */
+/* A matrix of CRS arrays, as SELL-1-1 in natural order, which uses all three of them in place: wisp copies none, writes
+   to none and frees none, whatever their integers. They must outlive the matrix. What the program writes to val between
+   two calls counts from then on (while a call runs, or work of it is queued, it writes nothing); rowptr and col must
+   stay as they are, for kernels follow them, and they are checked here alone. In place, columns that have 64 bits take
+   kernels without constants compiled in, which are slower.
+   The arrays are copied, as wisp_src_open_crs and wisp_mat_create would do it, and may go then: where columns do not
+   rise in each row (duplicates are added), on several ranks, of which each gives the whole arrays, and on a device with
+   memory of its own. A log line says so, and wisp_mat_info.user_bytes is 0. WISP_ERR_ARG: the arrays are no matrix, and
+   the message names the place. */
 WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
 /* New values on the same pattern. A matrix whose values are compressed is stored anew as DEFAULT would: it may become
    SELL. WISP_ERR_MISMATCH: the source has another size, kind or pattern (values are undefined then), or the matrix is
-   borrowed; WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format; WISP_ERR_NUMERIC:
-   as for wisp_mat_create. */
+   in place (wisp_mat_borrow_crs); WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format;
+   WISP_ERR_NUMERIC: as for wisp_mat_create. */
 WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 /* Opens a matrix as a source: rows and columns in the natural order, values of the matrix's type. Rows are read where
@@ -152,6 +157,7 @@ typedef struct {
     wisp_halo halo;      /* how it exchanges them, as opts.halo or $WISP_HALO ask for; of an operator AUTO */
     wisp_halo halo_used; /* the same, but OVERLAP instead of TASK where MPI allows too few threads for that; and with */
                          /* AUTO what the last trial on this matrix found, AUTO before its end */
+    int64_t user_bytes;  /* of `bytes` those that are the user's, in place (wisp_mat_borrow_crs): all or 0 */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

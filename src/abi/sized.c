@@ -70,7 +70,7 @@ ENDS_WITH(wisp_src, weights);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, reserved);
-ENDS_WITH(wisp_mat_info, halo_used);
+ENDS_WITH(wisp_mat_info, user_bytes);
 ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, load_gbs);
 ENDS_WITH(wisp_gather, from_l3);

@@ -36,11 +36,12 @@ typedef struct {
    threads: each block of work has its own partial dots. */
 typedef struct {
     int64_t blocks, chunks_per_block, chunks;
-    int64_t elements;      /* entries, and one for each row: how much work that is */
-    int64_t early;         /* of the blocks, in this order, that need no rows of other ranks: these come first */
-    const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets, in the device's memory), by which threads
-                              share blocks; NULL: all blocks weigh the same */
-    const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
+    int64_t elements;    /* entries, and one for each row: how much work that is */
+    int64_t early;       /* of the blocks, in this order, that need no rows of other ranks: these come first */
+    const void *weight;  /* [chunks + 1] running weight (the chunk offsets, in the device's memory), by which threads */
+                         /* share blocks; NULL: all blocks weigh the same */
+    wisp_int weight_int; /* of what weight points to */
+    const int32_t *order; /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
 
 /* A matrix as a backend is given it: its entries, and what there is to know of them. */

@@ -33,8 +33,9 @@ static wisp_status check_rowptr(wisp_ctx *ctx, const wisp_crs *a, const char *fu
     return WISP_OK;
 }
 
-static wisp_status check_columns(wisp_ctx *ctx, const wisp_crs *a, const char *function, bool rising)
+static wisp_status check_columns(wisp_ctx *ctx, const wisp_crs *a, const char *function, int64_t *unordered)
 {
+    *unordered = -1;
     for (int64_t i = 0; i < a->rows; i++) {
         int64_t last = -1;
         for (int64_t k = wisp__arrays_begin(a, i); k < wisp__arrays_begin(a, i + 1); k++) {
@@ -42,23 +43,20 @@ static wisp_status check_columns(wisp_ctx *ctx, const wisp_crs *a, const char *f
             if (col < 0 || col >= a->cols)
                 return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: column %lld in row %lld, of %lld columns", function,
                                       (long long)col, (long long)i, (long long)a->cols);
-            if (rising && col <= last)
-                return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                                      "%s: column %lld after %lld in row %lld; columns must rise where the arrays are "
-                                      "used in place: copy instead",
-                                      function, (long long)col, (long long)last, (long long)i);
+            if (col <= last && *unordered < 0) *unordered = i;
             last = col;
         }
     }
     return WISP_OK;
 }
 
-wisp_status wisp__arrays_check(wisp_ctx *ctx, const wisp_crs *a, const char *function, bool rising, int64_t *max_row)
+wisp_status wisp__arrays_check(wisp_ctx *ctx, const wisp_crs *a, const char *function, int64_t *max_row,
+                               int64_t *unordered)
 {
     wisp_status status;
     WISP_TRY(check_shape(ctx, a, function));
     WISP_TRY(check_rowptr(ctx, a, function, max_row));
-    WISP_TRY(check_columns(ctx, a, function, rising));
+    WISP_TRY(check_columns(ctx, a, function, unordered));
 out:
     return status;
 }

@@ -48,8 +48,6 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
     return map->first + wisp__map_row(map, position);
 }
 
-enum { WISP__BORROWED_CHUNK = 1, WISP__BORROWED_COL = 2, WISP__BORROWED_VAL = 4 };
-
 /* Rows that share lists of columns; values are one by one, or codes. */
 typedef struct {
     int64_t count, entries; /* lists, and their columns in all: in col */
@@ -91,7 +89,6 @@ typedef struct {
     uint8_t *code;                /* [entries] coded, or lists; NULL: val has a value per entry */
     int64_t values;               /* that codes stand for */
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
-    unsigned borrowed;            /* WISP__BORROWED_*: arrays that are the user's */
     bool padded;                  /* see kernel/params.h */
     union {                       /* of one kind alone: */
         int16_t *short_col;       /* coded: [entries]; NULL: they have col */
@@ -99,6 +96,7 @@ typedef struct {
         wisp__patterns patterns;
         wisp__half_mat *half;
         wisp__operator_mat *op;
+        wisp_crs crs; /* arrays of the user's, in place: none of those above */
     };
 } wisp__stored;
 

@@ -272,7 +272,7 @@ static void keep(const wisp_mat *A, const wisp_mat_props *props)
 {
     wisp_mat *own = (wisp_mat *)(uintptr_t)A;
     int before = UNKNOWN;
-    if (A->local.borrowed || !atomic_compare_exchange_strong(&own->props_kept, &before, KEEPING)) return;
+    if (wisp__in_place(A) || !atomic_compare_exchange_strong(&own->props_kept, &before, KEEPING)) return;
     own->props = *props;
     atomic_store(&own->props_kept, KEPT);
 }

@@ -196,10 +196,10 @@ wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
     memset(src, 0, sizeof *src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, crs);
-    int64_t max_row;
+    int64_t max_row, unordered;
     user_crs *u;
     wisp_status status;
-    WISP_TRY(wisp__arrays_check(ctx, crs, __func__, false, &max_row));
+    WISP_TRY(wisp__arrays_check(ctx, crs, __func__, &max_row, &unordered));
     WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
     *u = (user_crs){ctx, *crs};
     *src = (wisp_src){.rows = crs->rows,

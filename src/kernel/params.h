@@ -48,17 +48,19 @@ typedef struct {
 } wisp__chain;
 
 /* The entries of a matrix, stored in one of four ways. SELL: entry k of row r of chunk c is at
-   chunk[c] + (k << log_c) + r.
+   chunk[c] + (k << log_c) + r. CRS arrays in place are SELL with C = 1, and say so by row_len.
    Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
    Lists: as SELL, or with codes, but columns relative to row r are list_first[i] .. list_first[i + 1] - 1, i = list[r].
    Patterns: row r is entries chunk[i] .. chunk[i + 1] - 1, i = pattern[r], with columns relative to r. */
 typedef struct {
-    int64_t rows;           /* local rows */
-    int log_c;              /* C = 1 << log_c */
-    bool padded;            /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
-    const int64_t *chunk;   /* [chunks + 1] first entry of each chunk (of each pattern) */
-    const int32_t *row_len; /* [rows]; NULL with patterns */
-    const int32_t *col;     /* [entries], [of all lists]; NULL with short columns */
+    int64_t rows;            /* local rows */
+    int log_c;               /* C = 1 << log_c */
+    bool padded;             /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
+    const int64_t *chunk;    /* [chunks + 1] first entry of each chunk (of each pattern) */
+    const int32_t *row_len;  /* [rows]; NULL with patterns, and of CRS in place: a row ends where the next one begins */
+    const int32_t *chunk_32; /* [rows + 1] CRS in place, if its row pointers have 32 bits: instead of chunk */
+    int log_words;           /* CRS in place: the column of entry e is col[e << log_words] */
+    const int32_t *col;      /* [entries], [of all lists]; NULL with short columns */
     const int16_t *short_col;
     const uint16_t *list; /* [rows]; NULL: columns are stored for each entry, or with patterns */
     const int64_t *list_first;
@@ -68,6 +70,10 @@ typedef struct {
     const void *diagonal;    /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     const struct wisp__prepared *prepared; /* what the backend has made of them for itself; or NULL */
 } wisp__entries;
+static inline int64_t wisp__chunk_at(const wisp__entries *a, int64_t i)
+{
+    return a->chunk_32 ? a->chunk_32[i] : a->chunk[i];
+}
 
 /* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
    partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
@@ -119,9 +125,9 @@ typedef struct {
 
 /* Where all addresses in the device's memory stand: of entries; and of a sweep, but for those of its entries and of
    chains. */
-#define K_ENTRY_ADDRESSES(a)                                                                                     \
-    &(a)->chunk, &(a)->row_len, &(a)->col, &(a)->short_col, &(a)->list, &(a)->list_first, &(a)->val, &(a)->code, \
-        &(a)->pattern, &(a)->diagonal
+#define K_ENTRY_ADDRESSES(a)                                                                                         \
+    &(a)->chunk, &(a)->row_len, &(a)->chunk_32, &(a)->col, &(a)->short_col, &(a)->list, &(a)->list_first, &(a)->val, \
+        &(a)->code, &(a)->pattern, &(a)->diagonal
 #define K_ADDRESSES(p)                                                                      \
     &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u, &(p)->factors_at[K_FACTORS_SHIFT], \
         &(p)->factors_at[K_FACTORS_ADD]

@@ -108,7 +108,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     const int uncoded = stored != ROWS_ANY || !(p->a.code || p->a.short_col);
     vec ai[NV] = {0};
 #ifdef SOME
-    if (uncoded && r.log_step == 0 && FN(takes_some)(p, stored)) {
+    if (uncoded && r.log_step == 0 && r.col_step == 0 && FN(takes_some)(p, stored)) {
         const int done = FN(some)(p, r, at, ar);
         r.first += done;
         r.cols += done;
@@ -159,10 +159,11 @@ INLINE void FN(finish)(const wisp__spmmv_params *p, const int stored, int64_t ro
 INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int64_t e, int64_t n)
 {
     enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
+    const int log_words = stored == ROWS_ANY ? p->a.log_words : 0;
     const char *val = (const char *)p->a.val + e * VALUE + STREAM_AHEAD,
-               *col = (const char *)(p->a.col + e) + STREAM_AHEAD;
+               *col = (const char *)(p->a.col + (e << log_words)) + STREAM_AHEAD;
     for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
-    for (int64_t i = 0; !has_lists(p, stored) && i < n * 4; i += 64) __builtin_prefetch(col + i);
+    for (int64_t i = 0; !has_lists(p, stored) && i < n * 4 << log_words; i += 64) __builtin_prefetch(col + i);
 }
 
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
@@ -483,7 +484,7 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned ma
 {
     const int64_t ld = MULTIPLES ? p->reals : WIDTH * PARTS;
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
-    if (p->a.log_c || p->a.code || p->a.short_col) return NULL;
+    if (p->a.log_c || p->a.code || p->a.short_col || p->a.log_words) return NULL;
 #if MAT_COMPLEX
     if (K_SWEEP(p)->cpu.pieces) return COMPACT_ONE(pieces);
 #endif

@@ -12,6 +12,9 @@ enum { SHORT_COLS = 1, CODES = 2, LISTS = 4 };
    patterns that have pieces. */
 enum { ROWS_ANY, ROWS_CRS, ROWS_LISTS, ROWS_PATTERNS, ROWS_PIECES };
 
+/* Keeps compilers from making two loops of one, with a branch and without. */
+#define ASKED_EACH_TIME(x) __asm__("" : "+r"(x))
+
 INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
 {
     return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->a.pattern);
@@ -22,12 +25,23 @@ INLINE int has_lists(const wisp__spmmv_params *p, const int stored)
     return stored == ROWS_LISTS || (stored == ROWS_ANY && p->a.list);
 }
 
+/* A row of CRS arrays in place. */
+INLINE row_entries crs_row(const wisp__spmmv_params *p, const int stored, int64_t row)
+{
+    const int log_words = stored == ROWS_ANY ? p->a.log_words : 0;
+    const int64_t begin = wisp__chunk_at(&p->a, row), end = wisp__chunk_at(&p->a, row + 1);
+    return (row_entries){begin, begin << log_words, 0, (int)(end - begin), 0, log_words};
+}
+
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (has_patterns(p, stored)) {
         const int64_t *first = p->a.chunk + p->a.pattern[row];
         return (row_entries){first[0], first[0], row, (int)(first[1] - first[0]), 0, 0};
     }
+    const int32_t *len = p->a.row_len;
+    ASKED_EACH_TIME(len);
+    if (!has_lists(p, stored) && !len) return crs_row(p, stored, row);
     const int log_c = stored == ROWS_ANY ? p->a.log_c : 0;
     const int64_t begin = p->a.chunk[row >> log_c] + (row & ((1 << log_c) - 1));
     if (has_lists(p, stored)) {
@@ -35,7 +49,7 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
         return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), log_c, 0};
     }
     const int64_t base = stored == ROWS_ANY && p->a.short_col ? row : 0;
-    return (row_entries){begin, begin, base, p->a.row_len[row], log_c, log_c};
+    return (row_entries){begin, begin, base, len[row], log_c, log_c};
 }
 
 /* Whether each of rows * apart rows has the list, or pattern, of the row `apart` before it. */

@@ -89,7 +89,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
     wisp_status status;
     WISP_TRY(wisp__need_entries(A, "new values"));
     WISP_TRY(wisp__src_check(A->ctx, src));
-    if (src->rows != A->map->rows || src->cols != A->col_map->rows || A->local.borrowed ||
+    if (src->rows != A->map->rows || src->cols != A->col_map->rows || wisp__in_place(A) ||
         (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
         return wisp_ctx_failf(
             A->ctx, WISP_ERR_MISMATCH,

@@ -217,12 +217,12 @@ static int64_t first_block(const wisp__grid *g, int part, int parts)
 {
     const int64_t rows_weight = TUNED_ROW_WEIGHT;
     if (part >= parts) return g->blocks;
-    const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
+    const int64_t total = wisp__int_at(g->weight, g->weight_int, g->chunks) + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, parts, part);
     int64_t lo = 0, hi = g->blocks;
     while (lo < hi) {
         int64_t mid = (lo + hi) / 2, chunk = WISP__MIN(mid * g->chunks_per_block, g->chunks);
-        if (g->weight[chunk] + rows_weight * chunk < target)
+        if (wisp__int_at(g->weight, g->weight_int, chunk) + rows_weight * chunk < target)
             lo = mid + 1;
         else
             hi = mid;

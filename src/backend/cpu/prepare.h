@@ -48,6 +48,10 @@ static inline wisp__columns wisp__columns_of(const wisp__entries *a, int64_t row
         const int64_t *first = a->pattern ? a->chunk + a->pattern[row] : a->list_first + a->list[row];
         return (wisp__columns){.n = (int)(first[1] - first[0]), .base = row, .col = a->col + first[0]};
     }
+    if (!a->row_len) {
+        const int64_t at = wisp__chunk_at(a, row), n = wisp__chunk_at(a, row + 1) - at;
+        return (wisp__columns){.n = (int)n, .log_step = a->log_words, .col = a->col + (at << a->log_words)};
+    }
     const int64_t at = a->chunk[row >> a->log_c] + (row & ((1 << a->log_c) - 1));
     wisp__columns c = {.n = a->row_len[row], .log_step = a->log_c};
     if (a->short_col)

@@ -1,4 +1,4 @@
-/* SELL-C-sigma, and CRS in place as SELL-1-1: each entry has its column and its value. */
+/* SELL-C-sigma: each entry has its column and its value. */
 #include "store.h"
 
 static bool suits(const wisp__compression *c)

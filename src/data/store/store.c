@@ -10,15 +10,12 @@ void wisp__arrays_add(wisp__arrays *list, void *const pointer[], int count)
         if (*(void **)pointer[i]) list->pointer[list->count++] = pointer[i];
 }
 
-/* All that kernels read, but for those of the user. */
+/* All that kernels read, but for those of the user (crs.c). */
 static wisp__arrays arrays(const wisp__stored *stored)
 {
     wisp__stored *s = (wisp__stored *)stored;
     wisp__arrays list = {.count = 0};
-    if (!(s->borrowed & WISP__BORROWED_CHUNK)) WISP__ARRAYS(&list, &s->chunk);
-    if (!(s->borrowed & WISP__BORROWED_COL)) WISP__ARRAYS(&list, &s->col);
-    if (!(s->borrowed & WISP__BORROWED_VAL)) WISP__ARRAYS(&list, &s->val);
-    WISP__ARRAYS(&list, &s->row_len, &s->code, &s->diagonal);
+    WISP__ARRAYS(&list, &s->chunk, &s->col, &s->val, &s->row_len, &s->code, &s->diagonal);
     if (s->how && s->how->arrays) s->how->arrays(s, &list);
     return list;
 }
@@ -87,7 +84,7 @@ wisp_status wisp__mat_take(wisp_mat *A)
     const wisp__arrays list = arrays(&A->local);
     wisp_status status = WISP_OK;
     for (int i = 0; i < list.count; i++) WISP_TRY(A->ctx->backend->take(A->ctx, list.pointer[i]));
-    if (A->grid.weight) A->grid.weight = A->local.chunk;
+    if (A->grid.weight && A->local.chunk) A->grid.weight = A->local.chunk;
     A->entries = entries_of(A);
     status = wisp__mat_prepare(A);
 out:
@@ -130,7 +127,7 @@ wisp_status wisp__mat_lend(const wisp_mat *A, wisp_access how, wisp__host_mat *h
                                                           to.pointer[i])) == WISP_OK)
         i++;
     if (status == WISP_OK) {
-        if (A->grid.weight) host->mat.grid.weight = host->mat.local.chunk;
+        if (A->grid.weight && A->local.chunk) host->mat.grid.weight = host->mat.local.chunk;
         return WISP_OK;
     }
     unlend(ctx, &from, i);

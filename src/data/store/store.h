@@ -65,8 +65,8 @@ struct wisp__storage {
     void (*add_entries)(const wisp__stored *s, wisp__entries *a);
     void (*shape)(const wisp_mat *A, wisp__shape *m);
 };
-extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storage_lists, wisp__storage_patterns,
-    wisp__storage_half, wisp__storage_operator;
+extern const wisp__storage wisp__storage_sell, wisp__storage_crs, wisp__storage_coded, wisp__storage_lists,
+    wisp__storage_patterns, wisp__storage_half, wisp__storage_operator;
 
 /* choose.c: for a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
@@ -121,6 +121,12 @@ static inline int32_t wisp__padded_col(const wisp__row_reader *r, int64_t k, int
 int64_t wisp__chunks_bytes(const wisp_mat *A, bool all);
 wisp__row wisp__chunks_row(const wisp__stored *s, int log_c, int64_t row);
 void wisp__chunks_update(wisp_mat *A, int64_t row, const wisp_scalar *v);
+
+/* ---- crs.c ---- */
+
+/* Arrays of the user's, in place, where the host's memory is the device's; checked, and with rising columns. */
+void wisp__crs_place(wisp_mat *A, const wisp_crs *crs);
+static inline bool wisp__in_place(const wisp_mat *A) { return A->local.how == &wisp__storage_crs; }
 
 /* ---- operator.c ---- */
 
