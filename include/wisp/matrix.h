@@ -41,8 +41,8 @@ typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a vie
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_order;
 /* How entries are stored.
    SELL: SELL-C-sigma, each entry with its column and value.
-   COMPRESSED: without loss, by whichever of these the matrix has: repeated rows once, lists of columns that rows share
-   once, repeated values once, short column differences. WISP_ERR_UNSUPPORTED: it has none of them.
+   COMPRESSED: without loss, what rows, columns or values have in common once, and numbers as short as they may be.
+   WISP_ERR_UNSUPPORTED: there is nothing of that.
    HERMITIAN: one half of a Hermitian matrix, with C = 1; while it is made, the whole one is there, too.
    WISP_ERR_HERMITIAN: the matrix is not exactly Hermitian; WISP_ERR_UNSUPPORTED: there are several ranks.
    OPERATOR: not stored (wisp_mat_from_apply); it can't be asked for.

@@ -10,15 +10,13 @@
 #include <string.h>
 
 /* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
-typedef enum {
-    WISP__SELL = 1,
-    WISP__CODED = 2,
-    WISP__LISTS = 4,
-    WISP__PATTERNS = 8,
-    WISP__HALF = 16,
-    WISP__OPERATOR = 32 /* no entries, and no kernel */
-} wisp__kind;
-enum { WISP__ALL_KINDS = WISP__SELL | WISP__CODED | WISP__LISTS | WISP__PATTERNS | WISP__HALF };
+#define WISP__NUMBER(KIND, name) WISP__NUMBER_##KIND,
+enum { WISP__KINDS(WISP__NUMBER) WISP__NUMBERS };
+#undef WISP__NUMBER
+#define WISP__BIT(KIND, name) WISP__##KIND = 1 << WISP__NUMBER_##KIND,
+typedef enum { WISP__KINDS(WISP__BIT) } wisp__kind;
+#undef WISP__BIT
+enum { WISP__ALL_KINDS = ((1 << WISP__NUMBERS) - 1) & ~WISP__OPERATOR };
 
 /* Names one kernel. */
 typedef struct {

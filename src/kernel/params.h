@@ -47,6 +47,16 @@ typedef struct {
     double eta[2];
 } wisp__chain;
 
+/* Kinds of storage, in the order in which they are asked whether they suit a matrix; then those that are not asked. Of
+   each the rooms above have a bit in sets of kinds and a table of functions (data/store/). */
+#define WISP__KINDS(X)    \
+    X(PATTERNS, patterns) \
+    X(LISTS, lists)       \
+    X(CODED, coded)       \
+    X(SELL, sell)         \
+    X(HALF, half)         \
+    X(OPERATOR, operator) /* no entries, and no kernel */
+
 /* The entries of a matrix, stored in one of four ways. SELL: entry k of row r of chunk c is at
    chunk[c] + (k << log_c) + r. CRS arrays in place are SELL with C = 1, and say so by row_len.
    Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
@@ -73,6 +83,35 @@ typedef struct {
 static inline int64_t wisp__chunk_at(const wisp__entries *a, int64_t i)
 {
     return a->chunk_32 ? a->chunk_32[i] : a->chunk[i];
+}
+
+/* Where the columns of a row are. */
+typedef struct {
+    int64_t base; /* columns are counted from it: the row itself, or 0 */
+    int log_step; /* that of entry k is col[k << log_step], */
+    const int32_t *col;
+    const int16_t *short_col; /* or in its place this; or NULL */
+} wisp__columns;
+static inline wisp__columns wisp__columns_of(const wisp__entries *a, int64_t row, int *n)
+{
+    if (a->pattern || a->list) {
+        const int64_t *first = a->pattern ? a->chunk + a->pattern[row] : a->list_first + a->list[row];
+        *n = (int)(first[1] - first[0]);
+        return (wisp__columns){.base = row, .col = a->col + first[0]};
+    }
+    if (!a->row_len) {
+        const int64_t at = wisp__chunk_at(a, row);
+        *n = (int)(wisp__chunk_at(a, row + 1) - at);
+        return (wisp__columns){.log_step = a->log_words, .col = a->col + (at << a->log_words)};
+    }
+    const int64_t at = a->chunk[row >> a->log_c] + (row & ((1 << a->log_c) - 1));
+    *n = a->row_len[row];
+    if (a->short_col) return (wisp__columns){.base = row, .log_step = a->log_c, .short_col = a->short_col + at};
+    return (wisp__columns){.log_step = a->log_c, .col = a->col + at};
+}
+static inline int64_t wisp__column_of(const wisp__columns *c, int64_t k)
+{
+    return c->base + (c->short_col ? c->short_col[k << c->log_step] : c->col[k << c->log_step]);
 }
 
 /* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its

@@ -309,8 +309,8 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
     return WISP_OK;
 }
 
-/* Codes and short columns cost the kernel time. A matrix gives it back if it is most of the traffic from memory, and
-   for single columns, whose kernels have constants for them. */
+/* What is not stored as it is costs the kernel time. A matrix gives it back if it is most of the traffic from memory,
+   and for single columns, whose kernels have constants for them. */
 static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
 {
     enum { LARGE = 32 << 20 };
@@ -349,7 +349,6 @@ out:
 wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
                                 int64_t nnz, int64_t entries, wisp__compression *c)
 {
-    if (!(A->ctx->backend->kinds & WISP__CODED)) return WISP_OK;
     if (!is_asked_for(o) && !(wisp__may_compress(o) && A->local_rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
     return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
 }

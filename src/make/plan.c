@@ -12,7 +12,9 @@ typedef struct {
     int64_t nnz, entries; /* without and with padding, before duplicates are added */
     bool compared;        /* rows are compared with one another, */
     bool tried_apart;     /* with their diagonals apart, too */
-    bool pattern, list, codes, short_columns, apart;
+    const wisp__storage *how;
+    bool pattern, list, codes, apart;
+    int column_bytes;              /* of an entry; 0: it has no column of its own */
     int64_t strings, string_bytes; /* of patterns or lists */
     int64_t foretold;              /* of what the backend makes of patterns, about; -1: not known */
     int64_t values;                /* that have codes */
@@ -52,18 +54,17 @@ static int64_t entry_bytes(const way *w)
 {
     const wisp_mat *A = w->A;
     const int64_t rows = A->local_rows;
-    int64_t columns = w->entries * (w->short_columns ? 2 : 4);
+    int64_t columns = w->entries * w->column_bytes;
     const int64_t values = w->codes ? w->entries + w->values * size_of(w) : w->entries * size_of(w);
     if (w->list) columns = 2 * rows + w->string_bytes + 8 * (w->strings + 1);
     return columns + values + (w->apart ? rows * real_of(w) : 0) + 4 * rows + 8 * ((rows >> A->log_c) + 2);
 }
 
-static wisp__kind kind_of(const way *w)
+/* As a matrix is stored of which this was found. */
+static void store_as(way *w, const wisp__compression *c)
 {
-    return w->pattern                     ? WISP__PATTERNS
-           : w->list                      ? WISP__LISTS
-           : w->codes || w->short_columns ? WISP__CODED
-                                          : WISP__SELL;
+    w->how = wisp__storage_for(c);
+    w->column_bytes = w->how->column_bytes ? w->how->column_bytes(c) : 0;
 }
 
 /* All that stays, the maps with it; *making: what is held besides shortly before. */
@@ -72,7 +73,7 @@ static int64_t stored_bytes(const way *w, int64_t *making)
     const wisp_mat *A = w->A;
     const int64_t bytes = map_bytes(w) + (w->pattern ? pattern_bytes(w) : entry_bytes(w));
     const int64_t stored = w->pattern ? w->string_bytes / (size_of(w) + 4) : w->entries;
-    const wisp__given given = {.kind = kind_of(w),
+    const wisp__given given = {.kind = w->how->kind,
                                .type = A->type,
                                .width = A->width,
                                .log_c = A->log_c,
@@ -142,7 +143,7 @@ static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)
     wisp__halo_info(w->part->halo, A->way, info);
     if (w->permuted || w->sorted) /* as a rule rows do not follow one another then */
         info->packed_rows = WISP__MAX(info->packed_rows, info->send_rows);
-    if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
+    if (w->how->format == WISP_FORMAT_COMPRESSED) info->format = WISP_FORMAT_COMPRESSED;
 }
 
 /* The entries of all ranks; their status, too. */
@@ -250,6 +251,7 @@ static void or_more(const way *w, wisp_mat_info *info)
 static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *order, wisp_mat_info *info)
 {
     const bool square = w->A->square;
+    store_as(w, &(wisp__compression){.codes = false});
     w->most = true;
     w->order_bytes = order->bytes;
     w->permuted = order->looks;
@@ -263,10 +265,12 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     if (!w->compared) return;
     w->apart = square;
     w->codes = true;
+    store_as(w, &(wisp__compression){.codes = true});
     w->values = UINT8_MAX + 1;
     or_more(w, info);
     wisp__compression_most(w->A, w->nnz, &w->strings, &w->string_bytes);
     w->pattern = true;
+    w->how = &wisp__storage_patterns;
     or_more(w, info);
 }
 
@@ -416,10 +420,10 @@ static wisp_status choose(guess *g, way *w)
     WISP_TRY(wisp__padded_sorted(ctx, g->len, g->look.rows, A->log_c, w->sorted ? A->sigma : 1, &padded));
     w->entries = g->nnz ? (int64_t)((double)w->nnz * ((double)padded / (double)g->nnz)) : padded;
     if (!c.pattern) WISP_TRY(wisp__choose_values(A, w->src, g->o, &g->look, w->nnz, g->nnz, &c));
+    store_as(w, &c);
     w->pattern = c.pattern;
     w->list = c.list;
     w->codes = c.codes;
-    w->short_columns = c.short_columns;
     w->apart = c.apart;
     w->tried_apart = A->square && (!w->pattern || w->apart);
     w->strings = w->pattern || w->list ? atomic_load(&c.rows.strings) : 0;

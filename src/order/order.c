@@ -65,7 +65,7 @@ enum { AT_ONCE = 4 }; /* judges; each takes memory */
 static wisp__row row_of(const void *graph, int64_t row)
 {
     const wisp__graph *g = graph;
-    return (wisp__row){.row = row, .n = (int)wisp__degree(g, row), .col = g->neighbour + g->begin[row]};
+    return (wisp__row){.row = row, .n = (int)wisp__degree(g, row), .columns = {.col = g->neighbour + g->begin[row]}};
 }
 
 static wisp_status judge(const search *s, candidate *c)

@@ -35,17 +35,18 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = (grid->order ? grid->order[b] : b) * per, last = WISP__MIN(a->rows, first + per);
         for (int64_t row = first; row < last; row++) {
-            const wisp__columns entries = wisp__columns_of(a, row);
+            int n;
+            const wisp__columns columns = wisp__columns_of(a, row, &n);
             uint32_t fresh = 0;
-            for (int k = 0; k < entries.n; k++) {
-                const int64_t col = wisp__column_of(&entries, k);
+            for (int k = 0; k < n; k++) {
+                const int64_t col = wisp__column_of(&columns, k);
                 if (now - when[col] >= r->near) {
                     now += units;
                     if (k < MASK) fresh |= 1u << k;
                 }
                 when[col] = now;
             }
-            now += (uint32_t)((r->row_bytes + entries.n * r->entry_bytes) / UNIT); /* y, and the matrix */
+            now += (uint32_t)((r->row_bytes + n * r->entry_bytes) / UNIT); /* y, and the matrix */
             if (!r->votes) {
                 r->fresh[row] = fresh;
                 continue;

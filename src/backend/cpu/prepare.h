@@ -35,36 +35,6 @@ wisp__cpu_params wisp__cpu_advise(wisp_ctx *ctx, const wisp__spmmv_params *p);
 bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes);
 int64_t wisp__near_bytes(const wisp__facts *f); /* half of the second-level cache of a core */
 
-/* Where the columns of a row are. */
-typedef struct {
-    int n, log_step;
-    int64_t base; /* columns are counted from it: the row itself, or 0 */
-    const int32_t *col;
-    const int16_t *short_col; /* in its place; or NULL */
-} wisp__columns;
-static inline wisp__columns wisp__columns_of(const wisp__entries *a, int64_t row)
-{
-    if (a->pattern || a->list) {
-        const int64_t *first = a->pattern ? a->chunk + a->pattern[row] : a->list_first + a->list[row];
-        return (wisp__columns){.n = (int)(first[1] - first[0]), .base = row, .col = a->col + first[0]};
-    }
-    if (!a->row_len) {
-        const int64_t at = wisp__chunk_at(a, row), n = wisp__chunk_at(a, row + 1) - at;
-        return (wisp__columns){.n = (int)n, .log_step = a->log_words, .col = a->col + (at << a->log_words)};
-    }
-    const int64_t at = a->chunk[row >> a->log_c] + (row & ((1 << a->log_c) - 1));
-    wisp__columns c = {.n = a->row_len[row], .log_step = a->log_c};
-    if (a->short_col)
-        c.base = row, c.short_col = a->short_col + at;
-    else
-        c.col = a->col + at;
-    return c;
-}
-static inline int64_t wisp__column_of(const wisp__columns *c, int64_t k)
-{
-    return c->base + (c->short_col ? c->short_col[k << c->log_step] : c->col[k << c->log_step]);
-}
-
 /* Whether a part (0: real, 1: imaginary) of an entry of a pattern, with this value, is a product of its own: it is not
    zero, or is all there is of the entry. The diagonal that is stored apart is no part of the pattern. */
 static inline bool wisp__is_piece(const wisp__entries *a, int64_t entry, wisp_scalar v, int part)

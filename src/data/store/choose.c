@@ -2,12 +2,12 @@
 #include "store.h"
 
 /* The first that suits is taken; SELL always does. */
-static const wisp__storage *const choices[] = {&wisp__storage_patterns, &wisp__storage_lists, &wisp__storage_coded,
-                                               &wisp__storage_sell};
+#define CHOICE(KIND, name) &wisp__storage_##name,
+static const wisp__storage *const choices[] = {WISP__KINDS(CHOICE)};
 
 const wisp__storage *wisp__storage_for(const wisp__compression *c)
 {
     int i = 0;
-    while (!choices[i]->suits(c)) i++;
+    while (!choices[i]->suits || !choices[i]->suits(c)) i++;
     return choices[i];
 }

@@ -1,4 +1,4 @@
-/* Rows in chunks, as SELL, coded matrices and lists have them: all but their columns. */
+/* Rows in chunks: all but their columns. */
 #include "store.h"
 #include <string.h>
 
@@ -57,8 +57,7 @@ wisp__row wisp__chunks_row(const wisp__stored *s, int log_c, int64_t row)
     const int64_t at = wisp__sell_at(s, log_c, row, 0);
     return (wisp__row){.row = row,
                        .n = s->row_len[row],
-                       .col = s->col + at,
-                       .log_col = log_c,
+                       .columns = {.log_step = log_c, .col = s->col + at},
                        .log_val = log_c,
                        .val = s->val,
                        .code = s->code,

@@ -34,6 +34,8 @@ static bool put(wisp_mat *A, wisp__compression *c, const wisp__row_reader *r, in
 
 static void arrays(wisp__stored *s, wisp__arrays *list) { WISP__ARRAYS(list, &s->short_col); }
 
+static int column_bytes(const wisp__compression *c) { return c->short_columns ? 2 : 4; }
+
 static int64_t bytes(const wisp_mat *A, bool all)
 {
     const wisp__stored *s = &A->local;
@@ -44,8 +46,8 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
 {
     wisp__row r = wisp__chunks_row(s, log_c, row);
     if (!s->short_col) return r;
-    r.base = row;
-    r.short_col = s->short_col + r.at;
+    r.columns.base = row;
+    r.columns.short_col = s->short_col + r.at;
     return r;
 }
 
@@ -59,6 +61,7 @@ const wisp__storage wisp__storage_coded = {
     .put = put,
     .arrays = arrays,
     .bytes = bytes,
+    .column_bytes = column_bytes,
     .row = row_of,
     .update = wisp__chunks_update,
     .renew = wisp__stored_renew,

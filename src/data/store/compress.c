@@ -249,6 +249,7 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), rows = look->rows;
     wisp_status status;
+    if (!(A->ctx->backend->kinds & WISP__CODED)) return WISP_OK;
     WISP_TRY(find_values(c, A, src, look, false));
     if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, look, true));
     /* With a diagonal apart, codes may be more than what lists leave. */

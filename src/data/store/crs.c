@@ -34,8 +34,7 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
     (void)log_c;
     return (wisp__row){.row = row,
                        .n = (int)(wisp__arrays_begin(a, row + 1) - at),
-                       .col = columns(a) + (at << log_words(a)),
-                       .log_col = log_words(a),
+                       .columns = {.log_step = log_words(a), .col = columns(a) + (at << log_words(a))},
                        .val = a->val,
                        .at = at};
 }

@@ -43,9 +43,7 @@ static int64_t bytes(const wisp_mat *A, bool all)
 static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
 {
     wisp__row r = wisp__chunks_row(s, log_c, row);
-    r.base = row;
-    r.col = s->col + s->lists.first[s->lists.of[row]];
-    r.log_col = 0;
+    r.columns = (wisp__columns){.base = row, .col = s->col + s->lists.first[s->lists.of[row]]};
     return r;
 }
 

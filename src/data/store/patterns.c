@@ -10,8 +10,7 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
     (void)log_c;
     return (wisp__row){.row = row,
                        .n = (int)(s->chunk[pattern + 1] - at),
-                       .base = row,
-                       .col = s->col + at,
+                       .columns = {.base = row, .col = s->col + at},
                        .val = s->val,
                        .at = at,
                        .diagonal = s->diagonal};

@@ -25,6 +25,12 @@ static bool put(wisp_mat *A, wisp__compression *c, const wisp__row_reader *r, in
     return true;
 }
 
+static int column_bytes(const wisp__compression *c)
+{
+    (void)c;
+    return 4;
+}
+
 static int64_t bytes(const wisp_mat *A, bool all)
 {
     const wisp__stored *s = &A->local;
@@ -44,6 +50,7 @@ const wisp__storage wisp__storage_sell = {
     .create = create,
     .put = put,
     .bytes = bytes,
+    .column_bytes = column_bytes,
     .row = wisp__chunks_row,
     .update = wisp__chunks_update,
     .renew = wisp__stored_renew,

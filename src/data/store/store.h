@@ -8,10 +8,8 @@
 typedef struct {
     int64_t row;
     int n;
-    int64_t base;             /* columns are counted from it: the row itself, or 0 */
-    const int32_t *col;       /* of entry k: [k << log_col] */
-    const int16_t *short_col; /* the same, in its place; or NULL */
-    int log_col, log_val;
+    wisp__columns columns;
+    int log_val;
     const void *val; /* of entry k: at + (k << log_val), or what the code there stands for */
     const uint8_t *code;
     int64_t at;
@@ -40,7 +38,7 @@ struct wisp__storage {
     bool repeats;                  /* rows share patterns or lists */
     const char *never_interleaved; /* why steps are not; NULL: they may be */
 
-    /* Making. Whether it is for a matrix of which this was found; kinds are asked in the order of wisp__storages. */
+    /* Making. Whether it is for a matrix of which this was found; NULL: it is not asked. */
     bool (*suits)(const wisp__compression *c);
     /* Takes what was found over. Without `put` the entries are complete then. */
     wisp_status (*create)(wisp_mat *A, wisp__compression *c);
@@ -53,7 +51,8 @@ struct wisp__storage {
     void (*free)(wisp_ctx *ctx, wisp__stored *s);
     /* Gives a host's view structs of its own in their place. */
     void (*own)(wisp__host_mat *host);
-    int64_t (*bytes)(const wisp_mat *A, bool all); /* see wisp__mat_bytes */
+    int64_t (*bytes)(const wisp_mat *A, bool all);   /* see wisp__mat_bytes */
+    int (*column_bytes)(const wisp__compression *c); /* of an entry's column, before it is made; NULL: it has none */
 
     wisp__row (*row)(const wisp__stored *s, int log_c, int64_t row);
     /* Other values for a row of the same columns, where each entry has a value of its own. */
@@ -65,8 +64,10 @@ struct wisp__storage {
     void (*add_entries)(const wisp__stored *s, wisp__entries *a);
     void (*shape)(const wisp_mat *A, wisp__shape *m);
 };
-extern const wisp__storage wisp__storage_sell, wisp__storage_crs, wisp__storage_coded, wisp__storage_lists,
-    wisp__storage_patterns, wisp__storage_half, wisp__storage_operator;
+#define WISP__TABLE(KIND, name) extern const wisp__storage wisp__storage_##name;
+WISP__KINDS(WISP__TABLE)
+#undef WISP__TABLE
+extern const wisp__storage wisp__storage_crs; /* SELL to kernels */
 
 /* choose.c: for a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
@@ -95,17 +96,14 @@ static inline int wisp__row_len(const wisp_mat *A, int64_t row)
     return A->local.row_len ? A->local.row_len[row] : wisp__row_of(A, row).n;
 }
 /* Position of entry k. */
-static inline int64_t wisp__row_col(const wisp__row *r, int64_t k)
-{
-    return r->base + (r->short_col ? r->short_col[k << r->log_col] : r->col[k << r->log_col]);
-}
+static inline int64_t wisp__row_col(const wisp__row *r, int64_t k) { return wisp__column_of(&r->columns, k); }
 wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k);
 static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
 {
     return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
 }
 
-/* ---- chunks.c: what kinds in chunks share (SELL, coded, lists) ---- */
+/* ---- chunks.c: what kinds in chunks share ---- */
 
 /* Memory for values or codes, and for a diagonal apart. */
 wisp_status wisp__chunks_create(wisp_mat *A, const wisp__compression *c);
