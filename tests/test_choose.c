@@ -95,16 +95,19 @@ static void traffic(void **state)
     wisp_ctx_free(ctx);
 }
 
-static int chosen(wisp_ctx *ctx, const wisp__shape *m, int64_t vectors)
+/* By a device that asks for so many columns at once. */
+static int chosen_of(wisp_ctx *ctx, const wisp__shape *m, int64_t vectors, int columns)
 {
     wisp_choice c = {0}, given;
-    const wisp__facts f = wisp__facts_of(ctx);
+    wisp__facts f = wisp__facts_of(ctx);
+    f.columns = columns;
     REF_OK(ctx, wisp__width_find(ctx, &f, m, WISP_D, vectors, 1, &c));
     given = (wisp_choice){.width = c.width};
     REF_OK(ctx, wisp__width_find(ctx, &f, m, WISP_D, vectors, 1, &given));
     assert_true(given.seconds == c.seconds && given.width == c.width);
     return c.width;
 }
+static int chosen(wisp_ctx *ctx, const wisp__shape *m, int64_t vectors) { return chosen_of(ctx, m, vectors, 1); }
 
 static void widths(void **state)
 {
@@ -127,6 +130,13 @@ static void widths(void **state)
     /* All is the same to memory: the narrowest of those that are as good. */
     wisp_ctx_set_cache(ctx, 1);
     assert_int_equal(chosen(ctx, &light, 32), 1);
+    /* As many as the device asks for, or as there are, or as are ever taken. */
+    assert_int_equal(chosen_of(ctx, &light, 32, 4), 4);
+    assert_int_equal(chosen_of(ctx, &light, 32, 5), 8);
+    assert_int_equal(chosen_of(ctx, &light, 3, 4), 3);
+    assert_int_equal(chosen_of(ctx, &light, 1, 4), 1);
+    assert_int_equal(chosen_of(ctx, &light, 100, 1000), 32);
+    assert_int_equal(chosen_of(ctx, &heavy, 32, 4), 32);
     /* Only loads count: a value and a column for as many columns as a register takes, and more. */
     only_loads(ctx);
     heavy.follows = 0;

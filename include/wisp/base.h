@@ -167,6 +167,9 @@ WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 /* The iterations after which a solver looks at its numbers, where the device asks for that: to wait for it takes long.
    1: after each (the CPU). */
 WISP_API int wisp_ctx_look_every(wisp_ctx *ctx);
+/* The steps that its device asks for in a call of wisp_mpk, at least, for it may have to be waited for between two
+   calls: solvers give it so many where there are so many. 1: it does not ask for more (the CPU). */
+WISP_API int wisp_ctx_steps(wisp_ctx *ctx);
 /* Sets the bytes of the last cache that all threads together really keep, as wisp_machine_measure found them in an
    earlier run (in this run it sets them by itself). 0: not known, 0.6 of the cache is assumed. */
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);

@@ -92,8 +92,8 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     *choice = (wisp_choice){0};
     if (A->ctx->ranks > 1) steps = 1;
     if (wisp__operator_of(A)) { /* as wide as wisp_kpm takes them by itself */
-        *choice = (wisp_choice){.width = (int)WISP__MIN(vectors, ROW_BYTES / (int64_t)wisp_type_size(type)),
-                                .limit = "operator"};
+        const int wide = WISP__MAX(ROW_BYTES / (int)wisp_type_size(type), wisp__facts_of(A->ctx).columns);
+        *choice = (wisp_choice){.width = (int)WISP__MIN(vectors, wide), .limit = "operator"};
         return WISP_OK;
     }
     wisp_ctx_enter(A->ctx);

@@ -54,6 +54,8 @@ typedef struct {
     wisp__rates rates;        /* at ceilings: measured, else assumed */
     wisp__row_cut cut;
     int look_every; /* iterations after which a solver looks at its numbers */
+    int steps;      /* of a call of wisp_mpk: at least so many, where the device asks for it */
+    int columns;    /* that are asked for at once: blocks have so many or more, if there are so many vectors */
 } wisp__facts;
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows

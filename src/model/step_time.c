@@ -99,18 +99,21 @@ out:
     return status;
 }
 
-/* Of widths that take hardly longer than the best one, the narrowest: its blocks take least memory. */
+/* Of widths that take hardly longer than the best one, the narrowest: its blocks take least memory. None is narrower
+   than the device asks for, if there are so many vectors. */
 wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int64_t vectors,
                              int64_t steps, wisp_choice *choice)
 {
     enum { WIDEST = 32, MOST = 8 };
     const double hardly = 1.03;
     wisp_choice list[MOST] = {{0}};
+    const int most = (int)WISP__MIN(vectors, WIDEST), least = WISP__MIN(f->columns, most);
     int n = 0, best = 0;
     wisp_status status = WISP_OK;
     if (choice->width > 0) return groups_find(ctx, f, m, type, vectors, steps, choice);
-    for (int w = 1; w <= WIDEST && w <= vectors; w *= 2) list[n++].width = w;
-    if (vectors <= WIDEST && vectors > list[n - 1].width) list[n++].width = (int)vectors;
+    for (int w = 1; w <= most; w *= 2)
+        if (w >= least) list[n++].width = w;
+    if (n == 0 || (vectors <= WIDEST && vectors > list[n - 1].width)) list[n++].width = most;
     for (int i = 0; i < n; i++) {
         WISP_TRY(groups_find(ctx, f, m, type, vectors, steps, &list[i]));
         if (list[i].seconds < list[best].seconds) best = i;

@@ -55,5 +55,7 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .kept = (double)wisp_ctx_cache(ctx, NULL),
                        .rates = rates_of(ctx, m),
                        .cut = wisp__cpu_row_cut,
-                       .look_every = 1};
+                       .look_every = 1,
+                       .steps = 1,
+                       .columns = 1};
 }

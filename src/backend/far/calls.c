@@ -408,12 +408,14 @@ static void far_close(wisp_ctx *ctx)
     wisp__backend_cpu.close(ctx);
 }
 
-/* Those of the CPU, and as a device asks that takes long to wait for. */
+/* Those of the CPU; and as a device asks that takes long to wait for, and is at work with some columns alone. */
 static void far_facts(wisp_ctx *ctx, wisp__facts *f)
 {
-    enum { LOOK_EVERY = 16 };
+    enum { LOOK_EVERY = 16, STEPS = 64, COLUMNS = 4 };
     wisp__backend_cpu.facts(ctx, f);
     f->look_every = LOOK_EVERY;
+    f->steps = STEPS;
+    f->columns = COLUMNS;
 }
 
 const wisp__backend wisp__backend_far = {
