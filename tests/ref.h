@@ -181,6 +181,13 @@ enum { REF_SANITIZED = 0 };
 #endif
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
 static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
+/* Steps that a solver gives wisp_mpk at once, where on the CPU it gives it so many. */
+static inline int ref_steps(wisp_ctx *ctx, int steps)
+{
+    int all = steps;
+    while (all < wisp_ctx_steps(ctx)) all += steps;
+    return all;
+}
 /* Asserts a failure with this status and a message that has the given words. */
 #define REF_FAILS(ctx, call, status, words)                                                                     \
     do {                                                                                                        \

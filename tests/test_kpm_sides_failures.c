@@ -56,15 +56,17 @@ static void ends_early(void **state)
     wisp_kpm_opts o = opts_of(&c, &s);
     wisp_moments m, part;
     REF_OK(ctx, wisp_kpm(&m, s.A, &o));
-    int offers = 0;
+    /* Where all steps of a batch are one call the second offer comes behind it, and is the last one. */
+    const int whole = ref_steps(ctx, 5) >= 39, kept = whole ? 40 : 11;
+    int offers = whole;
     o.depth = 5, o.offer = ends_third, o.offer_arg = &offers;
     assert_int_equal(wisp_kpm(&part, s.A, &o), WISP_ERR_CANCELLED);
     assert_true(part.partial);
-    if (ref_ranks() == 1) {
-        assert_true(part.n == 11 && part.vectors == 4);
-        for (int64_t i = 0; i < 44; i++) {
-            assert_true(part.mu[i] == m.mu[i / 11 * 40 + i % 11]);
-            assert_true(part.imag[i] == m.imag[i / 11 * 40 + i % 11]);
+    if (ref_ranks() == 1 || whole) {
+        assert_true(part.n == kept && part.vectors == 4);
+        for (int64_t i = 0; i < 4 * kept; i++) {
+            assert_true(part.mu[i] == m.mu[i / kept * 40 + i % kept]);
+            assert_true(part.imag[i] == m.imag[i / kept * 40 + i % kept]);
         }
     } else {
         assert_true(part.vectors == 0);

@@ -208,7 +208,7 @@ static int kpm_rank(void *arg, int rank)
     kpm_call c = open_call(ctx, b->k);
     wisp_state *kept = NULL;
     wisp_moments m;
-    ender e = {.left = b->ends ? 5 : -1};
+    ender e = {.left = !b->ends ? -1 : ref_far(ctx) ? 2 : 5};
     if (!b->ends) REF_OK(ctx, wisp_state_open(&kept, ctx, path));
     REF_OK(ctx, wisp_checkpoint_create(&e.to, ctx, &(wisp_checkpoint_opts){.path = path, .after = kept}));
     c.o.offer = b->ends ? end_ranks_at : end_at, c.o.offer_arg = &e, c.o.resume = kept;
@@ -374,6 +374,7 @@ static void no_memory_of(const kpm_case *k)
         c.o.moments = 41;
         if (status == WISP_OK) status = wisp_checkpoint_create(&e.to, ctx, &(wisp_checkpoint_opts){.path = path});
         c.o.offer = end_at, c.o.offer_arg = &e;
+        if (status == WISP_OK && ref_far(ctx)) e.left = 3; /* there are as many, one for each batch */
         if (status == WISP_OK) status = wisp_kpm(&m, c.A, &c.o);
         wisp_checkpoint_free(e.to);
         wisp_moments_free(&m);

@@ -47,7 +47,8 @@ static wisp_status evolution(const wisp_mat *A, ending *e)
     REF_OK(e->ctx, wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 9, 0));
     const wisp_status status = wisp_evolve(
         &out, A, psi, 2, time, &(wisp_evolve_opts){.at_once = 1, .depth = 1, .offer = offered, .offer_arg = e});
-    assert_true(status == WISP_OK ? out.done == 2 : out.done == 0);
+    /* The first time may be one call of wisp_mpk alone. */
+    assert_true(status == WISP_OK ? out.done == 2 : out.done <= ref_far(e->ctx));
     wisp_blk_free(psi);
     return status;
 }

@@ -95,8 +95,8 @@ typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WI
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* Progress of a long call. A progress function is called from the calling thread, at least once per sweep over the
-   matrix (where steps are interleaved: once per call of wisp_mpk). If it returns anything but 0, the call is cancelled
-   (WISP_ERR_CANCELLED). */
+   matrix (where steps are interleaved, or the device asks for many: once per call of wisp_mpk, see wisp_ctx_steps). If
+   it returns anything but 0, the call is cancelled (WISP_ERR_CANCELLED). */
 typedef struct {
     const char *task; /* "reading", "assembling", "bounds", "moments", ... */
     double done;      /* in [0, 1] */

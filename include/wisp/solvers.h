@@ -75,10 +75,11 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
-    int depth;                /* the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
-                              /* at once. 0: chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
+    int depth;                /* the number of steps that are interleaved (blocked, fused), given to wisp_mpk at */
+                              /* once, or, where the device asks for more (wisp_ctx_steps), a multiple of it. 0: */
+                              /* chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
     int64_t cache_budget;     /* as in wisp_mpk_opts */
-    int reduce_each_step;     /* 0: one reduction at the very end */
+    int reduce_each_step;     /* 0: one reduction at the very end. 1: the device is not asked how many steps it wants */
     wisp_type type; /* of the block vectors. DEFAULT: the matrix's. A real matrix also takes complex ones, and a */
                     /* single-precision one double ones. GIVEN, DEFAULT: that of `right` */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
@@ -258,7 +259,8 @@ typedef struct {
     int64_t jackson; /* above 0: so many terms of each function, with Jackson's damping (Weisse et al. 2006, eq. 71), */
                      /* whatever their error: for functions that are not smooth */
     int depth;       /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
-                     /* WISP_CHEBYSHEV_STEPS, and chooses the depth */
+                     /* WISP_CHEBYSHEV_STEPS, and chooses the depth. A multiple of either, where the device asks for */
+                     /* more (wisp_ctx_steps) */
     int64_t cache_budget;      /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds;   /* of the spectrum; zero: found by Lanczos */
     wisp_chebyshev_fn observe; /* may be NULL */
@@ -324,7 +326,8 @@ enum { WISP_EVOLVE_STEPS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
     int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
-                      /* WISP_EVOLVE_STEPS, and chooses the depth */
+                      /* WISP_EVOLVE_STEPS, and chooses the depth. A multiple of either, where the device asks for */
+                      /* more (wisp_ctx_steps) */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget;    /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */

@@ -198,12 +198,18 @@ static wisp_status check_blocks(const expansion *s)
     return WISP_OK;
 }
 
+/* Of a call of wisp_mpk. */
+static int steps_of(const expansion *s)
+{
+    return wisp__steps_of(s->ctx, s->o.depth ? s->o.depth : WISP_CHEBYSHEV_STEPS);
+}
+
 static wisp_status prepare(expansion *s)
 {
     wisp_status status = WISP_OK;
     const int width = wisp_blk_width(s->x);
     s->sum.sums = s->functions;
-    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, s->functions, s->o.depth ? s->o.depth : WISP_CHEBYSHEV_STEPS));
+    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, s->functions, steps_of(s)));
     WISP_TRY(wisp_alloc(s->ctx, &s->start, 3 * (size_t)width, sizeof *s->start));
     s->norm = s->start + width;
     s->exponent = (int *)(s->norm + width);
@@ -483,11 +489,8 @@ wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_i
         terms = fmax(terms, n);
         points = fmax(points, given ? (double)s.s[i].points : wisp__fit_points(&want, n));
     }
-    const wisp__chebyshev_size size = {.blocks = 2,
-                                       .sums = functions,
-                                       .most_sums = functions,
-                                       .steps = s.o.depth ? s.o.depth : WISP_CHEBYSHEV_STEPS,
-                                       .depth = s.o.depth};
+    const wisp__chebyshev_size size = {
+        .blocks = 2, .sums = functions, .most_sums = functions, .steps = steps_of(&s), .depth = s.o.depth};
     WISP_TRY(wisp__chebyshev_sum_bytes(ctx, A, s.type, width, &size, &about, &most));
     const double kept = sizeof(wisp_scalar) * sums, fits = wisp__fit_bytes(points) + kept;
     const double extra = 16.0 * width + (double)functions * sizeof(wisp__series);

@@ -44,8 +44,9 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
                              .depth = s->depth,
                              .cache_budget = s->cache_budget,
                              .depth_used = &depth};
-    const wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->v}, 2, s->A, &o);
-    if (depth > s->depth_used) s->depth_used = depth; /* the last steps of a sequence may be fewer */
+    wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->v}, 2, s->A, &o);
+    if (status == WISP_OK) status = wisp_ctx_finish(wisp_mat_ctx(s->A)); /* what callers tell their users is done */
+    if (depth > s->depth_used) s->depth_used = depth;                    /* the last steps of a sequence may be fewer */
     if (n % 2) {
         wisp_blk *v = s->v;
         s->v = s->w;

@@ -9,6 +9,13 @@
 /* Random streams: every use of random numbers has its own. */
 enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, WISP__STREAM_SOLVE = 4 };
 
+/* Steps of a call of wisp_mpk, where so many would do: as many times these as the device asks for. */
+static inline int wisp__steps_of(wisp_ctx *ctx, int steps)
+{
+    const int asked = wisp_ctx_steps(ctx);
+    return asked > steps ? (asked + steps - 1) / steps * steps : steps;
+}
+
 /* What is asked of wisp_bounds_find by a solver whose options have `o`: what they leave open is the solver's. */
 wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, double sweeps, double sweeps_per_halfwidth,
                                    int width);
@@ -71,8 +78,11 @@ wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp
 /* Vectors of the whole run, and columns of its blocks. */
 int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);
-/* Steps per call of wisp_mpk. */
-int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors);
+/* Of a call of wisp_mpk: its steps, and the depth that it is given. */
+typedef struct {
+    int steps, depth;
+} wisp__kpm_call;
+wisp__kpm_call wisp__kpm_call_of(wisp_ctx *ctx, const wisp_kpm_opts *full, int64_t vectors);
 
 /* Factors of step m, from T_m to T_m+1 of (A - c)/h: a (A - c) v begins, then 2a (A - c) v - w, a = 1/h. */
 void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);

@@ -5,6 +5,8 @@
 #include "filter.h"
 
 enum { WISP__FILTER_BLOCKS = 4, WISP__VECTORS = 32 }; /* the latter: random vectors of the density */
+/* Of a call of wisp_mpk, where the device does not ask for more: progress and interrupts in between. */
+enum { WISP__FILTER_STEPS = 32 };
 /* Of a product in single precision, about, over that of one in double precision. */
 static const double wisp__single_time = 0.6;
 
@@ -16,7 +18,8 @@ typedef struct {
     wisp_blk *v[WISP__FILTER_BLOCKS]; /* views. v[0], v[1]: the last two of the recurrence, the newest in v[1]; v[2]:
                                          between two products; v[3]: u, which steps add */
     wisp_blk *exact[2];               /* refines: for residuals, of the space's type */
-    wisp_scalar *add;                 /* what steps add of u */
+    int steps;                        /* of a call of wisp_mpk */
+    wisp_scalar *add, *factor;        /* what its steps add of u; [3][steps] alpha, beta, gamma */
     double *x, *before, *last; /* [n] refines: the Ritz values on p's scale, the last two of p's recurrence there */
 } wisp__batch;
 

@@ -7,8 +7,6 @@
    of the recurrences of p(A) x and p(theta) x is one recurrence more, to which each step adds a multiple of r. */
 #include "chebfd.h"
 
-enum { STEPS = 32 }; /* of a call of wisp_mpk: progress and interrupts in between */
-
 /* ---- blocks, and the matrix ---------------------------------------------------------------------------- */
 
 static wisp_type to_single(wisp_type type) { return wisp_type_is_complex(type) ? WISP_C : WISP_S; }
@@ -109,11 +107,11 @@ static wisp_status by_steps(wisp__chebfd *c, wisp__batch *b, int degree)
 {
     const wisp_filter *f = &c->plan.f;
     wisp_status status = WISP_OK;
-    wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS];
+    wisp_scalar *const alpha = b->factor, *const beta = alpha + b->steps, *const gamma = beta + b->steps;
     const bool adds = f->c || b->refines;
     for (int steps; b->step < degree; b->step += steps) {
         if (b->step > 0) WISP_TRY(wisp__eig_offer(c->k));
-        steps = degree - b->step < STEPS ? degree - b->step : STEPS;
+        steps = degree - b->step < b->steps ? degree - b->step : b->steps;
         for (int i = 0; i < steps; i++) {
             const int j = b->step + i;
             const bool once = f->c ? j == degree - 1 : j == 0;
@@ -130,6 +128,7 @@ static wisp_status by_steps(wisp__chebfd *c, wisp__batch *b, int degree)
                                  .u = adds ? b->v[3] : NULL,
                                  .add = adds ? b->add : NULL};
         WISP_TRY(wisp_mpk(b->v, 2, matrix(c), &o));
+        WISP_TRY(wisp_ctx_finish(c->k->ctx)); /* progress is of what is done */
         if (steps % 2) turn(b->v);
         WISP_TRY(count(c, b->n, steps));
     }
@@ -167,6 +166,8 @@ static wisp_status by_squares(wisp__chebfd *c, wisp__batch *b, int degree)
         shares(b, twice, minus, 0, b->add);
         WISP_TRY(wisp_spmmv(b->v[2], matrix(c), b->v[1], &one));
         WISP_TRY(wisp_spmmv(b->v[0], matrix(c), b->v[2], &two));
+        /* As often as with calls of wisp_mpk. */
+        if (2 * j % b->steps < 2 || j == degree) WISP_TRY(wisp_ctx_finish(c->k->ctx));
         turn(b->v);
         WISP_TRY(count(c, n, 2));
     }
@@ -211,8 +212,9 @@ wisp_status wisp__chebfd_open_batch(wisp__chebfd *c, int n, bool refines)
 {
     wisp__batch *b = &c->batch;
     wisp_status status = WISP_OK;
-    *b = (wisp__batch){.n = n, .refines = refines};
-    WISP_TRY(wisp_alloc(c->k->ctx, &b->add, STEPS * (size_t)n, sizeof *b->add));
+    *b = (wisp__batch){.n = n, .refines = refines, .steps = wisp__steps_of(c->k->ctx, WISP__FILTER_STEPS)};
+    WISP_TRY(wisp_alloc(c->k->ctx, &b->add, (size_t)b->steps * ((size_t)n + 3), sizeof *b->add));
+    b->factor = b->add + b->steps * n;
     WISP_TRY(wisp_alloc(c->k->ctx, &b->x, 3 * (size_t)n, sizeof *b->x));
     b->before = b->x + n, b->last = b->before + n;
     for (int i = 0; i < WISP__FILTER_BLOCKS; i++) WISP_TRY(wisp_blk_cols(&b->v[i], c->v[i], 0, n));

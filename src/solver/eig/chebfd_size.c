@@ -38,8 +38,9 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
     wisp_mat_get_info(k->A, &info);
     const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
     const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
-    return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
-                     64 * search * (search + 1)) +
+    const int more = wisp__steps_of(k->ctx, WISP__FILTER_STEPS) - WISP__FILTER_STEPS; /* steps, each with its factors */
+    return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1) +
+                     more * (width + 3) * sizeof(wisp_scalar)) +
            4096 + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
 }

@@ -174,7 +174,8 @@ static wisp_status prepare(evolution *s)
     s->sweep_flops = cost.flops;
     s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
     s->z_flops = 8 * (double)info.rows * width;
-    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, WISP__MOST_AT_ONCE, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS));
+    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, WISP__MOST_AT_ONCE,
+                                      wisp__steps_of(s->ctx, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS)));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));

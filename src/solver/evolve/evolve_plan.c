@@ -129,7 +129,7 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     const wisp__chebyshev_size size = {.blocks = 1 + count,
                                        .sums = count,
                                        .most_sums = WISP__MOST_AT_ONCE,
-                                       .steps = o->depth ? o->depth : WISP_EVOLVE_STEPS,
+                                       .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
                                        .depth = o->depth};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
     *about += 8 * J;

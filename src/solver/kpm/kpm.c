@@ -29,7 +29,7 @@ static wisp_status steps_fused(wisp__kpm_run *k, int64_t first, int count)
                        .gamma = gamma,
                        .terms = dots_of(k->parts),
                        .dot = k->dot,
-                       .depth = k->opts->depth, /* 0: left to wisp_mpk */
+                       .depth = k->asked_depth,
                        .cache_budget = k->opts->cache_budget,
                        .depth_used = count == k->per_call ? &k->depth : NULL,
                        .u = k->left};
@@ -314,6 +314,8 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
     double before = wisp_now();
     const wisp_bounds_opts how = wisp_kpm_bounds_opts(info.type, info.rows, &full);
+    const int64_t vectors = wisp__kpm_vectors(&full, info.rows);
+    const wisp__kpm_call call = wisp__kpm_call_of(ctx, &full, vectors);
     if (bounds)
         m->bounds = *bounds;
     else if (!full.resume)
@@ -326,10 +328,11 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
                        .opts = &full,
                        .task = task,
                        .bounds = m->bounds,
-                       .vectors = wisp__kpm_vectors(&full, info.rows),
-                       .most = wisp__kpm_width(&full, wisp__kpm_vectors(&full, info.rows)),
+                       .vectors = vectors,
+                       .most = wisp__kpm_width(&full, vectors),
                        .parts = parts,
-                       .per_call = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
+                       .per_call = call.steps,
+                       .asked_depth = call.depth,
                        .depth = 1,
                        .m = m,
                        .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,

@@ -21,7 +21,8 @@ typedef struct wisp__kpm_run {
     wisp_blk *left;      /* B^H |l>, where moments have two sides; else NULL */
     int width;           /* their columns */
     int most;            /* of them: those of all batches but the last */
-    int per_call;        /* steps of a call of wisp_mpk */
+    int per_call;        /* steps of a call of wisp_mpk, */
+    int asked_depth;     /* and the depth that it is given; 0: left to it */
     int depth;           /* of the last call that had all its steps; 1: there was none */
     int parts;           /* 2: moments are complex, see wisp__kpm_two_sides; else 1 */
     wisp_scalar *factor; /* [3][per_call]: alpha, beta, gamma of these steps */

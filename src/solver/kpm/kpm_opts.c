@@ -53,12 +53,24 @@ static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
            calls * (vectors / width) >= LONG_CALLS;
 }
 
-int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors)
+/* Without regard to what the device asks for. */
+static int least_steps(const wisp_kpm_opts *full, int64_t vectors)
 {
     if (is_long(full, vectors)) return LONG_STEPS;
     if (full->variant == WISP_KPM_NAIVE || full->depth == 0) return 1;
     const int64_t sweeps = wisp__kpm_sweeps(full);
     return full->depth < sweeps ? full->depth : (int)sweeps;
+}
+
+/* With more steps only because the device asks for them a short run makes no schedules either. Dots that are to be
+   summed at each step stay so. */
+wisp__kpm_call wisp__kpm_call_of(wisp_ctx *ctx, const wisp_kpm_opts *full, int64_t vectors)
+{
+    const int least = least_steps(full, vectors), steps = wisp__steps_of(ctx, least);
+    const int64_t sweeps = wisp__kpm_sweeps(full);
+    if (full->variant == WISP_KPM_NAIVE || full->reduce_each_step || steps == least)
+        return (wisp__kpm_call){.steps = least, .depth = full->depth};
+    return (wisp__kpm_call){.steps = steps < sweeps ? steps : (int)sweeps, .depth = least == 1 ? 1 : full->depth};
 }
 
 static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t rows)
@@ -212,18 +224,19 @@ wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_k
 /* The parts of what a run holds. */
 typedef struct {
     double blocks, dots, moments; /* blocks: for the bounds there are no more columns; moments: the caller's */
-    int width, steps;
+    int width;
+    wisp__kpm_call call;
 } parts;
 
 /* Of a rank's part of the blocks, so many rows of the halo with it. */
-static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
+static parts parts_of(wisp_ctx *ctx, const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
 {
     const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
     const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
     const int sides = wisp__kpm_two_sides(full) ? 2 : 1, blocks = (full->variant == WISP_KPM_NAIVE ? 2 : 1) + sides;
-    parts p = {.width = (int)width, .steps = wisp__kpm_steps(full, vectors)};
+    parts p = {.width = (int)width, .call = wisp__kpm_call_of(ctx, full, vectors)};
     p.blocks = blocks * width * (double)wisp_type_size(full->type) * (double)rows;
-    p.dots = (sides * n + 1) * width * sizeof(double) + ((sides + 2) * width + 3) * p.steps * sizeof(wisp_scalar);
+    p.dots = (sides * n + 1) * width * sizeof(double) + ((sides + 2) * width + 3) * p.call.steps * sizeof(wisp_scalar);
     if (wisp__kpm_has_columns(full))
         p.dots += width * (sizeof(wisp__kpm_column) + sizeof(wisp_scalar) + sizeof(double));
     if (full->trace == WISP_TRACE_GIVEN && (full->offer || full->resume))
@@ -274,8 +287,9 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     wisp_mat_get_info(full.adjoint, &B);
     const int64_t halo = B.halo_rows > A->halo_rows ? B.halo_rows : A->halo_rows;
     const int64_t held = A->local_rows + halo, vectors = wisp__kpm_vectors(&full, A->rows);
-    const parts p = parts_of(&full, vectors, held);
-    wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    const parts p = parts_of(ctx, &full, vectors, held);
+    wisp_mpk_opts o = {
+        .steps = p.call.steps, .depth = p.call.steps == 1 ? 1 : p.call.depth, .terms = WISP_DOT_XX | WISP_DOT_XY};
     if (wisp__kpm_two_sides(&full)) o.terms = WISP_DOT_UY;
     WISP_TRY(wisp_mpk_plan(&steps, ctx, A, full.type, p.width > 0 ? p.width : 1, &o, NULL));
     if (full.adjoint) WISP_TRY(add_product(&steps, ctx, &B, full.type, p.width > 0 ? p.width : 1));

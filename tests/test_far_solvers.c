@@ -1,0 +1,242 @@
+/* How often solvers wait for a device (wisp_counts.round_trips): once a call of wisp_mpk, of as many steps as the
+   device asks for. On the CPU, where nobody has to wait, the same is counted for calls of as many steps as suit it. And
+   the results are the same, bit by bit. */
+#include "ref.h"
+#include "backend/far/far.h"
+#include "solver/eig/chebfd.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 2, ASKED = 64 }; /* the latter: steps that the device far asks for */
+static const char *const device[DEVICES] = {"far", "cpu"};
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_mat *A; /* with eigenvalues from 0 to 8 */
+    int64_t before;
+    int far;
+} scene;
+
+static const wisp_bounds_opts bounds = {.method = WISP_BOUNDS_GIVEN, .given = {4, 4.5, NAN}};
+
+static scene scene_open(int d)
+{
+    scene s = {.ctx = ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 2, .no_pin = 1}), .far = d == 0};
+    REF_OK(s.ctx, wisp_mat_open(&s.A, s.ctx, "laplace:points=5,nx=59,ny=17", NULL));
+    assert_int_equal(wisp_ctx_steps(s.ctx), s.far ? ASKED : 1);
+    return s;
+}
+
+static void scene_close(scene *s)
+{
+    wisp_mat_free(s->A);
+    wisp_ctx_free(s->ctx);
+}
+
+static int64_t trips(wisp_ctx *ctx)
+{
+    wisp_counts c;
+    wisp_ctx_counts(ctx, &c);
+    return c.round_trips;
+}
+
+static void count_from_here(scene *s) { s->before = trips(s->ctx); }
+static void expect(const scene *s, int64_t count) { assert_int_equal(trips(s->ctx) - s->before, count); }
+
+/* Calls of so many steps each. */
+static int64_t calls(int64_t steps, int64_t each) { return (steps + each - 1) / each; }
+
+static wisp_blk *block(const scene *s, wisp_type type, int width)
+{
+    wisp_blk *x;
+    REF_OK(s->ctx, wisp_blk_create(&x, s->ctx, wisp_mat_map(s->A), type, width));
+    REF_OK(s->ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 5, 0, 0));
+    return x;
+}
+
+/* ---- moments ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_kpm_opts o;
+    int given;       /* right and left are */
+    int64_t batches; /* of vectors */
+    int64_t sweeps;  /* of each */
+    int cpu;         /* steps of a call on the CPU */
+    int each;        /* dots are to be summed at each step: as on the CPU */
+} kpm_case;
+
+static const kpm_case kpm_cases[] = {
+    /* A long run, which leaves the depth to wisp_mpk. */
+    {.o = {.moments = 512, .vectors = 8, .width = 4}, .batches = 2, .sweeps = 256, .cpu = 8},
+    /* A short one, and a narrower batch; the last moment needs a dot more. */
+    {.o = {.moments = 131, .vectors = 3, .width = 2}, .batches = 2, .sweeps = 65, .cpu = 1},
+    {.o = {.moments = 20, .vectors = 2, .width = 2}, .batches = 1, .sweeps = 10, .cpu = 1},
+    /* Five steps are interleaved. */
+    {.o = {.moments = 260, .vectors = 4, .width = 4, .depth = 5}, .batches = 1, .sweeps = 130, .cpu = 5},
+    {.o = {.moments = 200, .vectors = 2, .variant = WISP_KPM_FUSED}, .batches = 2, .sweeps = 100, .cpu = 1},
+    {.o = {.moments = 40, .vectors = 2, .reduce_each_step = 1}, .batches = 1, .sweeps = 20, .cpu = 1, .each = 1},
+    /* Vectors on both sides, each of which is looked at; one moment a sweep, and the first one before. */
+    {.o = {.moments = 129, .vectors = 2, .width = 2, .trace = WISP_TRACE_GIVEN},
+     .given = 1,
+     .batches = 1,
+     .sweeps = 128,
+     .cpu = 8},
+};
+
+/* The start (of given vectors two norms and a dot), the calls, and a dot. */
+static int64_t kpm_trips(const scene *s, const kpm_case *c)
+{
+    const int64_t start = c->given ? 3 : 0, last = c->given ? 0 : c->o.moments % 2;
+    return c->batches * (start + calls(c->sweeps, c->each ? c->cpu : ref_steps(s->ctx, c->cpu)) + last);
+}
+
+static void moments(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kpm_cases / sizeof *kpm_cases; i++) {
+        const kpm_case *c = &kpm_cases[i];
+        wisp_moments m[DEVICES];
+        for (int d = 0; d < DEVICES; d++) {
+            scene s = scene_open(d);
+            wisp_kpm_opts o = c->o;
+            wisp_blk *right = block(&s, WISP_D, 2), *left = block(&s, WISP_D, 2);
+            o.bounds = bounds;
+            if (c->given) o.right = right, o.left = left;
+            const int64_t expected = kpm_trips(&s, c);
+            count_from_here(&s);
+            REF_OK(s.ctx, wisp_kpm(&m[d], s.A, &o));
+            expect(&s, expected);
+            wisp_blk_free(right), wisp_blk_free(left);
+            scene_close(&s);
+        }
+        const size_t bytes = (size_t)(m[0].n * m[0].vectors) * sizeof *m[0].mu;
+        assert_memory_equal(m[0].mu, m[1].mu, bytes);
+        if (c->given) assert_memory_equal(m[0].imag, m[1].imag, bytes);
+        for (int d = 0; d < DEVICES; d++) wisp_moments_free(&m[d]);
+    }
+}
+
+/* ---- evolution -------------------------------------------------------------------------------- */
+
+/* The norms of psi(0); of each sequence the calls, and the norms of its last vector; of each time those of psi. */
+static void evolution(void **state)
+{
+    (void)state;
+    enum { TIMES = 2, WIDTH = 2 };
+    static const int depth[] = {0, 5};
+    const double time[TIMES] = {32, 64}; /* two sequences of as many terms */
+    for (int i = 0; i < 4; i++) {
+        const int times = 1 + i % 2, cpu = depth[i / 2] ? depth[i / 2] : WISP_EVOLVE_STEPS;
+        double norm[DEVICES][WIDTH];
+        for (int d = 0; d < DEVICES; d++) {
+            scene s = scene_open(d);
+            wisp_blk *psi = block(&s, WISP_Z, WIDTH);
+            wisp_evolution e;
+            count_from_here(&s);
+            REF_OK(s.ctx, wisp_evolve(&e, s.A, psi, times, time,
+                                      &(wisp_evolve_opts){.bounds = bounds, .at_once = 1, .depth = depth[i / 2]}));
+            assert_true(e.sequences == times && e.sweeps > 2 * ASKED * times && e.sweeps % times == 0);
+            expect(&s, 1 + times * (calls(e.sweeps / times, ref_steps(s.ctx, cpu)) + 1 + 1));
+            REF_OK(s.ctx, wisp_norm(psi, norm[d]));
+            wisp_blk_free(psi);
+            scene_close(&s);
+        }
+        assert_memory_equal(norm[0], norm[1], sizeof norm[0]);
+    }
+}
+
+/* ---- functions -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const scene *s;
+    int64_t done;
+    int calls, busy; /* busy: it was told of something that was not done */
+} watcher;
+
+static int watch(void *arg, int64_t done, int64_t terms)
+{
+    watcher *w = arg;
+    if (w->s->far) {
+        const wisp__far *q = wisp__far_of(w->s->ctx);
+        pthread_mutex_lock(q->lock);
+        w->busy += q->queued != q->over;
+        pthread_mutex_unlock(q->lock);
+    }
+    assert_true(done > w->done && done <= terms && (done == terms || done - w->done >= wisp_ctx_steps(w->s->ctx)));
+    w->done = done;
+    w->calls++;
+    return 0;
+}
+
+/* The norms of x; the calls; the norms of the last vector; of each y twice. Who observes is told of what is done. */
+static void functions(void **state)
+{
+    (void)state;
+    enum { TERMS = 200, FUNCTIONS = 2, WIDTH = 3 };
+    wisp_scalar c[FUNCTIONS][TERMS];
+    double norm[DEVICES][FUNCTIONS][WIDTH];
+    wisp_function f[FUNCTIONS];
+    for (int i = 0; i < FUNCTIONS; i++) {
+        for (int k = 0; k < TERMS; k++) c[i][k] = (wisp_scalar){1.0 / (1 + i + k), 0};
+        f[i] = (wisp_function){.c = c[i], .terms = TERMS - 3 * i};
+    }
+    for (int d = 0; d < DEVICES; d++) {
+        scene s = scene_open(d);
+        wisp_blk *x = block(&s, WISP_D, WIDTH), *y[FUNCTIONS];
+        watcher w = {.s = &s, .done = 1};
+        for (int i = 0; i < FUNCTIONS; i++) y[i] = block(&s, WISP_D, WIDTH);
+        count_from_here(&s);
+        REF_OK(s.ctx,
+               wisp_chebyshev_apply(NULL, y, s.A, x, FUNCTIONS, f,
+                                    &(wisp_chebyshev_opts){.bounds = bounds, .observe = watch, .observe_arg = &w}));
+        const int64_t n = calls(TERMS - 1, ref_steps(s.ctx, WISP_CHEBYSHEV_STEPS));
+        expect(&s, 1 + n + 1 + 2 * FUNCTIONS);
+        assert_true(w.calls == n && w.done == TERMS && w.busy == 0);
+        for (int i = 0; i < FUNCTIONS; i++) REF_OK(s.ctx, wisp_norm(y[i], norm[d][i]));
+        for (int i = 0; i < FUNCTIONS; i++) wisp_blk_free(y[i]);
+        wisp_blk_free(x);
+        scene_close(&s);
+    }
+    assert_memory_equal(norm[0], norm[1], sizeof norm[0]);
+}
+
+/* ---- filters ---------------------------------------------------------------------------------- */
+
+/* Of each batch of columns the calls, or as many products by squares, and nothing else. */
+static void filters(void **state)
+{
+    (void)state;
+    enum { DEGREE = 130, WIDTH = 4, COLUMNS = 6, BATCHES = 2, KINDS = 3 };
+    double c[DEGREE + 1];
+    for (int k = 0; k <= DEGREE; k++) c[k] = 1.0 / (k + 1);
+    const wisp_filter kind[KINDS] = {{.terms = DEGREE + 1, .power = 1, .center = 4, .scale = 0.25},
+                                     {.terms = DEGREE + 1, .power = 1, .center = 4, .scale = 0.25, .c = c},
+                                     {.terms = DEGREE + 1, .power = 2, .center = 4, .scale = 0.125, .shift = -1}};
+    for (int i = 0; i < KINDS; i++) {
+        double norm[DEVICES][COLUMNS];
+        for (int d = 0; d < DEVICES; d++) {
+            scene s = scene_open(d);
+            wisp_eigen e = {0};
+            wisp__eig k = {.ctx = s.ctx, .A = s.A, .e = &e, .type = WISP_D};
+            wisp__chebfd f = {.k = &k, .width = WIDTH, .search = COLUMNS};
+            wisp_blk *space = block(&s, WISP_D, COLUMNS);
+            f.plan.f = kind[i], f.plan.products = DEGREE * kind[i].power;
+            REF_OK(s.ctx, wisp__chebfd_blocks(&f));
+            count_from_here(&s);
+            REF_OK(s.ctx, wisp__chebfd_apply(&f, space, 0, COLUMNS, DEGREE + 1, NULL));
+            expect(&s, BATCHES * calls(DEGREE * kind[i].power, ref_steps(s.ctx, WISP__FILTER_STEPS)));
+            REF_OK(s.ctx, wisp_norm(space, norm[d]));
+            wisp__chebfd_free_blocks(&f);
+            wisp_blk_free(space);
+            scene_close(&s);
+        }
+        assert_memory_equal(norm[0], norm[1], sizeof norm[0]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(moments), cmocka_unit_test(evolution),
+                                       cmocka_unit_test(functions), cmocka_unit_test(filters)};
+    return REF_RUN(tests);
+}
