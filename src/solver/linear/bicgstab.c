@@ -145,6 +145,12 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)); }
 
+static double moves(wisp_variant variant, int restart)
+{
+    (void)restart;
+    return variant == WISP_CLASSICAL ? 23 : 14;
+}
+
 const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .blocks = blocks,
                                      .start = start,
@@ -152,5 +158,8 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .step = step,
                                      .hear = hear,
                                      .keeps = keeps,
+                                     .moves = moves,
+                                     .products = 2,
+                                     .next = WISP_MINRES,
                                      .waits = true,
                                      .low = LOW};

@@ -241,6 +241,14 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (i == S && !has_two_reductions(k)); }
 
+static bool fuses(const wisp__krylov *k) { return !k->separate && k->o.variant != WISP_HIDDEN; }
+
+static double moves(wisp_variant variant, int restart)
+{
+    (void)restart;
+    return variant == WISP_CLASSICAL ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
+}
+
 const wisp__method wisp__cg = {.name = "cg",
                                .blocks = blocks,
                                .start = start,
@@ -248,5 +256,10 @@ const wisp__method wisp__cg = {.name = "cg",
                                .step = step,
                                .hear = hear,
                                .keeps = keeps,
+                               .fuses = fuses,
+                               .moves = moves,
+                               .products = 1,
+                               .next = WISP_MINRES,
+                               .hermitian = true,
                                .waits = true,
                                .definite = true};

@@ -339,7 +339,7 @@ out:
 
 void wisp__krylov_rows(wisp__krylov *k)
 {
-    const bool fused = k->o.method == WISP_CG && !k->separate && k->o.variant != WISP_HIDDEN;
+    const bool fused = k->method->fuses && k->method->fuses(k);
     k->rows = fused ? wisp__precond_rows(k->P) : NULL;
 }
 

@@ -230,5 +230,19 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
-const wisp__method wisp__gmres = {
-    .name = "gmres", .blocks = blocks, .start = start, .step = step, .settle = settle, .keeps = keeps, .looks = true};
+/* At the middle of its basis, which a pass of dots and a pass of updates go through. */
+static double moves(wisp_variant variant, int restart)
+{
+    const double basis = 0.5 * restart;
+    return variant == WISP_CLASSICAL ? 5 * basis + 6 : 2 * basis + 5;
+}
+
+const wisp__method wisp__gmres = {.name = "gmres",
+                                  .blocks = blocks,
+                                  .start = start,
+                                  .step = step,
+                                  .settle = settle,
+                                  .keeps = keeps,
+                                  .moves = moves,
+                                  .products = 1,
+                                  .restarts = true};

@@ -41,7 +41,7 @@ wisp_status wisp__scalars(wisp__krylov *k, wisp_step step)
 
 wisp_status wisp__tell(wisp__krylov *k, bool fresh)
 {
-    if (k->method->looks) return WISP_OK;
+    if (k->method->restarts) return WISP_OK;
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         wisp__set(k, WISP_SET_STATE)[j] = wisp__real(c->done);
@@ -69,7 +69,7 @@ static void take(wisp__krylov *k, wisp__krylov_column *c, double rr, double why)
 wisp_status wisp__hear(wisp__krylov *k, int iterations)
 {
     wisp_status status = WISP_OK;
-    if (k->method->looks) goto out;
+    if (k->method->restarts) goto out;
     WISP_TRY(wisp__bring(k, 0, k->sets));
     if (k->method->hear) WISP_TRY(k->method->hear(k));
     for (int j = 0; j < k->width && iterations == 0; j++)
@@ -80,7 +80,7 @@ out:
 
 void wisp__replay(wisp__krylov *k, int iteration)
 {
-    if (k->method->looks) return;
+    if (k->method->restarts) return;
     for (int j = 0; j < k->width; j++) {
         const double complex record = wisp__number(k, WISP_SET_RECORD + iteration, j);
         take(k, &k->col[j], creal(record), cimag(record));

@@ -43,15 +43,19 @@ typedef struct {
     wisp_status (*hear)(wisp__krylov *k);        /* the host has brought k->number: what it is asked; NULL: nothing */
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
-    int low;       /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
-    bool looks;    /* its steps look at numbers by themselves */
-    bool waits;    /* vectors of a column that has ended stay as they are, so that it can go on with the others */
-    bool definite; /* A has to be positive definite, and where the method breaks down, that is its end */
-    bool falls;    /* residuals never rise */
+    bool (*fuses)(const wisp__krylov *k); /* whether its updates multiply by a diagonal preconditioner; NULL: no */
+    /* Blocks that an iteration loads or stores outside its products (Rupp et al. 2016, algorithms 1 to 6). */
+    double (*moves)(wisp_variant variant, int restart);
+    int products;     /* of an iteration, each with its preconditioner */
+    wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
+    int low;          /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
+    bool hermitian;   /* A has to be so */
+    bool definite;    /* and positive definite, and where the method breaks down, that is its end */
+    bool falls;       /* residuals never rise */
+    bool restarts;    /* after opts.restart steps; its steps look at numbers by themselves */
+    bool waits;       /* vectors of a column that has ended stay as they are, so that it can go on with the others */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
-/* With a Hermitian matrix MINRES goes on where CG and BiCGStab can't. */
-static inline bool wisp__has_next(const wisp__method *m) { return m->definite || m->low; }
 
 struct wisp__krylov {
     wisp_ctx *ctx;

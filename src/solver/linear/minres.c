@@ -92,5 +92,19 @@ static bool keeps(const wisp__krylov *k, int i)
     return i != Q;
 }
 
-const wisp__method wisp__minres = {
-    .name = "minres", .blocks = blocks, .start = start, .resume = resume, .step = step, .keeps = keeps, .falls = true};
+static double moves(wisp_variant variant, int restart)
+{
+    (void)restart;
+    return variant == WISP_CLASSICAL ? 18 : 12;
+}
+
+const wisp__method wisp__minres = {.name = "minres",
+                                   .blocks = blocks,
+                                   .start = start,
+                                   .resume = resume,
+                                   .step = step,
+                                   .keeps = keeps,
+                                   .moves = moves,
+                                   .products = 1,
+                                   .hermitian = true,
+                                   .falls = true};

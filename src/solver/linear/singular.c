@@ -151,7 +151,7 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     if (!*least && part <= 0.5 && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, part, least));
     /* MINRES must scale rows and columns alike, and so may not get far where rows are of very different size. After CG
        and BiCGStab MINRES is tried first, so not yet for them. */
-    if (!*least && !wisp__has_next(k->method) && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
+    if (!*least && !k->method->next && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
 out:
     wisp_blk_free(r);
     return status;

@@ -14,9 +14,9 @@ static wisp_status prepare(wisp__krylov *k)
     wisp_map *map = wisp_mat_map(k->A);
     const size_t width = (size_t)k->width, m = (size_t)k->o.restart;
     k->method = wisp__method_of(k->o.method);
-    k->look_every = k->method->looks ? 1 : wisp_ctx_look_every(k->ctx);
-    k->dots = k->method->looks ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
-    k->sets = k->method->looks ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
+    k->look_every = k->method->restarts ? 1 : wisp_ctx_look_every(k->ctx);
+    k->dots = k->method->restarts ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
+    k->sets = k->method->restarts ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
     WISP_TRY(wisp_alloc(k->ctx, &k->number, (size_t)k->sets * width, sizeof *k->number));
     WISP_TRY(wisp_slot_create(&k->slot, k->ctx, (int64_t)k->sets * k->width));
     WISP_TRY(wisp_alloc(k->ctx, &k->one, 5 * width, sizeof *k->one));
@@ -25,7 +25,7 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
-    if (k->o.method == WISP_GMRES) {
+    if (k->method->restarts) {
         const size_t each = (m + 4) * (m + 1);
         WISP_TRY(wisp_alloc(k->ctx, &k->h, width * each, sizeof *k->h));
         for (size_t j = 0; j < width; j++) k->col[j].h = k->h + j * each;

@@ -68,23 +68,23 @@ bool wisp__must_look(wisp__krylov *k, int claimed_before)
 
 static void drop_preconditioner(wisp__krylov *k)
 {
-    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s goes on without the preconditioner", k->method->name);
     wisp__precond_free(k->P);
     k->P = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
-/* Goes on by MINRES where CG has met more than it can do, or BiCGStab with a Hermitian matrix. Its preconditioner need
-   not be definite. */
+/* The next method goes on: MINRES where CG has met more than it can do, or BiCGStab with a Hermitian matrix, whose
+   preconditioner need not be definite. */
 static wisp_status change_method(wisp__krylov *k, wisp_status why)
 {
-    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; minres goes on",
-                  wisp_status_string(why), (long long)k->s->iterations, k->method->name);
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; %s goes on", wisp_status_string(why),
+                  (long long)k->s->iterations, k->method->name, wisp__method_of(k->method->next)->name);
     const bool bicgstab = k->method->low > 0;
     wisp__free_blocks(k);
-    k->o.method = WISP_MINRES;
-    k->method = wisp__method_of(WISP_MINRES);
+    k->o.method = k->method->next;
+    k->method = wisp__method_of(k->o.method);
     if (wisp__is_of_cg(k->o.variant)) k->o.variant = WISP_PIPELINED;
     k->rows = NULL;
     k->fresh = true;
@@ -171,7 +171,7 @@ static void be_careful(wisp__krylov *k)
 /* Whether another method is left where this one can't go on. */
 static bool can_change(const wisp__krylov *k, wisp_status why)
 {
-    if (!k->hermitian || !wisp__has_next(k->method)) return false;
+    if (!k->hermitian || !k->method->next) return false;
     return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
 }
 

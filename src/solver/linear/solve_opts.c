@@ -27,7 +27,9 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
     wisp_blk *b = (wisp_blk *)(uintptr_t)k->b, *xi = NULL, *bj = NULL; /* b is read alone */
     wisp_cost cost;
     const wisp_update whole = {x, 2, (wisp_term[]){{.x = x}, {.x = b}}};
-    wisp_status status = wisp_fuse_cost(&whole, 1, NULL, 0, &cost);
+    wisp_status status = wisp_fuse_cost(NULL, 0, &(wisp_inner){.x = b, .y = b}, 1, &cost);
+    if (status != WISP_OK) return status; /* b is one: no product adds it */
+    status = wisp_fuse_cost(&whole, 1, NULL, 0, &cost);
     const int n = status == WISP_ERR_UNSUPPORTED ? wisp_blk_width(x) : 1;
     if (n > 1) status = WISP_OK;
     for (int i = 0; i < n * n && status == WISP_OK; i++) {
@@ -99,7 +101,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     wisp_mat_info info;
     wisp_mat_props props;
     wisp_mat_get_info(k->A, &info);
-    const bool hermitian = k->o.method == WISP_CG || k->o.method == WISP_MINRES;
+    const bool hermitian = k->o.method != WISP_METHOD_DEFAULT && wisp__method_of(k->o.method)->hermitian;
     k->hermitian = hermitian;
     if (info.format == WISP_FORMAT_OPERATOR) {
         if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;

@@ -3,28 +3,26 @@
 #include <math.h>
 
 /* What there is beside the numbers in blocks: see prepare of solve.c. */
-static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, bool gmres)
+static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, bool restarts)
 {
     enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
     const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx)); /* on the device, and on the host */
-    const int64_t m = gmres ? o->restart : 0, scalars = 6 * m + sets + SCALARS,
-                  triangle = gmres ? (m + 4) * (m + 1) : 0;
+    const int64_t m = restarts ? o->restart : 0, scalars = 6 * m + sets + SCALARS,
+                  triangle = restarts ? (m + 4) * (m + 1) : 0;
     const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
 
-/* Blocks of the method at most. MINRES may follow CG and BiCGStab, and takes less than that; without a method it may be
-   any but BiCGStab. */
+/* Blocks of the method at most, and of the one that may follow it; without a method it may be CG or GMRES. */
 static int most_blocks(wisp__krylov *k)
 {
-    static const wisp_method any[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
-    const wisp_method named = k->o.method;
+    const bool open = k->o.method == WISP_METHOD_DEFAULT;
+    const wisp_method named = open ? WISP_CG : k->o.method, next = wisp__method_of(named)->next;
+    const wisp_method may[] = {named, next ? next : named, open ? WISP_GMRES : named};
     int most = 0;
     k->P = k->o.precond != WISP_PRECOND_NONE ? (wisp__precond *)k : NULL; /* never followed */
-    for (int i = 0; i < 4; i++) {
-        const bool possible = any[i] == named || (named == WISP_CG && any[i] == WISP_MINRES) ||
-                              (named == WISP_METHOD_DEFAULT && any[i] != WISP_BICGSTAB);
-        const int blocks = possible ? wisp__method_of(any[i])->blocks(k) : 0;
+    for (int i = 0; i < 3; i++) {
+        const int blocks = wisp__method_of(may[i])->blocks(k);
         if (blocks > most) most = blocks;
     }
     return most;
@@ -51,27 +49,14 @@ static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
 
-/* Blocks that are loaded or stored outside the products (Rupp et al. 2016, algorithms 1 to 6). GMRES: at the middle of
-   its basis, which a pass of dots and a pass of updates go through. */
-static double blocks_of(wisp_method method, wisp_variant variant, int restart)
-{
-    const bool classical = variant == WISP_CLASSICAL;
-    const double basis = 0.5 * restart;
-    switch (method) {
-    case WISP_BICGSTAB: return classical ? 23 : 14;
-    case WISP_GMRES: return classical ? 5 * basis + 6 : 2 * basis + 5;
-    case WISP_MINRES: return classical ? 18 : 12;
-    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
-    }
-}
-
 /* Each application of a polynomial is so many products; of a diagonal, a pass over a block, and of blocks on it two. */
 static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o,
                            const wisp_choice *step)
 {
-    const int times = o->method == WISP_BICGSTAB ? 2 : 1;
+    const wisp__method *method = wisp__method_of(o->method);
+    const int times = method->products;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
-    double products = times, blocks = blocks_of(o->method, o->variant, o->restart);
+    double products = times, blocks = method->moves(o->variant, o->restart);
     switch (o->precond) {
     case WISP_JACOBI: blocks += times; break;
     case WISP_BLOCK_JACOBI: blocks += 2 * times; break;
@@ -104,13 +89,13 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     k.o.method = named;
     WISP_TRY(products_plan(&products, ctx, A, type, width, &o));
     /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
-    const bool gmres = named == WISP_GMRES || named == WISP_METHOD_DEFAULT;
-    const int most = most_blocks(&k), lists = 16 + (gmres ? o.restart : 0), proof = wisp__proof_columns(type);
+    const bool restarts = named == WISP_METHOD_DEFAULT || wisp__method_of(named)->restarts;
+    const int most = most_blocks(&k), lists = 16 + (restarts ? o.restart : 0), proof = wisp__proof_columns(type);
     const int64_t rows = A->local_rows + A->halo_rows, size = (int64_t)wisp_type_size(type);
     WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, gmres);
+    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, restarts);
     double precond = (double)wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
     const double run = (double)(all + rows * more * size + products.bytes_most + passes.bytes_most) +

@@ -110,7 +110,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
         wisp_state_samef(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
     WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", variant[k->asked_variant]));
     WISP_TRY(same_preconditioner(o, state));
-    if (k->asked == WISP_GMRES) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
+    if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     status = same_right_sides(k, state);
 out:
@@ -149,11 +149,11 @@ static position where(wisp__krylov *k)
 
 static wisp_status check(const wisp__krylov *k, const position *at)
 {
-    const bool gmres = at->method == WISP_GMRES;
+    const wisp__method *asked = wisp__method_of(k->asked);
     if (at->width >= 1 && at->width <= k->s->columns && at->ended >= 0 && at->ended <= k->s->columns &&
-        (at->method == k->asked || (at->method == WISP_MINRES && (k->asked == WISP_CG || k->asked == WISP_BICGSTAB))) &&
-        at->variant > 0 && at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
-        at->step_of_cycle <= (gmres ? k->o.restart : 0))
+        (at->method == k->asked || (asked->next && at->method == asked->next)) && at->variant > 0 &&
+        at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
+        at->step_of_cycle <= (asked->restarts ? k->o.restart : 0))
         return WISP_OK;
     return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT,
                           "a state of a linear system that can't be: width %lld, iteration %lld", (long long)at->width,
@@ -215,7 +215,7 @@ static wisp_status columns(wisp__krylov *k, wisp_state *state)
     wisp_solution *s = k->s;
     const size_t n = (size_t)s->columns, m = (size_t)k->o.restart;
     /* records are those of an iteration that is over */
-    const size_t numbers = (size_t)(((k->method->looks ? k->sets : WISP_SETS) - k->dots) * k->width);
+    const size_t numbers = (size_t)(((k->method->restarts ? k->sets : WISP_SETS) - k->dots) * k->width);
     WISP_TRY(wisp_state_data(state, "columns", k->col, (size_t)k->width * sizeof *k->col));
     if (wisp_state_is_kept(state)) WISP_TRY(take_columns(k));
     if (k->h) WISP_TRY(wisp_state_data(state, "h", k->h, n * (m + 4) * (m + 1) * sizeof *k->h));
