@@ -42,12 +42,12 @@ PY
 echo "- the command, by 2 or 3 processes in turn" # threads as ranks, by other numbers: test_cli_ranks.sh
 "$wisp" gen topi:nx=6,ny=5,nz=4 -o m.mtx >/dev/null
 for name in m.crs m.mtx.gz; do "$wisp" convert m.mtx $name >/dev/null; done
-runs=("dos m.mtx --moments 64 --vectors 3 --partition levels" "dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5" "dos m.mtx --moments 64 --vectors 3"
+runs=("dos m.mtx --moments 64 --vectors 3 --width 2 --partition levels" "dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5 --width 2" "dos m.mtx --moments 64 --vectors 3 --width 2"
       "ldos graphene:nx=20,ny=15 --moments 64 --sites 0,299,573"
-      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
+      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3 --width 2"
       "solve laplace:nx=12,ny=12,nz=12 --rhs random:7" "eig graphene:nx=12,ny=9 --smallest 5"
       "eig graphene:nx=12,ny=9 --interval=-0.4,0.4")
-if "$wisp" --version | grep -q '^features:.* scotch'; then runs+=("dos m.mtx --moments 64 --vectors 3 --partition scotch"); fi
+if "$wisp" --version | grep -q '^features:.* scotch'; then runs+=("dos m.mtx --moments 64 --vectors 3 --width 2 --partition scotch"); fi
 n=2
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
@@ -59,9 +59,9 @@ for run in "${runs[@]}"; do
 done
 
 echo "- files of each format, by 2 processes that measure their rates"
-"$wisp" dos m.mtx --moments 64 --vectors 3 --json >one.json
+"$wisp" dos m.mtx --moments 64 --vectors 3 --width 2 --json >one.json
 for name in m.crs m.mtx.gz; do
-    by 2 "$wisp" dos $name --moments 64 --vectors 3 --weights measured --json >many.json 2>err || fail "dos $name: $(cat err)"
+    by 2 "$wisp" dos $name --moments 64 --vectors 3 --width 2 --weights measured --json >many.json 2>err || fail "dos $name: $(cat err)"
     same one.json many.json 2 "dos $name --weights measured"
 done
 
@@ -159,11 +159,11 @@ mkdir apart && mkfifo apart/m.crs
 unlike "process 1: m.mtx: cannot open" "$wisp" dos m.mtx : -n 1 sh -c "cd apart && exec '$wisp' dos m.mtx"
 unlike "process 1: m.crs can be read only once" "$wisp" dos m.crs --weights measured : -n 1 sh -c "cd apart && exec '$wisp' dos m.crs --weights measured"
 echo "- a pipe that one process alone sees"
-"$wisp" dos m.mtx --moments 64 --vectors 4 --precision double --json >one.json
+"$wisp" dos m.mtx --moments 64 --vectors 4 --width 2 --precision double --json >one.json
 mkfifo once.mtx
 cat m.mtx >once.mtx &
-by 1 "$wisp" dos once.mtx --moments 64 --vectors 4 --precision auto --json : \
-    -n 1 sh -c "cd apart && exec '$wisp' dos once.mtx --moments 64 --vectors 4 --precision auto --json" >many.json 2>err || fail "a pipe: $(cat err)"
+by 1 "$wisp" dos once.mtx --moments 64 --vectors 4 --width 2 --precision auto --json : \
+    -n 1 sh -c "cd apart && exec '$wisp' dos once.mtx --moments 64 --vectors 4 --width 2 --precision auto --json" >many.json 2>err || fail "a pipe: $(cat err)"
 wait $!
 same one.json many.json 2 "a pipe"
 
