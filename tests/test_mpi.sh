@@ -201,7 +201,7 @@ for name, key in ("plan", "total_bytes"), ("plan", "matrix_bytes"), ("plan", "bo
     assert 0.8 * b < a < 1.25 * b, (key, a, b)
 PY
 status=0
-by 2 "$wisp" dos laplace:nx=30,ny=30,nz=30 --weights 1,30 --mem-limit 2M >out 2>err || status=$?
+by 2 "$wisp" dos laplace:nx=30,ny=30,nz=30 --width 16 --weights 1,30 --mem-limit 2M >out 2>err || status=$?
 [ $status -ne 0 ] && grep -q "^wisp: the run would take about .* more than --mem-limit" err || fail "--mem-limit of the second process: $(cat out err)"
 
 unset WISP_STREAM_LIMIT
