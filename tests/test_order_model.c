@@ -26,18 +26,18 @@ static void model_counts(void **state)
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     wisp__host_mat host;
     assert_int_equal(wisp__mat_lend(A, WISP_READ, &host), WISP_OK);
-    const wisp__walk w = wisp__walk_of(&host.mat);
+    const wisp__ordered w = wisp__ordered_of(&host.mat);
     const double need = two_lines(ny, row, entry);
-    REF_OK(ctx,
-           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
+    REF_OK(ctx, wisp__ordered_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need},
+                                      &t));
     assert_true(t.excess == 1 && t.from_l3 == 0 && t.least > 0 && t.seconds >= t.least);
-    REF_OK(ctx,
-           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 2.5 * need}, &t));
+    REF_OK(ctx, wisp__ordered_traffic(ctx, &w, WISP_D, (int)row / 8,
+                                      &(wisp__caches){.l2 = 0.1 * need, .l3 = 2.5 * need}, &t));
     assert_true(t.excess == 1 && t.seconds > t.least);
     const double twice = 2 * (double)row * (nx - 2) / nx; /* the first and last line come twice in all */
     assert_true(fabs(t.from_l3 - twice) < 0.05 * twice);
-    REF_OK(ctx,
-           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
+    REF_OK(ctx, wisp__ordered_traffic(ctx, &w, WISP_D, (int)row / 8,
+                                      &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
     assert_true(fabs(t.excess - 3) < 0.1);
     assert_true(t.seconds > t.least);
     wisp__mat_return(&host);
@@ -77,12 +77,12 @@ static void tiles_save_traffic(void **state)
         assert_int_equal(v.begin[v.levels], A->local_rows);
         for (int slices = 12; slices >= 6; slices /= 2) {
             REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->local_rows, slices, per, visit));
-            wisp__walk w = wisp__walk_of(&host.mat);
+            wisp__ordered w = wisp__ordered_of(&host.mat);
             w.user = v.row, w.place = v.place;
             w.visit = visit, w.visits = blocks, w.visit_rows = per;
             const double cache = 3 * two_lines(ny / slices, row, entry);
             REF_OK(ctx,
-                   wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = cache, .l3 = cache}, &t));
+                   wisp__ordered_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = cache, .l3 = cache}, &t));
             const double expect = 1 + 2.0 * (slices - 1) / ny;
             if (scrambled)
                 assert_true(t.excess <

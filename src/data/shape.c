@@ -40,10 +40,10 @@ double wisp__look_bytes(const wisp_mat_info *A)
     return 8 * (2 * rows + 1 + entries) + 4.0 * (double)A->work_blocks + (double)wisp__comings_bytes + MORE;
 }
 
-/* ---- of a walk through a pattern ------------------------------------------------------------- */
+/* ---- of a pattern in an order ---------------------------------------------------------------- */
 
 /* The row that a sweep takes as number i; -1: behind a short last block. */
-static int64_t row_at(const wisp__walk *w, int64_t i)
+static int64_t row_at(const wisp__ordered *w, int64_t i)
 {
     const int64_t place = w->visit ? w->visit[i / w->visit_rows] * w->visit_rows + i % w->visit_rows : i;
     if (place >= w->rows) return -1;
@@ -51,12 +51,12 @@ static int64_t row_at(const wisp__walk *w, int64_t i)
 }
 
 /* And when it takes a row that is at this place; turn[]: of each block of rows. (The halo has none.) */
-static int64_t time_of(const wisp__walk *w, const int32_t *turn, int64_t place)
+static int64_t time_of(const wisp__ordered *w, const int32_t *turn, int64_t place)
 {
     return turn && place < w->rows ? turn[place / w->visit_rows] * w->visit_rows + place % w->visit_rows : place;
 }
 
-static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)
+static void sample_row(const wisp__ordered *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)
 {
     const int64_t row = row_at(w, i);
     const wisp__row entries = row < 0 ? (wisp__row){0} : w->row(w->of, row);
@@ -70,16 +70,16 @@ static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int6
 
 static wisp__row row_of(const void *A, int64_t row) { return wisp__row_of(A, row); }
 
-wisp__walk wisp__walk_of(const wisp_mat *A)
+wisp__ordered wisp__ordered_of(const wisp_mat *A)
 {
     const wisp__stored *s = &A->local;
-    return (wisp__walk){.of = A,
-                        .row = row_of,
-                        .rows = A->local_rows,
-                        .entries = wisp__is_kind(s, WISP__PATTERNS) ? s->nnz : s->entries};
+    return (wisp__ordered){.of = A,
+                           .row = row_of,
+                           .rows = A->local_rows,
+                           .entries = wisp__is_kind(s, WISP__PATTERNS) ? s->nnz : s->entries};
 }
 
-wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s)
+wisp_status wisp__sample_ordered(wisp_ctx *ctx, const wisp__ordered *w, wisp__sample *s)
 {
     const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows;
     const pick p = pick_rows(places, (double)w->entries / (double)WISP__MAX(w->rows, 1));
@@ -206,14 +206,14 @@ out:
     return status;
 }
 
-wisp_status wisp__walk_traffic(wisp_ctx *ctx, const wisp__walk *w, wisp_type type, int width, const wisp__caches *c,
-                               wisp__traffic *t)
+wisp_status wisp__ordered_traffic(wisp_ctx *ctx, const wisp__ordered *w, wisp_type type, int width,
+                                  const wisp__caches *c, wisp__traffic *t)
 {
     wisp__sample s = {0};
     wisp_status status;
     *t = (wisp__traffic){.excess = 1};
     if (w->rows == 0) return WISP_OK;
-    WISP_TRY(wisp__sample_walk(ctx, w, &s));
+    WISP_TRY(wisp__sample_ordered(ctx, w, &s));
     const wisp__shape m = wisp__shape_stored(&s, w->rows, type);
     WISP_TRY(wisp__traffic_find(ctx, &m, width, c, t));
 out:
@@ -229,7 +229,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
     wisp__host_mat host;
     wisp_status status = wisp__mat_lend(A, WISP_READ, &host);
     if (status != WISP_OK) return status;
-    wisp__walk w = wisp__walk_of(&host.mat);
+    wisp__ordered w = wisp__ordered_of(&host.mat);
     w.visit = A->square ? A->grid.order : NULL;
     w.visits = A->grid.blocks;
     w.visit_rows = A->grid.chunks_per_block << A->log_c;
@@ -240,7 +240,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .chunks = 1 << A->log_c >= wisp__facts_of(A->ctx).C,
                        .sample = sample};
     if (s->how->shape) s->how->shape(&host.mat, m);
-    status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample)
+    status = s->how->row ? wisp__sample_ordered(A->ctx, &w, sample)
                          : wisp__sample_levels(A->ctx, A->local_rows, s->nnz, sample);
     wisp__mat_return(&host);
     return status;

@@ -11,10 +11,10 @@ typedef struct {
     int64_t rows, entries; /* in all, with padding */
     const int32_t *user, *place, *visit;
     int64_t visits, visit_rows;
-} wisp__walk;
+} wisp__ordered;
 /* Of the rows of a matrix that the host sees, as they are stored. */
-wisp__walk wisp__walk_of(const wisp_mat *A);
-wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s);
+wisp__ordered wisp__ordered_of(const wisp_mat *A);
+wisp_status wisp__sample_ordered(wisp_ctx *ctx, const wisp__ordered *w, wisp__sample *s);
 /* The same of a square source, as its rows come. */
 wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample *s);
 /* Of a matrix whose rows will be put in order, breadth first: rows gather from three levels, as many rows apart as a
@@ -35,8 +35,8 @@ typedef struct {
     double seconds, least; /* of a sweep; of one in which no row of x came again */
 } wisp__traffic;
 wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, const wisp__caches *c, wisp__traffic *t);
-wisp_status wisp__walk_traffic(wisp_ctx *ctx, const wisp__walk *w, wisp_type type, int width, const wisp__caches *c,
-                               wisp__traffic *t);
+wisp_status wisp__ordered_traffic(wisp_ctx *ctx, const wisp__ordered *w, wisp_type type, int width,
+                                  const wisp__caches *c, wisp__traffic *t);
 
 /* The sample is the shape's, and to be closed by the caller, whatever the status. Of a matrix whose rows can't be
    looked at one by one it is that of wisp__sample_levels. */

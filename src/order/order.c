@@ -71,13 +71,13 @@ static wisp__row row_of(const void *graph, int64_t row)
 static wisp_status judge(const search *s, candidate *c)
 {
     const wisp__levels *v = &s->levels[c->from];
-    wisp__walk w = {.of = &s->graph, .row = row_of, .rows = s->rows, .entries = s->graph.begin[s->rows]};
+    wisp__ordered w = {.of = &s->graph, .row = row_of, .rows = s->rows, .entries = s->graph.begin[s->rows]};
     int32_t *visit = NULL;
     wisp_status status = WISP_OK;
     if (c->order != WISP_ROWS_NATURAL) w.user = v->row, w.place = v->place;
     if (c->order == WISP_ROWS_TILES) WISP_TRY(tiles_make(s, c, &visit, &w.visits, &w.visit_rows));
     w.visit = visit;
-    WISP_TRY(wisp__walk_traffic(s->ctx, &w, s->type, s->width, &s->caches, &c->traffic));
+    WISP_TRY(wisp__ordered_traffic(s->ctx, &w, s->type, s->width, &s->caches, &c->traffic));
 out:
     wisp_free(s->ctx, visit);
     return status;
