@@ -43,6 +43,8 @@ CALL(wisp_ctx_cache)
     int measured = 7;
     return wisp_ctx_cache(P(0, f->ctx), P(1, &measured)) > 0 ? WISP_OK : WISP_ERR_ARG;
 }
+CALL(wisp_model_memory) { return wisp_model_memory(P(0, f->ctx), 1, 1, 0, 1) > 0 ? WISP_OK : WISP_ERR_ARG; }
+CALL(wisp_model_overlap) { return wisp_model_overlap(P(0, f->ctx), 1, 1, 0) > 0 ? WISP_OK : WISP_ERR_ARG; }
 CALL(wisp_ctx_memory)
 {
     int64_t now = 7, peak = 7;
@@ -237,6 +239,8 @@ static const argument_row table[] = {
     ROW(wisp_ctx_set_cache, 1, 0, ALL),
     ROW(wisp_ctx_cache, 2, 2, ALL),
     ROW(wisp_ctx_memory, 3, 6, ALL),
+    ROW(wisp_model_memory, 1, 0, 1),
+    ROW(wisp_model_overlap, 1, 0, 1),
     ROW(wisp_ctx_cancel, 1, 0, ALL),
     ROW(wisp_ctx_resume, 1, 0, ALL),
     ROW(wisp_ctx_sum, 2, 0, 1),
@@ -343,10 +347,9 @@ static const argument_row table[] = {
     ROW(wisp_file_same, 2, 0, ALL),
 };
 /* Those that take no pointer. */
-static const char *const others[] = {
-    "wisp_status_string", "wisp_version",   "wisp_features",     "wisp_type_size",    "wisp_type_is_complex",
-    "wisp_halo_name",     "wisp_type_name", "wisp_gallery_list", "wisp_model_memory", "wisp_model_overlap",
-    "wisp_level_name",    "wisp_now",       "wisp_word_distance"};
+static const char *const others[] = {"wisp_status_string",   "wisp_version",   "wisp_features",     "wisp_type_size",
+                                     "wisp_type_is_complex", "wisp_halo_name", "wisp_type_name",    "wisp_gallery_list",
+                                     "wisp_level_name",      "wisp_now",       "wisp_word_distance"};
 
 static const argument_table all = {table, sizeof table / sizeof *table, others, sizeof others / sizeof *others};
 

@@ -333,14 +333,14 @@ static void core_work(void **state)
         assert_true(fabs(w.loads / loads - 1) < 1e-12);
         const double most = 3.2 * x + (double)wisp__mat_bytes(A, false); /* the matrix, x, y, and what x comes again */
         assert_true(w.far > 0.8 * most && w.far < most);
-        assert_true(wisp__core_seconds(&w, &r) == w.loads / 1e9 + 1.45 * w.far / 100e9);
+        assert_true(wisp__core_seconds(wisp__tuned_of(ctx), &w, &r) == w.loads / 1e9 + 1.45 * w.far / 100e9);
         /* Each part of the traffic at its own rate; a step takes no less than either, and rows
            shorter than a line (5 columns) take most of both. */
         const wisp__step_cost c = {.read = 1e6, .written = 0, .from_l3 = 8e6, .from_others = 2e6};
-        const double traffic = 1e-4 + 2e-4, core = wisp__core_seconds(&w, &r) + 1e-4,
-                     seconds = wisp__step_seconds(&c, &w, &r);
-        const double want =
-            width == 5 ? pow(pow(traffic, 1.2) + pow(core, 1.2), 1 / 1.2) : wisp_model_overlap(traffic, core, w.ahead);
+        const double traffic = 1e-4 + 2e-4, core = wisp__core_seconds(wisp__tuned_of(ctx), &w, &r) + 1e-4,
+                     seconds = wisp__step_seconds(wisp__tuned_of(ctx), &c, &w, &r);
+        const double want = width == 5 ? pow(pow(traffic, 1.2) + pow(core, 1.2), 1 / 1.2)
+                                       : wisp_model_overlap(ctx, traffic, core, w.ahead);
         assert_true(seconds > core && seconds > traffic && fabs(want / seconds - 1) < 1e-12);
         wisp_mat_free(A);
     }
@@ -351,10 +351,10 @@ static void core_work(void **state)
     const double each = (work_of(A, 1).loads - ROWS * 3.5) / (double)A->local.nnz;
     assert_true(fabs(each - (1 - 0.85 * 0.3)) < 0.05 * 0.3);
     wisp_mat_free(A);
-    assert_true(wisp_model_memory(3e9, 0, 0, 2) == 1.5);
-    assert_true(wisp_model_memory(3e9, 1e9, 1, 2) > wisp_model_memory(3e9, 1e9, 0, 2));
-    assert_true(wisp_model_memory(3e9, 1e9, 1, 2) < wisp_model_memory(4e9, 0, 0, 2));
-    assert_true(wisp_model_overlap(2, 1, 1) < wisp_model_overlap(2, 1, 0));
+    assert_true(wisp_model_memory(ctx, 3e9, 0, 0, 2) == 1.5);
+    assert_true(wisp_model_memory(ctx, 3e9, 1e9, 1, 2) > wisp_model_memory(ctx, 3e9, 1e9, 0, 2));
+    assert_true(wisp_model_memory(ctx, 3e9, 1e9, 1, 2) < wisp_model_memory(ctx, 4e9, 0, 0, 2));
+    assert_true(wisp_model_overlap(ctx, 2, 1, 1) < wisp_model_overlap(ctx, 2, 1, 0));
     wisp_ctx_free(ctx);
 }
 
@@ -385,6 +385,7 @@ static void walks(void **state)
     for (int shape = 0; shape < SHAPES; shape++)
         for (int steps = 2; steps <= 64; steps *= 4) {
             wisp__groups p = {.ctx = ctx,
+                              .tuned = wisp__tuned_of(ctx),
                               .groups = GROUPS,
                               .graph = {GROUPS, begin, neighbour},
                               .vector_bytes = 1,

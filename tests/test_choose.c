@@ -50,15 +50,17 @@ static void samples(void **state)
     for (int64_t i = 0; i < WISP__RUN; i += 2) s.place[s.first[i + 1] - 1]--;
     /* Two returns after a row each: lost where a row's bytes are more than the cache, none where they are few. */
     wisp__comings x;
-    REF_OK(ctx, wisp__comings_find(ctx, &s, 128, 1000, &(wisp__caches){.l3 = 1e6, .l2 = 1000, .l1 = 100}, &x));
+    REF_OK(ctx, wisp__comings_find(ctx, wisp__tuned_of(ctx), &s, 128, 1000,
+                                   &(wisp__caches){.l3 = 1e6, .l2 = 1000, .l1 = 100}, &x));
     assert_true(x.last == 1 && x.l2 > 1 && x.l2 < BAND && x.l1 == BAND);
     /* Eight rows of 8 bytes share a line, which ten rows of the band gather: nine returns. */
-    REF_OK(ctx, wisp__comings_find(ctx, &s, 8, 1000, &(wisp__caches){.l3 = 100, .l2 = 100, .l1 = 100}, &x));
+    REF_OK(ctx, wisp__comings_find(ctx, wisp__tuned_of(ctx), &s, 8, 1000,
+                                   &(wisp__caches){.l3 = 100, .l2 = 100, .l1 = 100}, &x));
     assert_true(fabs(x.last - 10) < 1e-9);
     /* Two threads that take two rows each in turn: half of the rows have a neighbour with the other thread, at either
        end, and are met by both. */
     const wisp__caches turns = {.l3 = 1e6, .l2 = 1e6, .l1 = 1e6, .threads = 2, .block_rows = 2};
-    REF_OK(ctx, wisp__comings_find(ctx, &s, 128, 1000, &turns, &x));
+    REF_OK(ctx, wisp__comings_find(ctx, wisp__tuned_of(ctx), &s, 128, 1000, &turns, &x));
     assert_true(x.last == 1 && x.l2 == 2 && x.l1 == 2 && x.threads == 2);
     wisp__sample_close(&s, ctx);
     wisp_ctx_free(ctx);

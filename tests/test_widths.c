@@ -48,7 +48,7 @@ static void lines_of_block_rows(void **state)
                     const wisp__caches c = {.l3 = 1e4, .l2 = 1e3, .l1 = 100, .threads = 2, .block_rows = 3};
                     wisp__comings x;
                     if (row_bytes > LINE && at > 0) break; /* a line is of one row */
-                    REF_OK(ctx, wisp__comings_find(ctx, &s, row_bytes, 10, &c, &x));
+                    REF_OK(ctx, wisp__comings_find(ctx, wisp__tuned_of(ctx), &s, row_bytes, 10, &c, &x));
                     assert_true(x.last >= 1 && x.l2 >= x.last && x.l1 >= x.l2 && x.threads >= 1 && x.threads <= 2);
                 }
             wisp__sample_close(&s, ctx);

@@ -64,12 +64,13 @@ WISP_SIZED void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine)
 /* *gbs becomes the load bandwidth of memory at this moment with all threads, measured in 10 to 20 ms. The first call
    takes a buffer of 256 MB or more, which stays with the context. */
 WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
-/* The model of time: the refined roofline of the KPM paper, section V. memory: seconds for so many bytes that are read
-   from memory and written to it at a load bandwidth of load_gbs > 0; past: whether they are written past the caches, or
-   to lines that were read. overlap: seconds of a step whose traffic and arithmetic take so long one by one, and overlap
-   in part; ahead: whether kernels ask ahead for what they stream, so that nearly all of it overlaps. */
-WISP_API double wisp_model_memory(double read, double written, int past, double load_gbs);
-WISP_API double wisp_model_overlap(double traffic, double core, int ahead);
+/* The model of time, for the context's device: the refined roofline of the KPM paper, section V. memory: seconds for so
+   many bytes that are read from memory and written to it at a load bandwidth of load_gbs > 0; past: whether they are
+   written past the caches, or to lines that were read. overlap: seconds of a step whose traffic and arithmetic take so
+   long one by one, and overlap in part; ahead: whether kernels ask ahead for what they stream, so that nearly all of it
+   overlaps. */
+WISP_API double wisp_model_memory(wisp_ctx *ctx, double read, double written, int past, double load_gbs);
+WISP_API double wisp_model_overlap(wisp_ctx *ctx, double traffic, double core, int ahead);
 /* A device that this library can run on. */
 typedef struct {
     char name[32];        /* as wisp_ctx_opts.device takes it: "cpu"; with a number above 0 "far:1" */

@@ -110,6 +110,7 @@ typedef struct wisp__backend {
     const char *name;
     bool host_memory; /* its addresses are the host's, all the time: messages may come from there, and go there */
     unsigned kinds;   /* of storage that its kernels take: WISP__SELL, and others */
+    const wisp__tuned *tuned;
     /* What device d->number is; false: there is none, nor are there any of higher numbers. */
     bool (*describe)(wisp_device *d);
     wisp_status (*open)(wisp_ctx *ctx);
@@ -187,6 +188,7 @@ extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
 /* Device i of all that there are (devices.c); NULL: there are not so many. */
 const wisp__backend *wisp__device(int i, wisp_device *device);
 extern const wisp__row_cut wisp__cpu_row_cut;
+extern const wisp__tuned wisp__cpu_tuned;
 
 /* ---- default.c: moving data, by the backend, or through lent memory if it lacks the call -------- */
 
@@ -226,6 +228,7 @@ static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
     ctx->backend->facts(ctx, &f);
     return f;
 }
+static inline const wisp__tuned *wisp__tuned_of(const wisp_ctx *ctx) { return ctx->backend->tuned; }
 /* Sets ctx->units, by all ranks together (share.c). */
 wisp_status wisp__share_units(wisp_ctx *ctx);
 #endif

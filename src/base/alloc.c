@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HEADER = 64, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIFT = 64 * 5 };
+enum { HEADER = WISP__LINE, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIFT = 5 * WISP__LINE };
 
 typedef struct {
     void *base;           /* what free() or munmap() takes */
@@ -18,7 +18,7 @@ typedef struct {
  */
 static char *place_guarded(wisp_ctx *ctx, size_t bytes)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), lines = (bytes + 63) / 64 * 64,
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), lines = wisp__lines(bytes),
                  usable = (lines + HEADER + page - 1) / page * page;
     char *base = mmap(NULL, usable + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;
@@ -49,7 +49,7 @@ static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
         size_t total = bytes + HEADER + shift;
         if (posix_memalign(&base, HUGE_PAGE, total)) return NULL;
         madvise(base, total, MADV_HUGEPAGE);
-    } else if (posix_memalign(&base, 64, bytes + HEADER)) {
+    } else if (posix_memalign(&base, WISP__LINE, bytes + HEADER)) {
         return NULL;
     }
     char *p = (char *)base + shift + HEADER;

@@ -12,6 +12,10 @@
 #include <time.h>
 #include <wisp/wisp.h>
 
+enum { WISP__LINE = 64 }; /* bytes of a cache line of the host: arrays begin at one */
+/* As many bytes in whole lines. */
+static inline size_t wisp__lines(size_t bytes) { return (bytes + WISP__LINE - 1) / WISP__LINE * WISP__LINE; }
+
 struct wisp__backend;
 struct wisp__isa;
 struct wisp__tasks;

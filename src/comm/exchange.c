@@ -37,8 +37,7 @@ static int others(const wisp_ctx *ctx, const wisp__message *list, wisp__message 
 
 wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from)
 {
-    enum { LINE = 64 };
-    const size_t ranks = (size_t)ctx->ranks, head = (ranks * sizeof **from + LINE - 1) / LINE * LINE;
+    const size_t ranks = (size_t)ctx->ranks, head = wisp__lines(ranks * sizeof **from);
     size_t *bytes = NULL, all = head;
     wisp__message *some = NULL;
     wisp_status status;
@@ -46,11 +45,10 @@ wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__me
     WISP_TRY(wisp_alloc(ctx, &bytes, ranks, sizeof *bytes));
     WISP_TRY(wisp_alloc(ctx, &some, 2 * ranks, sizeof *some));
     WISP_TRY(count(ctx, to, bytes));
-    for (size_t r = 0; r < ranks; r++) all += (bytes[r] + LINE - 1) / LINE * LINE;
+    for (size_t r = 0; r < ranks; r++) all += wisp__lines(bytes[r]);
     WISP_TRY(wisp_alloc(ctx, from, all, 1));
     char *at = (char *)*from + head;
-    for (size_t r = 0; r < ranks; at += (bytes[r] + LINE - 1) / LINE * LINE, r++)
-        (*from)[r] = (wisp__message){(int)r, at, bytes[r]};
+    for (size_t r = 0; r < ranks; at += wisp__lines(bytes[r]), r++) (*from)[r] = (wisp__message){(int)r, at, bytes[r]};
     if (bytes[ctx->rank]) memcpy((*from)[ctx->rank].data, to[ctx->rank].data, bytes[ctx->rank]);
     const int sends = others(ctx, to, some), receives = others(ctx, *from, some + ranks);
     WISP_TRY(ctx->comm->start(ctx, some, sends, some + ranks, receives));

@@ -142,13 +142,13 @@ out:
 
 int64_t wisp__props_bytes(const wisp_ctx *ctx, const wisp_mat_info *info)
 {
-    enum { LINE = 64 }; /* at which a message begins */
     const int64_t entry = (int64_t)sizeof(foreign_entry), ranks = ctx->ranks,
                   tables = wisp__props_tables(info->local_rows);
     if (ranks == 1) return tables;
     const int64_t to = WISP__MIN(most_at_once(info->halo_rows, info->receive_ranks), info->local_nnz),
                   from = WISP__MIN(most_at_once(info->send_rows, info->send_ranks), info->nnz - info->local_nnz),
-                  lists = 4 * (int64_t)sizeof(wisp__message) + LINE + 3 * (int64_t)sizeof(int64_t), table = 8 * ranks;
+                  lists = 4 * (int64_t)sizeof(wisp__message) + WISP__LINE + 3 * (int64_t)sizeof(int64_t),
+                  table = 8 * ranks;
     return tables + entry * (to + from) + ranks * (lists + WISP__MAX(table + 16, (int64_t)sizeof(wisp_mat_props))) +
-           2 * LINE;
+           2 * WISP__LINE;
 }

@@ -197,7 +197,7 @@ wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, c
     wisp__core_work work;
     wisp__step_cost cost, least;
     wisp_status status;
-    WISP_TRY(wisp__comings_find(ctx, m->sample, row, matrix + (double)row, c, &x));
+    WISP_TRY(wisp__comings_find(ctx, f.tuned, m->sample, row, matrix + (double)row, c, &x));
     WISP_TRY(wisp__sweep_by(ctx, &f, m, m->type, width, c, &x, &work, &cost));
     WISP_TRY(wisp__sweep_by(ctx, &f, m, m->type, width, c, &once, &work, &least));
     *t = (wisp__traffic){
@@ -219,6 +219,20 @@ wisp_status wisp__ordered_traffic(wisp_ctx *ctx, const wisp__ordered *w, wisp_ty
 out:
     wisp__sample_close(&s, ctx);
     return status;
+}
+
+/* ---- the model's terms -------------------------------------------------------------------------- */
+
+double wisp_model_memory(wisp_ctx *ctx, double read, double written, int past, double load_gbs)
+{
+    return ctx ? wisp__memory_seconds(wisp__tuned_of(ctx), read, written, past, load_gbs) : NAN;
+}
+
+double wisp_model_overlap(wisp_ctx *ctx, double traffic, double core, int ahead)
+{
+    if (!ctx) return NAN;
+    const wisp__tuned *t = wisp__tuned_of(ctx);
+    return wisp__overlapped(traffic, core, ahead ? t->time.ahead : t->time.overlap);
 }
 
 /* ---- of a matrix ----------------------------------------------------------------------------- */

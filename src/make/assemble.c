@@ -313,8 +313,7 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
    and for single columns, whose kernels have constants for them. */
 static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
 {
-    enum { LARGE = 32 << 20 };
-    return o->width <= 1 && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
+    return o->width <= 1 && nnz * ((int64_t)wisp_type_size(A->type) + 4) > wisp__tuned_of(A->ctx)->from_memory;
 }
 
 static bool is_asked_for(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_COMPRESSED; }

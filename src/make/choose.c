@@ -82,7 +82,6 @@ out:
 
 wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice)
 {
-    enum { ROW_BYTES = 128 };
     wisp__sample sample = {0};
     wisp__shape m;
     wisp_status status;
@@ -92,7 +91,8 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     *choice = (wisp_choice){0};
     if (A->ctx->ranks > 1) steps = 1;
     if (wisp__operator_of(A)) { /* as wide as wisp_kpm takes them by itself */
-        const int wide = WISP__MAX(ROW_BYTES / (int)wisp_type_size(type), wisp__facts_of(A->ctx).columns);
+        const int wide =
+            WISP__MAX(wisp__tuned_of(A->ctx)->row_bytes / (int)wisp_type_size(type), wisp__facts_of(A->ctx).columns);
         *choice = (wisp_choice){.width = (int)WISP__MIN(vectors, wide), .limit = "operator"};
         return WISP_OK;
     }

@@ -37,11 +37,11 @@ static int64_t upper(const way *w) { return (w->nnz + w->A->local_rows) / 2; }
 
 static int64_t half_bytes(const way *w)
 {
-    enum { MOST_BLOCKS = 1024 };
     const int64_t rows = w->A->local_rows, strips = (rows + K_STRIP - 1) / K_STRIP;
-    const int64_t sources = WISP__MIN(w->spill_rows, (int64_t)MOST_BLOCKS * MOST_BLOCKS);
+    const int64_t blocks = wisp__facts_of(w->A->ctx).cut.most_blocks;
+    const int64_t sources = WISP__MIN(w->spill_rows, blocks * blocks);
     return upper(w) * (size_of(w) + 4) + rows * (8 + 4 + 4) + 8 + (strips + 1) * (8 + 8 + 4) + w->outside * 4 +
-           w->spill_rows * 8 + (MOST_BLOCKS + 1) * (8 + 8 + 8) + sources * 4;
+           w->spill_rows * 8 + (blocks + 1) * (8 + 8 + 8) + sources * 4;
 }
 
 static int64_t pattern_bytes(const way *w)
@@ -226,7 +226,7 @@ static int64_t grid_blocks(const wisp_mat *A)
 static int64_t most_blocks(const wisp_mat *A, bool tiles)
 {
     const int64_t strips = (A->local_rows + K_STRIP - 1) / K_STRIP;
-    if (A->format == WISP_FORMAT_HERMITIAN) return 2 * WISP__MIN(strips, 1024);
+    if (A->format == WISP_FORMAT_HERMITIAN) return 2 * WISP__MIN(strips, wisp__facts_of(A->ctx).cut.most_blocks);
     return tiles ? strips : grid_blocks(A);
 }
 

@@ -2,6 +2,7 @@
 #ifndef WISP_FACTS_H
 #define WISP_FACTS_H
 #include "../base/base.h"
+#include "tuned.h"
 
 /* How rows are cut into row blocks, by the layout alone; and row blocks into the turns of threads. */
 typedef struct {
@@ -11,6 +12,7 @@ typedef struct {
     int least_strips;     /* but of so many strips */
     int turns, own_turns; /* in all, or for each of many threads */
     int abreast;          /* columns of a block from which on threads take row blocks in turn */
+    int row_weight;       /* entries that take as long as a row: shares of threads */
 } wisp__row_cut;
 
 /* At most about that many blocks of whole strips. */
@@ -53,6 +55,7 @@ typedef struct {
     double kept;              /* bytes that these keep from one sweep to the next */
     wisp__rates rates;        /* at ceilings: measured, else assumed */
     wisp__row_cut cut;
+    const wisp__tuned *tuned;
     int look_every; /* iterations after which a solver looks at its numbers */
     int steps;      /* of a call of wisp_mpk: at least so many, where the device asks for it */
     int columns;    /* that are asked for at once: blocks have so many or more, if there are so many vectors */

@@ -6,10 +6,11 @@
 
 /* Whether interleaved steps could gain anything. They can't gain more than the last cache is faster than memory; where
    that is little, the model's error is larger than the gain. */
-bool wisp__may_interleave(const wisp__rates *r);
+bool wisp__may_interleave(const wisp__facts *f);
+/* Seconds for so many bytes from memory and to it; past: not to lines that were read. */
+double wisp__memory_seconds(const wisp__tuned *t, double read, double written, bool past, double load_gbs);
 /* Seconds of work that goes on at once, in part: a larger exponent, more of it. */
 double wisp__overlapped(double traffic, double core, double exponent);
-extern const double wisp__cost_of_writing; /* a byte to memory beside the reading of one */
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
@@ -56,8 +57,8 @@ typedef struct {
     double threads;      /* that gather it */
 } wisp__comings;
 /* stream_bytes: of the matrix and of the other blocks, for each row. */
-wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, double stream_bytes,
-                               const wisp__caches *c, wisp__comings *found);
+wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__tuned *t, const wisp__sample *s, int64_t row_bytes,
+                               double stream_bytes, const wisp__caches *c, wisp__comings *found);
 extern const int64_t wisp__comings_bytes; /* that it holds meanwhile, besides the places of one line */
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -97,8 +98,9 @@ wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__facts *f, const wisp_
                                 wisp__caches *c, wisp__comings *x);
 wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
                                  const wisp__comings *x, const wisp__caches *c, wisp__core_work *w);
-double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
-double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
+double wisp__core_seconds(const wisp__tuned *t, const wisp__core_work *w, const wisp__rates *r);
+double wisp__step_seconds(const wisp__tuned *t, const wisp__step_cost *c, const wisp__core_work *w,
+                          const wisp__rates *r);
 
 /* A sweep of the fused KPM step over blocks of this type and width, by what comes to caches; and what it asks of the
    cores. */

@@ -19,31 +19,17 @@ void wisp__caches_find(const wisp__facts *f, int width, int64_t row_bytes, doubl
     c->kept = WISP__MAX(f->kept, c->all_l2);
 }
 
-bool wisp__may_interleave(const wisp__rates *r)
-{
-    const double faster = 1.3;
-    return r->l3 >= faster * r->memory;
-}
+bool wisp__may_interleave(const wisp__facts *f) { return f->rates.l3 >= f->tuned->width.faster * f->rates.memory; }
 
-/* The memory of today has a way of its own for writes. (Measured against loads in alternation: 0.34 to 0.40, past the
-   caches 0.63 to 0.70.) */
-const double wisp__cost_of_writing = 0.37;
-
-double wisp_model_memory(double read, double written, int past, double load_gbs)
+double wisp__memory_seconds(const wisp__tuned *t, double read, double written, bool past, double load_gbs)
 {
-    const double cost = past ? 0.65 : wisp__cost_of_writing;
+    const double cost = past ? t->time.writing_past : t->time.writing;
     return 1e-9 * (read + cost * written) / load_gbs;
 }
 
 /* Neither is waited for in full, as in the larger of the two (an exponent of infinity), nor do they follow each other,
-   as in their sum (1). (7 and 27 points, the band, entries stored, width 1: 0.93 to 1.1 of an exponent of 4, at 30 to
-   65 GB/s.) */
+   as in their sum (1). */
 double wisp__overlapped(double traffic, double core, double exponent)
 {
     return pow(pow(traffic, exponent) + pow(core, exponent), 1 / exponent);
-}
-
-double wisp_model_overlap(double traffic, double core, int ahead)
-{
-    return wisp__overlapped(traffic, core, ahead ? 4 : 1.7);
 }

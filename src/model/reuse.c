@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64, EACH = 8, BUCKETS = 40 * EACH };
+enum { EACH = 8, BUCKETS = 40 * EACH };
 
 /* Returns to a line after so many rows of the sweep, by the logarithm of these, for each line; and threads that meet it
    at all. */
@@ -92,17 +92,15 @@ static void count_lines(gaps *g, const wisp__sample *s, const wisp__caches *c, i
     for (int b = 0; b < BUCKETS; b++) g->count[b] /= lines;
 }
 
-/* The chance that so many bytes push a line out of a cache. None is sharp: what counts as full lies between two parts
-   of its size, evenly. A last cache has others' lines too. */
+/* The chance that so many bytes push a line out of a cache. None is sharp. */
 typedef struct {
-    double bytes, from, to;
+    double bytes;
+    wisp__fill full;
 } capacity;
 static double lost(double passed, const capacity *c)
 {
-    return WISP__MIN(WISP__MAX((passed / c->bytes - c->from) / (c->to - c->from), 0), 1);
+    return WISP__MIN(WISP__MAX((passed / c->bytes - c->full.from) / (c->full.to - c->full.from), 0), 1);
 }
-static capacity shared(double bytes) { return (capacity){bytes, 0.5, 1.25}; }
-static capacity own_of(double bytes) { return (capacity){bytes, 0.9, 1.5}; }
 
 /* What is lost passes again, and pushes out more: from nothing lost up to where that ends. */
 static double comes(const gaps *g, double row_bytes, double stream_bytes, capacity cache)
@@ -119,10 +117,10 @@ static double comes(const gaps *g, double row_bytes, double stream_bytes, capaci
     return times;
 }
 
-wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, double stream_bytes,
-                               const wisp__caches *c, wisp__comings *found)
+wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__tuned *t, const wisp__sample *s, int64_t row_bytes,
+                               double stream_bytes, const wisp__caches *c, wisp__comings *found)
 {
-    const int64_t per_line = WISP__MAX(LINE / row_bytes, 1);
+    const int64_t per_line = WISP__MAX(t->line / row_bytes, 1);
     gaps *all = NULL, *own;
     int64_t *time = NULL, most = 1;
     wisp_status status;
@@ -134,9 +132,9 @@ wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row
     count_lines(all, s, c, 1, per_line, time);
     count_lines(own, s, c, c->threads, per_line, time);
     const double part = (double)row_bytes; /* of a line */
-    *found = (wisp__comings){.last = comes(all, part, stream_bytes, shared(c->l3)),
-                             .l2 = comes(own, part, stream_bytes, own_of(c->l2)),
-                             .l1 = comes(own, part, stream_bytes, own_of(c->l1)),
+    *found = (wisp__comings){.last = comes(all, part, stream_bytes, (capacity){c->l3, t->time.shared}),
+                             .l2 = comes(own, part, stream_bytes, (capacity){c->l2, t->time.own}),
+                             .l1 = comes(own, part, stream_bytes, (capacity){c->l1, t->time.own}),
                              .threads = own->first};
     found->l2 = WISP__MAX(found->l2, found->last); /* nothing comes past a level */
     found->l1 = WISP__MAX(found->l1, found->l2);

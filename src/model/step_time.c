@@ -3,17 +3,20 @@
 #include "model.h"
 
 /* Data that other threads have written are gathered, and the core waits for them. */
-double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
+double wisp__step_seconds(const wisp__tuned *t, const wisp__step_cost *c, const wisp__core_work *w,
+                          const wisp__rates *r)
 {
-    const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;
-    const double core = wisp__core_seconds(w, r) + c->from_others / r->exchange;
-    return w->late ? wisp__overlapped(traffic, core, 1.2) : wisp_model_overlap(traffic, core, w->ahead);
+    const double memory = wisp__memory_seconds(t, c->read, c->written, false, 1e-9 * r->memory);
+    const double traffic = memory + c->from_l3 / r->l3,
+                 core = wisp__core_seconds(t, w, r) + c->from_others / r->exchange;
+    return wisp__overlapped(traffic, core, w->late ? t->time.late : w->ahead ? t->time.ahead : t->time.overlap);
 }
 
-static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
+static const char *limit_of(const wisp__facts *f, const wisp__step_cost *c, const wisp__core_work *w)
 {
-    const double memory = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory), cache = c->from_l3 / r->l3;
-    const double core = wisp__core_seconds(w, r);
+    const wisp__rates *r = &f->rates;
+    const double memory = wisp__memory_seconds(f->tuned, c->read, c->written, false, 1e-9 * r->memory);
+    const double cache = c->from_l3 / r->l3, core = wisp__core_seconds(f->tuned, w, r);
     return core >= memory && core >= cache ? "core" : memory >= cache ? "memory" : "cache";
 }
 
@@ -23,18 +26,17 @@ static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, 
 static void interleave(const wisp__facts *f, const wisp__shape *m, double row, const wisp__caches *caches,
                        const wisp__core_work *work, wisp__step_cost *c)
 {
-    enum { DEEPEST = 8 };
-    const double worth_it = 0.85, level = m->sample->reach * (2 * row + m->bytes / m->rows);
+    const double level = m->sample->reach * (2 * row + m->bytes / m->rows);
     const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / f->threads) * m->rows * row;
-    if (!wisp__may_interleave(&f->rates) || (f->threads > 1 && !f->one_node)) return;
+    if (!wisp__may_interleave(f) || (f->threads > 1 && !f->one_node)) return;
     const wisp__step_cost plain = *c;
-    for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
+    for (int depth = 2; depth <= f->tuned->width.deepest && (depth + 1) * level <= caches->kept; depth *= 2) {
         wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth, .depth = depth};
         p.from_others = WISP__MIN(others, near - p.read - p.written);
         p.from_l3 = near - p.read - p.written - p.from_others;
-        p.seconds = wisp__step_seconds(&p, work, &f->rates);
-        p.limit = limit_of(&p, work, &f->rates);
-        if (p.seconds < worth_it * plain.seconds && p.seconds < c->seconds) *c = p;
+        p.seconds = wisp__step_seconds(f->tuned, &p, work, &f->rates);
+        p.limit = limit_of(f, &p, work);
+        if (p.seconds < f->tuned->width.saves * plain.seconds && p.seconds < c->seconds) *c = p;
     }
 }
 
@@ -43,7 +45,7 @@ wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__facts *f, const wisp_
 {
     const int64_t row = width * (int64_t)wisp_type_size(type);
     wisp__caches_find(f, width, row, m->rows, c);
-    return wisp__comings_find(ctx, m->sample, row, m->bytes / WISP__MAX(m->rows, 1) + (double)row, c, x);
+    return wisp__comings_find(ctx, f->tuned, m->sample, row, m->bytes / WISP__MAX(m->rows, 1) + (double)row, c, x);
 }
 
 wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
@@ -57,11 +59,11 @@ wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__facts *f, const wisp__shap
     *c =
         (wisp__step_cost){.read = memory * (m->bytes + block + block * x->last), .written = memory * block, .depth = 1};
     c->from_l3 =
-        last * (m->bytes + block + block * x->l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
+        last * (m->bytes + block + block * x->l2) + f->tuned->time.writing * (last * block - c->written) - c->read;
     c->from_l3 = WISP__MAX(c->from_l3, 0);
     c->from_others = (1 - last) * block * (x->threads - 1);
-    c->seconds = wisp__step_seconds(c, work, &f->rates);
-    c->limit = limit_of(c, work, &f->rates);
+    c->seconds = wisp__step_seconds(f->tuned, c, work, &f->rates);
+    c->limit = limit_of(f, c, work);
 out:
     return status;
 }
@@ -104,22 +106,22 @@ out:
 wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int64_t vectors,
                              int64_t steps, wisp_choice *choice)
 {
-    enum { WIDEST = 32, MOST = 8 };
-    const double hardly = 1.03;
+    enum { MOST = 32 }; /* powers of two, and one more */
+    const int widest = f->tuned->width.widest;
     wisp_choice list[MOST] = {{0}};
-    const int most = (int)WISP__MIN(vectors, WIDEST), least = WISP__MIN(f->columns, most);
+    const int most = (int)WISP__MIN(vectors, widest), least = WISP__MIN(f->columns, most);
     int n = 0, best = 0;
     wisp_status status = WISP_OK;
     if (choice->width > 0) return groups_find(ctx, f, m, type, vectors, steps, choice);
     for (int w = 1; w <= most; w *= 2)
         if (w >= least) list[n++].width = w;
-    if (n == 0 || (vectors <= WIDEST && vectors > list[n - 1].width)) list[n++].width = most;
+    if (n == 0 || (vectors <= widest && vectors > list[n - 1].width)) list[n++].width = most;
     for (int i = 0; i < n; i++) {
         WISP_TRY(groups_find(ctx, f, m, type, vectors, steps, &list[i]));
         if (list[i].seconds < list[best].seconds) best = i;
     }
     for (int i = best; i >= 0; i--)
-        if (list[i].seconds <= hardly * list[best].seconds) *choice = list[i];
+        if (list[i].seconds <= f->tuned->width.hardly * list[best].seconds) *choice = list[i];
 out:
     return status;
 }

@@ -238,11 +238,11 @@ static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, in
 static wisp_status dot_periods(const wisp_blk *x, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                                dots to)
 {
-    enum { SUMS = 1 << 15 };
+    wisp_ctx *ctx = x->ctx;
     const size_t sums = (size_t)(x->width * p->parts * (kind->cross ? 2 : 1)), size = to.error ? 2 * sums : sums;
-    const int64_t per = wisp__rows_per_sum(count, size * (size_t)p->rows, SUMS, 1);
+    const int64_t per = wisp__rows_per_sum(ctx, count, size * (size_t)p->rows, wisp__tuned_of(ctx)->dots.sums, 1);
     if (count == 0 && kind->adds) return WISP_OK;
-    return x->ctx->backend->dot(x->ctx, kind, p, count, per, to.number, to.error);
+    return ctx->backend->dot(ctx, kind, p, count, per, to.number, to.error);
 }
 
 /* The dots of this process, with exponent as in wisp__dot_params. */

@@ -193,7 +193,7 @@ typedef struct {
     double **to;         /* [dots] each one's place there */
 } memory;
 
-enum { ARRAYS = 7, LINE = 64 };
+enum { ARRAYS = 7 };
 static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
 {
     const size_t dots = (size_t)l->inners;
@@ -239,7 +239,7 @@ static wisp_status reserve(const lists *l, memory *m)
     char *start;
     for (int i = 0; i < ARRAYS; i++) {
         at[i] = end;
-        end += (bytes[i] + LINE - 1) / LINE * LINE;
+        end += wisp__lines(bytes[i]);
     }
     wisp_status status;
     WISP_TRY(wisp__scratch(b->ctx->team, WISP__OP_SCRATCH, &start, end, 1));
@@ -346,18 +346,16 @@ static wisp__fuse_params params_of(const lists *l, memory *m)
 }
 
 /* Row blocks: enough numbers in each to be worth its sums, and not too many blocks. */
-enum { NUMBERS = 2048, SUMS = 1 << 15, LEAST_BLOCKS = 64, MOST_BLOCKS = 1024 };
-
-static int64_t most_blocks(int64_t sums)
+static int64_t most_blocks(wisp_ctx *ctx, int64_t sums)
 {
-    return WISP__MIN(WISP__MAX(SUMS / WISP__MAX(sums, 1), LEAST_BLOCKS), MOST_BLOCKS);
+    return wisp__sum_blocks(ctx, sums, wisp__tuned_of(ctx)->dots.sums);
 }
 
 /* Periods of a row block. */
-static int64_t per_block(const wisp__fuse_params *p)
+static int64_t per_block(wisp_ctx *ctx, const wisp__fuse_params *p)
 {
-    const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = most_blocks((int64_t)p->sets * p->row);
-    return WISP__MAX((periods + blocks - 1) / blocks, WISP__MAX(NUMBERS / p->period, 1));
+    const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = most_blocks(ctx, (int64_t)p->sets * p->row);
+    return WISP__MAX((periods + blocks - 1) / blocks, WISP__MAX(wisp__tuned_of(ctx)->dots.fused / p->period, 1));
 }
 
 /* ---- dots ------------------------------------------------------------------------------------- */
@@ -411,7 +409,7 @@ static wisp_status run(const lists *l, unsigned flags)
     WISP_TRY(reserve(l, &m));
     WISP_TRY(check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
-    WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p)));
+    WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(ctx, &p)));
     wisp__count(&ctx->passes, 1);
     if (numbers_of(l) > 0) WISP_TRY(bring(l, &m, flags));
     if (!(flags & WISP_NOREDUCE)) status = reduce_places(l, &m);
@@ -450,9 +448,11 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
     size_t list[ARRAYS];
     int64_t bytes = 0;
     list_sizes(&l, type, width, (size_t)period, list);
-    for (int i = 0; i < ARRAYS; i++) bytes += (int64_t)list[i] + LINE;
-    /* Calls with fewer dots may cut more row blocks; their sums are then SUMS at most. */
-    const int64_t most = WISP__MAX(SUMS, most_blocks(sums) * sums), few = (2 * numbers / NUMBERS + 2) * sums;
+    for (int i = 0; i < ARRAYS; i++) bytes += (int64_t)list[i] + WISP__LINE;
+    /* Calls with fewer dots may cut more row blocks; their sums are then those of the table at most. */
+    const wisp__tuned *t = wisp__tuned_of(ctx);
+    const int64_t most = WISP__MAX(t->dots.sums, most_blocks(ctx, sums) * sums);
+    const int64_t few = (2 * numbers / t->dots.fused + 2) * sums;
     const int64_t threads = (int64_t)ctx->threads * dots * period * parts;
     plan->bytes_most = bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
     plan->bytes = plan->bytes_most;

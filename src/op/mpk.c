@@ -194,7 +194,7 @@ static wisp_status reserve(mpk *m)
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP_DOTS;
     const size_t most = (size_t)m->most, sums = most * (size_t)o->sums;
-    m->factor_bytes = o->gamma || o->add ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
+    m->factor_bytes = o->gamma || o->add ? wisp__lines(wisp__factor_bytes(x)) : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep,
                                   most * sizeof *m->step,
                                   sums * sizeof *m->chain,
@@ -206,7 +206,7 @@ static wisp_status reserve(mpk *m)
     char *memory;
     for (int i = 0; i < PIECES; i++) {
         at[i] = end;
-        end += (bytes[i] + 63) / 64 * 64;
+        end += wisp__lines(bytes[i]);
     }
     wisp_status status = wisp__op_memory(m->A, &m->own, &memory, end);
     if (status == WISP_OK && dots && m->most > 1)
@@ -309,18 +309,9 @@ static wisp_status check_plan(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type t
 static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o,
                          double most, double dots)
 {
-    enum {
-        NEIGHBOURS = 96,
-        ORDERS = 4,
-        MAKING = 256,
-        LITTLE = 1024,
-        LINE = 64,
-        STATE = 16,
-        PART = 1024,
-        DOTS_LEAST = 512
-    };
+    enum { ORDERS = 4, MAKING = 256, LITTLE = 1024, STATE = 16, PART = 1024, DOTS_LEAST = 512 };
     const double blocks = (double)WISP__MAX(A->work_blocks, 1), threads = ctx->threads, sums = o->sums;
-    const double factors = (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type) + LINE;
+    const double factors = (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type) + WISP__LINE;
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + factors + blocks * dots +
                         sums * (double)(sizeof(wisp__chain) + sizeof(wisp_blk *) + sizeof(wisp_scalar));
     /* All dots once more in the device's memory; and what each of two parts has where columns are exchanged in turn:
@@ -336,10 +327,11 @@ static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type 
                          there + parts;
     const double look = ctx->ranks == 1 && o->depth != 1 ? wisp__look_bytes(A) : 0;
     if (most <= 1) return bytes + look;
-    const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * threads;
+    const double neighbours = 16 * fmin(wisp__tuned_of(ctx)->schedule.neighbours, blocks) + 4.0 * threads;
     const double tasks = most * ((ORDERS + 1) * (double)sizeof(wisp__task) + sizeof(atomic_int));
     return bytes + look + blocks * (neighbours + MAKING + tasks) +
-           threads * (LINE + most * (double)sizeof(atomic_int)) + 16 * (double)sizeof(wisp__cascade);
+           threads * (WISP__LINE + most * (double)sizeof(atomic_int)) +
+           wisp__tuned_of(ctx)->schedule.kept * (double)sizeof(wisp__cascade);
 }
 
 static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
@@ -357,7 +349,7 @@ wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     if (type == WISP_DEFAULT) type = A->type;
     WISP_TRY(check_plan(ctx, A, type, width, opts));
     const double size = (double)wisp_type_size(type), steps = opts->steps;
-    const double depth = ctx->ranks > 1 ? 1 : opts->depth == 0 ? WISP__MOST_DEPTH : opts->depth;
+    const double depth = ctx->ranks > 1 ? 1 : opts->depth == 0 ? wisp__tuned_of(ctx)->schedule.deepest : opts->depth;
     const double most = fmax(fmin(depth, steps), 1), dots = opts->terms & WISP_DOTS ? DOTS * (double)width * 8 : 0;
     /* Rows that ranks send each other; the spill of half storage, or what an operator takes for its terms. */
     const double beside = (double)(A->send_rows + A->halo_rows) * width * size +

@@ -90,10 +90,15 @@ wisp_status wisp__factors_of(wisp_ctx *ctx, const char *op, const wisp_scalar *f
     return status;
 }
 
-int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips)
+int64_t wisp__sum_blocks(wisp_ctx *ctx, int64_t size, int most)
 {
-    enum { LEAST = 64, MOST = 1024 };
-    const int64_t blocks = WISP__MIN(WISP__MAX((int64_t)(most / size), LEAST), MOST);
+    const wisp__tuned *t = wisp__tuned_of(ctx);
+    return WISP__MIN(WISP__MAX(most / WISP__MAX(size, 1), t->dots.least_blocks), t->dots.most_blocks);
+}
+
+int64_t wisp__rows_per_sum(wisp_ctx *ctx, int64_t rows, size_t size, int most, int strips)
+{
+    const int64_t blocks = wisp__sum_blocks(ctx, (int64_t)size, most);
     const int64_t per = (rows + blocks - 1) / blocks;
     return WISP__MAX((per + K_STRIP - 1) / K_STRIP, strips) * K_STRIP;
 }

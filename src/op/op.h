@@ -25,9 +25,10 @@ wisp_status wisp__dots_room(wisp_ctx *ctx, double *host, size_t n, double **ther
 wisp_status wisp__op_dots(const wisp_mat *A, double **own, double *host, size_t n, double **there);
 /* Waits for them. */
 wisp_status wisp__dots_bring(wisp_ctx *ctx, const double *there, double *host, size_t n);
-/* How sums over rows are cut into blocks: as wisp__rows_per_block, but all blocks' sums, `size` each, are not much more
-   than `most` (adding them up is work, too), and a block is at least some strips. */
-int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips);
+/* Into how many blocks sums over rows are cut: all blocks' sums, `size` each, are not much more than `most`, for adding
+   them up is work, too. And the rows of one, which is at least some strips. */
+int64_t wisp__sum_blocks(wisp_ctx *ctx, int64_t size, int most);
+int64_t wisp__rows_per_sum(wisp_ctx *ctx, int64_t rows, size_t size, int most, int strips);
 /* Memory for an op that multiplies by A, uninitialised: the context's scratch memory; or *own, to be freed by the
    caller (what was there is), if a function of the user's runs meanwhile, whose ops take the scratch memory. */
 wisp_status wisp__op_memory(const wisp_mat *A, void **own, void *pointer_to_pointer, size_t bytes);

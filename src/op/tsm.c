@@ -75,8 +75,8 @@ static void join(const gram_result *r, const gram_panel *c, size_t parts, bool s
 static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const wisp_blk *W, const gram_panel *c,
                                  bool same, bool compensated)
 {
-    enum { SUMS = 1 << 18, FEW = 64, STRIPS = 4 };
     wisp_ctx *ctx = V->ctx;
+    const wisp__tuned *t = wisp__tuned_of(ctx);
     wisp_status status;
     const int parts = wisp__parts(V->type);
     const size_t element = wisp_type_size(V->type);
@@ -89,7 +89,8 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
                                  .q = c->w_count * parts,
                                  .same = same && c->v == c->w};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
-    const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
+    const int strips = size < (size_t)t->dots.gram_few ? 1 : t->dots.gram_strips;
+    const int64_t per = wisp__rows_per_sum(ctx, V->nrows, size, t->dots.gram_sums, strips);
     double *sum, *there;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(wisp__dots_room(ctx, sum, step, &there));
@@ -105,11 +106,13 @@ out:
     return status;
 }
 
+enum { LINE_REALS = WISP__LINE / sizeof(float) };
+
 /* Columns of a panel: as many in all panels, whole lines of them. */
 static int panel_of(const wisp_blk *x)
 {
-    enum { MOST = 256, LINE_REALS = 16 };
-    const int reals = x->width * wisp__parts(x->type), panels = (reals + MOST - 1) / MOST;
+    const int most = wisp__tuned_of(x->ctx)->dots.gram_panel;
+    const int reals = x->width * wisp__parts(x->type), panels = (reals + most - 1) / most;
     const int each = ((reals + panels - 1) / panels + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
     return each / wisp__parts(x->type);
 }
@@ -183,17 +186,15 @@ static bool upper(const wisp_scalar *X, int64_t ldx, int rows, int columns)
 /* Whether W is better written past the caches: it is large, and whole lines are written. */
 static bool streams(const wisp_blk *W, const wisp_blk *V)
 {
-    enum { LINE = 64, LARGE = 64 << 20 };
     const size_t size = wisp_type_size(W->type), row = (size_t)W->stride * size;
-    const bool lines = W->stride == W->width ||
-                       ((uintptr_t)wisp__at(W) % LINE == 0 && row % LINE == 0 && (size_t)W->width * size % LINE == 0);
-    return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > LARGE;
+    const bool lines = W->stride == W->width || ((uintptr_t)wisp__at(W) % WISP__LINE == 0 && row % WISP__LINE == 0 &&
+                                                 (size_t)W->width * size % WISP__LINE == 0);
+    return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > (size_t)wisp__tuned_of(W->ctx)->past;
 }
 
 static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
                           wisp_scalar beta)
 {
-    enum { LINE_REALS = 16 };
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
     WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));

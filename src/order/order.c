@@ -5,13 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An order must save this part of a sweep's time over a plainer one: what the model sees only roughly (streams
-   that run longer, gathered rows that the hardware foresees) speaks for the natural one. */
-static const double worth_it = 0.06;
-/* As much over the least time makes a search from scratch worthwhile. */
-static const double bad = 0.2;
-
-enum { FEWEST_LEVELS = 8, MOST = 24 };
+enum { MOST = 24 };
 
 static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 
@@ -34,6 +28,7 @@ typedef struct {
     int64_t reach; /* -1: not known */
     bool repeats; /* rows do, as they are numbered: with other numbers they would not, and the matrix be stored whole */
     double entries; /* of a row */
+    wisp__facts facts;
     wisp__caches caches;
     wisp__graph graph;
     wisp__levels levels[2]; /* of the natural order, and breadth first */
@@ -47,11 +42,9 @@ static int64_t row_bytes(const search *s) { return s->width * (int64_t)wisp_type
 static wisp_status tiles_make(const search *s, const candidate *c, int32_t **visit, int64_t *visits,
                               int64_t *visit_rows)
 {
-    enum { PER_SLICE = 4 };
     const wisp__levels *v = &s->levels[c->from];
-    const wisp__facts f = wisp__facts_of(s->ctx);
-    const int64_t strips = v->widest / (c->tiles * PER_SLICE * K_STRIP);
-    *visit_rows = WISP__MIN(WISP__MAX(strips, 1) * K_STRIP, wisp__rows_per_block(&f.cut, s->rows));
+    const int64_t strips = v->widest / (c->tiles * s->facts.tuned->order.per_slice * K_STRIP);
+    *visit_rows = WISP__MIN(WISP__MAX(strips, 1) * K_STRIP, wisp__rows_per_block(&s->facts.cut, s->rows));
     *visits = (s->rows + *visit_rows - 1) / *visit_rows;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(s->ctx, visit, (size_t)*visits, sizeof **visit));
@@ -59,8 +52,6 @@ static wisp_status tiles_make(const search *s, const candidate *c, int32_t **vis
 out:
     return status;
 }
-
-enum { AT_ONCE = 4 }; /* judges; each takes memory */
 
 static wisp__row row_of(const void *graph, int64_t row)
 {
@@ -98,10 +89,12 @@ static void judge_some(void *arg, int64_t begin, int64_t end, int part)
         r->s->list[i].status = judge(r->s, &r->s->list[i]);
 }
 
+static int judges_of(const search *s) { return WISP__MIN(s->ctx->threads, s->facts.tuned->order.judges); }
+
 /* Judges the candidates from number `first` on. */
 static wisp_status judge_all(search *s, int first)
 {
-    wisp__team_each(s->ctx->team, WISP__MIN(s->ctx->threads, AT_ONCE), 1, judge_some, &(judge_run){s, first, 0});
+    wisp__team_each(s->ctx->team, judges_of(s), 1, judge_some, &(judge_run){s, first, 0});
     for (int i = first; i < s->n; i++) {
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;
@@ -120,13 +113,14 @@ static void add(search *s, wisp_order order, int from, int64_t tiles)
     if (s->n < MOST) s->list[s->n++] = (candidate){.order = order, .from = from, .tiles = tiles};
 }
 
-/* Tiles from slices of which three levels just fit half of L2 up to those that fit the last cache. */
+/* Tiles from slices of which three levels just fit a part of L2 up to those that fit the last cache. */
 static void add_tiles(search *s, int from)
 {
     const wisp__levels *v = &s->levels[from];
     const double matrix = s->entries * (4 + (double)wisp_type_size(s->type)) + 12;
     const double bytes = 2 * (2 * (double)row_bytes(s) + matrix); /* fetched until a level's rows come again */
-    const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, K_STRIP), most = s->caches.l3 / bytes;
+    const double least = WISP__MAX(s->facts.tuned->order.near_l2 * s->caches.l2 / bytes, K_STRIP),
+                 most = s->caches.l3 / bytes;
     const double wanted = (double)v->widest / least;
     if (wanted <= 1 && s->want == WISP_ROWS_DEFAULT) return;
     int64_t tiles = WISP__MAX((int64_t)wanted, 2);
@@ -143,12 +137,13 @@ static const candidate *best(const search *s)
     const candidate *b = least;
     for (int i = 0; i < s->n; i++) {
         const candidate *c = &s->list[i];
-        if (c->order < b->order && (1 - worth_it) * c->traffic.seconds <= least->traffic.seconds) b = c;
+        if (c->order < b->order && (1 - s->facts.tuned->order.worth_it) * c->traffic.seconds <= least->traffic.seconds)
+            b = c;
     }
     return b;
 }
 
-static bool is_banded(const search *s) { return s->reach < s->rows / FEWEST_LEVELS; }
+static bool is_banded(const search *s) { return s->reach < s->rows / s->facts.tuned->order.levels; }
 
 static wisp_status search_orders(search *s)
 {
@@ -163,7 +158,8 @@ static wisp_status search_orders(search *s)
     if (choose) WISP_TRY(judge_all(s, 0));
     const int judged = choose ? s->n : 0;
     if (choose && s->repeats && banded) return status;
-    if (choose ? best(s)->traffic.seconds > (1 + bad) * s->list[0].traffic.least : !tiles || !banded) {
+    if (choose ? best(s)->traffic.seconds > (1 + s->facts.tuned->order.bad) * s->list[0].traffic.least
+               : !tiles || !banded) {
         WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
         if (tiles) add_tiles(s, 1);
@@ -213,12 +209,14 @@ static void log_choice(const search *s, const candidate *c)
 }
 
 /* Small enough to stay in the first-level cache. */
-static bool near_core(const search *s) { return (double)(s->rows * row_bytes(s)) <= 0.5 * s->caches.l1; }
+static bool near_core(const search *s)
+{
+    return (double)(s->rows * row_bytes(s)) <= s->facts.tuned->order.near_l1 * s->caches.l1;
+}
 
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
 {
-    const double nearly_all = 0.9;
     wisp__sample sample = {0};
     wisp_status status = WISP_OK;
     wisp__traffic t;
@@ -229,10 +227,10 @@ static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
     s->reach = (int64_t)ceil(sample.reach);
     const wisp__shape m = wisp__shape_stored(&sample, s->rows, s->type);
     WISP_TRY(wisp__traffic_find(s->ctx, &m, s->width, &s->caches, &t));
-    *yes = (1 - worth_it) * t.seconds < t.least;
+    *yes = (1 - s->facts.tuned->order.worth_it) * t.seconds < t.least;
     if (*yes) goto out;
     WISP_TRY(wisp__sample_repeats(s->ctx, &sample, 1, &repeats));
-    s->repeats = repeats > nearly_all;
+    s->repeats = repeats > s->facts.tuned->order.repeats;
 out:
     wisp__sample_close(&sample, s->ctx);
     *yes = *yes && s->want == WISP_ROWS_DEFAULT;
@@ -249,8 +247,8 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
                   .width = width,
                   .entries = (double)nnz / (double)rows,
                   .reach = -1};
-    const wisp__facts f = wisp__facts_of(ctx);
-    wisp__caches_find(&f, width, row_bytes(s), (double)rows, &s->caches);
+    s->facts = wisp__facts_of(ctx);
+    wisp__caches_find(&s->facts, width, row_bytes(s), (double)rows, &s->caches);
 }
 
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,
@@ -267,7 +265,7 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
     if (s.reach >= 0) p->bytes = p->likely = wisp__sample_bytes(src, nnz);
     if (natural) return status;
     const int64_t graph = 4 * nnz + 8 * (rows + 1), breadth_first = (8 + 4 + 4 + 1) * (rows + 1);
-    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (wisp__sample_bytes(src, nnz) + 3 * 4 * blocks);
+    const int64_t judges = judges_of(&s) * (wisp__sample_bytes(src, nnz) + 3 * 4 * blocks);
     p->looks = true;
     p->banded = is_banded(&s);
     p->likely = WISP__MAX(p->likely, graph + judges);

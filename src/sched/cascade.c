@@ -3,9 +3,6 @@
 #include "../data/store/store.h"
 #include <string.h>
 
-/* Schedules are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
-enum { MOST_KEPT = 16 };
-
 wisp_status wisp__cascades_open(wisp_mat *A)
 {
     wisp_status status = wisp_alloc(A->ctx, &A->cascades, 1, sizeof *A->cascades);
@@ -103,7 +100,6 @@ out:
 
 static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
 {
-    enum { MOST_NEIGHBOURS = 96 }; /* of a row block, on average; beyond, everything is next to everything */
     wisp_ctx *ctx = A->ctx;
     const int64_t blocks = A->grid.blocks;
     graph_run r = {.A = A, .graph = {.rows = blocks}};
@@ -114,7 +110,7 @@ static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
     WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx->team, look_at_blocks, &r)));
     begin = r.graph.begin;
     for (int64_t i = 0; i < blocks; i++) begin[i + 1] += begin[i];
-    g->far = g->known = begin[blocks] > MOST_NEIGHBOURS * blocks;
+    g->far = g->known = begin[blocks] > wisp__tuned_of(ctx)->schedule.neighbours * blocks;
     if (g->far) goto out;
     WISP_TRY(wisp__alloc_raw(ctx, &r.graph.neighbour, (size_t)WISP__MAX(begin[blocks], 1), sizeof(int32_t)));
     memset(r.mark, 0, (size_t)(ctx->threads * blocks) * sizeof *r.mark);
@@ -169,14 +165,15 @@ static void log_cascade(const wisp_mat *A, const wisp__cascade *c, int64_t asked
     A->cascades->last_why = c->why;
 }
 
-/* Makes room for one more. */
-static void drop_oldest(wisp_ctx *ctx, struct wisp__cascades *s)
+/* Makes room for one more. Schedules are few: some types and widths, depths, budgets, ceilings. Beyond so many, the
+   one used longest ago goes. */
+static void drop_oldest(wisp_ctx *ctx, struct wisp__cascades *s, int most)
 {
     wisp__cascade **oldest = NULL;
     int count = 0;
     for (wisp__cascade **c = &s->first; *c; c = &(*c)->next, count++)
         if ((*c)->users == 0 && (!oldest || (*c)->last_use < (*oldest)->last_use)) oldest = c;
-    if (count < MOST_KEPT || !oldest) return;
+    if (count < most || !oldest) return;
     wisp__cascade *c = *oldest;
     *oldest = c->next;
     cascade_free(ctx, c);
@@ -187,7 +184,7 @@ static wisp_status add(const wisp_mat *A, const wisp__cascade *like, int64_t ask
     struct wisp__cascades *s = A->cascades;
     wisp__cascade *c = NULL;
     wisp_status status;
-    drop_oldest(A->ctx, s);
+    drop_oldest(A->ctx, s, wisp__tuned_of(A->ctx)->schedule.kept);
     WISP_TRY(wisp_alloc(A->ctx, &c, 1, sizeof *c));
     *c = *like;
     c->why = cannot(A);

@@ -33,7 +33,6 @@ void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
 
 /* depth.c: the schedule of the depth that a model of time finds best: 2, 4, .. up to `steps` and the most. It is kept
    until it is released; NULL: one sweep after the other. */
-enum { WISP__MOST_DEPTH = 16 };
 wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
                              const wisp__cascade **c);
 
@@ -67,6 +66,7 @@ struct wisp__cascades {
 /* Groups of row blocks, with memory to make a schedule of their steps and to run it through the model. */
 typedef struct {
     wisp_ctx *ctx;
+    const wisp__tuned *tuned;
     int64_t groups, group_blocks, group_rows;
     wisp__graph graph;                 /* of the groups: each is its own first neighbour */
     double vector_bytes, matrix_bytes; /* of a group */

@@ -155,19 +155,16 @@ static void forget(const plan *p, double *when)
 }
 
 /* Runs a schedule through the model of the cache: bytes from and to memory for each step. Tasks that find nearly all in
-   the cache are marked: these run without prefetch, which costs the core much and them nothing. (Depth 8 of a bar,
-   width 8: 1.66 times plain sweeps so, 1.32 with prefetch. topi 100x100x40, where more comes from afar, width 16, depth
-   4: 0.64 with no prefetch at all, 0.95 with it everywhere in one run; 1.16 so in another.) */
+   the cache are marked: these run without prefetch, which costs the core much and them nothing. */
 static wisp__step_cost simulate(const plan *p, schedule *s)
 {
-    const double nearly_none = 0.08;
     cache c = {.budget = p->budget};
     double written = 0, gathered = 0;
     forget(p, p->when);
     for (int64_t i = 0; i < s->tasks; i++) {
         const int32_t g = s->task[i].group;
         const double reads = (double)wisp__degree(&p->graph, g) * p->vector_bytes + p->matrix_bytes;
-        s->task[i].near = meet(p, p->when, &c, s->task[i], &gathered, &written) <= nearly_none * reads;
+        s->task[i].near = meet(p, p->when, &c, s->task[i], &gathered, &written) <= p->tuned->schedule.near * reads;
     }
     return (wisp__step_cost){.read = c.bytes / p->steps, .written = written / p->steps};
 }
@@ -212,19 +209,18 @@ out:
 /* The schedule whose way to walk moves least. The first ways are the plainest; a good enough one ends the search. */
 static wisp_status best_schedule(const plan *p, schedule *s, wisp__step_cost *cost)
 {
-    const double worth_it = 0.97, good_enough = 1.1;
     wisp__walk_way way[WISP__WALK_WAYS];
     int ways, best = 0, last = 0;
     int64_t parts, best_parts = 0;
     wisp_status status;
     WISP_TRY(wisp__walk_ways(p, way, &ways));
-    for (int i = 0; i < ways && (i == 0 || moved(cost) > good_enough * least_bytes(p)); i++) {
+    for (int i = 0; i < ways && (i == 0 || moved(cost) > p->tuned->schedule.good_way * least_bytes(p)); i++) {
         wisp__step_cost c;
         WISP_TRY(try_way(p, s, &way[i], &parts, &c));
         wisp_ctx_logf(p->ctx, WISP_LOG_DEBUG, "cascade of %d steps by %s, %lld parts: %.1f MB a step", p->steps,
                       way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * moved(&c));
         last = i;
-        if (i > 0 && moved(&c) >= worth_it * moved(cost)) continue;
+        if (i > 0 && moved(&c) >= p->tuned->schedule.better_way * moved(cost)) continue;
         *cost = c;
         best = i;
         best_parts = parts;
@@ -259,15 +255,14 @@ static void plan_close(plan *p)
 }
 
 /* Groups of as many blocks as a part of the threads' second-level caches holds, about, with their rows of the matrix.
-   (topi 100x100x40, width 8, depth 4: 1.23 times plain sweeps with 128 KB, 1.31 with 256 KB, 1.33 with 512 KB. Powers
-   with 27 points, depth 4: 1.39; 1.27 with 2 MB; 1.07 with 5.5 MB.) */
+ */
 static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
 {
-    enum { PART = 256 << 10 };
+    const int64_t part = p->tuned->schedule.group_bytes;
     wisp_ctx *ctx = A->ctx;
     const int64_t per = A->grid.chunks_per_block << A->log_c;
     const int64_t matrix_row = wisp__mat_bytes(A, false) / WISP__MAX(A->local_rows, 1);
-    p->group_blocks = ctx->threads * WISP__MAX((PART + row_bytes * per) / ((2 * row_bytes + matrix_row) * per), 1);
+    p->group_blocks = ctx->threads * WISP__MAX((part + row_bytes * per) / ((2 * row_bytes + matrix_row) * per), 1);
     p->group_rows = p->group_blocks * per;
     p->groups = (A->grid.blocks + p->group_blocks - 1) / p->group_blocks;
     p->vector_bytes = (double)(p->group_rows * row_bytes);
@@ -289,7 +284,6 @@ static wisp__step_cost simulate_plain(plan *p, schedule *s, const wisp__facts *f
    (waiting for each other, what else uses the cache) is in its way alone. */
 static wisp_status judge(const wisp_mat *A, const wisp__facts *f, const plan *p, wisp__cascade *c)
 {
-    const double worth_it = 0.92, less = 0.95;
     wisp__sample sample = {0};
     wisp__shape shape;
     wisp__caches caches;
@@ -299,13 +293,14 @@ static wisp_status judge(const wisp_mat *A, const wisp__facts *f, const plan *p,
     WISP_TRY(wisp__shape_of(A, &sample, &shape));
     WISP_TRY(wisp__shape_comings(A->ctx, f, &shape, c->type, c->width, &caches, &x));
     WISP_TRY(wisp__core_work_find(A->ctx, f, &shape, c->type, c->width, &x, &caches, &core));
-    c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
-    c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
+    c->step.seconds = wisp__step_seconds(f->tuned, &c->step, &core, &c->rates);
+    c->plain.seconds = wisp__step_seconds(f->tuned, &c->plain, &core, &c->rates);
     c->why = (double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget
                  ? "matrix and blocks fit the cache"
-             : c->step.seconds < worth_it * c->plain.seconds ? NULL
-             : moved(&c->step) < less * moved(&c->plain)     ? "the cores and what comes from the cache take the time"
-                                                             : "rows reach too far for the cache";
+             : c->step.seconds < f->tuned->schedule.useful * c->plain.seconds ? NULL
+             : moved(&c->step) < f->tuned->schedule.moves * moved(&c->plain)
+                 ? "the cores and what comes from the cache take the time"
+                 : "rows reach too far for the cache";
 out:
     wisp__sample_close(&sample, A->ctx);
     return status;
@@ -313,17 +308,16 @@ out:
 
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c)
 {
-    enum { FEWEST = 4 };
     wisp_ctx *ctx = A->ctx;
     const wisp__facts facts = wisp__facts_of(ctx);
-    plan p = {.ctx = ctx, .steps = c->steps, .budget = c->budget};
+    plan p = {.ctx = ctx, .tuned = facts.tuned, .steps = c->steps, .budget = c->budget};
     schedule s = {0}, plain = {0};
     wisp_status status = WISP_OK;
     cut_groups(&p, A, c->row_bytes);
-    c->why = g->far                           ? "rows have neighbours everywhere"
-             : p.groups < FEWEST              ? "the matrix has too few rows"
-             : p.groups > INT32_MAX / p.steps ? "there are too many tasks"
-                                              : NULL;
+    c->why = g->far                                    ? "rows have neighbours everywhere"
+             : p.groups < facts.tuned->schedule.fewest ? "the matrix has too few rows"
+             : p.groups > INT32_MAX / p.steps          ? "there are too many tasks"
+                                                       : NULL;
     if (c->why) return status;
     WISP_TRY(plan_open(&p, A, &g->graph));
     WISP_TRY(wisp__alloc_raw(ctx, &s.task, (size_t)(p.groups * p.steps), sizeof *s.task));

@@ -5,9 +5,6 @@
 #include "../data/store/store.h"
 #include <string.h>
 
-/* More steps hold more of the cache, which others use as well. */
-static const double clearly = 0.97;
-
 /* Whether even the best schedules gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40)
    is in vain; remembered, for each call of a run asks. */
 static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const wisp__facts *f, bool *yes)
@@ -29,7 +26,7 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     pthread_mutex_unlock(&s->lock);
     if (known) return status;
     WISP_TRY(wisp__shape_of(A, &sample, &m));
-    WISP_TRY(wisp__sweep_find(A->ctx, f, &m, type, width, WISP__MOST_DEPTH, &cost));
+    WISP_TRY(wisp__sweep_find(A->ctx, f, &m, type, width, f->tuned->schedule.deepest, &cost));
     *yes = cost.depth == 1;
     pthread_mutex_lock(&s->lock);
     s->foreseen = now;
@@ -54,7 +51,7 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
     wisp_status status = WISP_OK;
     const wisp__facts f = wisp__facts_of(A->ctx);
     *best = NULL;
-    if (!wisp__may_interleave(&f.rates)) {
+    if (!wisp__may_interleave(&f)) {
         wisp__log_once(A->ctx, WISP__ONCE_DEPTH, WISP_LOG_INFO,
                        "steps are not interleaved: the last cache is hardly faster than memory");
         return WISP_OK;
@@ -62,10 +59,10 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
     bool vain = false;
     if (cache_budget == 0 && A->local.how->row) WISP_TRY(hopeless(A, type, width, &f, &vain));
     if (vain) return status;
-    for (int depth = 2; depth <= WISP__MOST_DEPTH && depth <= steps; depth *= 2) {
+    for (int depth = 2; depth <= f.tuned->schedule.deepest && depth <= steps; depth *= 2) {
         WISP_TRY(wisp__cascade_find(A, type, width, depth, cache_budget, &c));
         if (!c) break; /* there is none, or no memory for it now */
-        const bool better = !c->why && (!*best || c->step.seconds <= clearly * (*best)->step.seconds);
+        const bool better = !c->why && (!*best || c->step.seconds <= f.tuned->schedule.deeper * (*best)->step.seconds);
         if (*best && !better) break;
         if (better) {
             wisp__cascade_release(A, *best);

@@ -12,7 +12,6 @@ typedef wisp__groups plan;
 /* How far, in groups, nearly all neighbours are; those that wrap around stay outside. */
 static wisp_status find_reach(const plan *p, int64_t *reach)
 {
-    const double nearly_all = 0.95;
     int64_t *count, pairs = 0, sum = 0;
     wisp_status status = wisp_alloc(p->ctx, &count, (size_t)p->groups, sizeof *count);
     if (status != WISP_OK) return status;
@@ -23,7 +22,7 @@ static wisp_status find_reach(const plan *p, int64_t *reach)
             pairs++;
         }
     *reach = 0;
-    while (*reach + 1 < p->groups && (double)sum < nearly_all * (double)pairs) sum += count[++*reach];
+    while (*reach + 1 < p->groups && (double)sum < p->tuned->schedule.reach * (double)pairs) sum += count[++*reach];
     *reach = WISP__MAX(*reach, 1);
     wisp_free(p->ctx, count);
     return status;

@@ -172,8 +172,8 @@ static void start(wisp__crew *c)
 
 static wisp__crew *new_crew(wisp_ctx *ctx, int threads)
 {
-    const size_t bytes = (sizeof(wisp__crew) + (size_t)threads * sizeof(wisp__member) + 63) / 64 * 64;
-    wisp__crew *c = aligned_alloc(64, bytes);
+    const size_t bytes = wisp__lines(sizeof(wisp__crew) + (size_t)threads * sizeof(wisp__member));
+    wisp__crew *c = aligned_alloc(WISP__LINE, bytes);
     if (!c) return NULL;
     memset(c, 0, bytes);
     c->team.ctx = ctx;

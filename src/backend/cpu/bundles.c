@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 16, MOST_KINDS = 16384, MOST_TERMS = 16384 };
+enum { MOST_ROWS = 16 };
 
 /* A kind of bundles: its number as threads came, how many bundles are of it, and the first of them. */
 typedef struct {
@@ -177,13 +177,12 @@ static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
 /* Terms of a kind, from `first` on; 0: its rows are better taken alone. Only counted before there is room for them. */
 static int64_t terms_of(const bundle_run *r, int64_t kind, int64_t first, piece *p)
 {
-    enum { LEAST = 2 }; /* rows that a term serves, on average */
     uint16_t pattern[MOST_ROWS];
     patterns_of(r, kind, pattern);
     const int64_t n = pieces_of(r, pattern, p);
     if (r->parts == 1 && alike(pattern, r->b->rows)) return make_same(r, p, n, first);
     const int64_t terms = make_terms(r, p, n, first);
-    return n < LEAST * terms ? 0 : terms;
+    return n < TUNED_BUNDLE_ROWS * terms ? 0 : terms;
 }
 
 /* Where the terms of each kind begin: kinds have some until there is no room for more. */
@@ -193,7 +192,7 @@ static void count_terms(const bundle_run *r, piece *p)
     bool room = true;
     for (int64_t i = 0; i < b->kinds; i++) {
         const int64_t terms = room ? terms_of(r, i, b->first[i], p) : 0;
-        room = room && b->first[i] + terms <= MOST_TERMS;
+        room = room && b->first[i] + terms <= TUNED_BUNDLE_TERMS;
         b->first[i + 1] = b->first[i] + (room ? terms : 0);
     }
 }
@@ -263,7 +262,7 @@ static int rows_in_one(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle
 static wisp_status open_kinds(const bundle_run *r)
 {
     const int rows = r->b->rows;
-    const int64_t kinds = WISP__MIN(MOST_KINDS, r->g->entries->rows / rows);
+    const int64_t kinds = WISP__MIN(TUNED_BUNDLE_KINDS, r->g->entries->rows / rows);
     return wisp__strings_open(r->kinds, r->ctx, kinds, kinds * rows * (int64_t)sizeof(uint16_t));
 }
 
@@ -340,9 +339,10 @@ int64_t wisp__bundles_most(const wisp_ctx *ctx, const wisp__given *g)
     const int64_t bytes = ctx->bundle_bytes, in_one = rows_in_one(ctx, g->type),
                   parts = wisp_type_is_complex(g->type) ? 2 : 1;
     if (g->kind != WISP__PATTERNS || g->width > 1 || in_one < 2 || g->rows < in_one) return 0;
-    const int64_t kinds = WISP__MIN(MOST_KINDS, g->rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
+    const int64_t kinds = WISP__MIN(TUNED_BUNDLE_KINDS, g->rows / in_one),
+                  term = (int64_t)sizeof *b->offset + 2 * bytes;
     const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
     const int64_t each = (int64_t)(sizeof(met) + sizeof(uint16_t) + sizeof *b->first);
     return g->rows / in_one * (int64_t)sizeof *b->kind + tables + (kinds + 1) * each +
-           g->longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
+           g->longest * in_one * parts * (int64_t)sizeof(piece) + TUNED_BUNDLE_TERMS * term;
 }

@@ -2,14 +2,6 @@
 #include "../../topo/machine.h"
 #include "prepare.h"
 
-const wisp__row_cut wisp__cpu_row_cut = {.strip = K_STRIP,
-                                         .most_blocks = TUNED_MOST_BLOCKS,
-                                         .wide_bytes = TUNED_BLOCK_BYTES,
-                                         .least_strips = TUNED_LEAST_STRIPS,
-                                         .turns = TUNED_TURNS,
-                                         .own_turns = TUNED_OWN_TURNS,
-                                         .abreast = TUNED_ABREAST};
-
 static double l2_bytes(const wisp_machine *m)
 {
     return (double)(m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10);
@@ -19,7 +11,7 @@ static double l2_bytes(const wisp_machine *m)
    half a cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
 static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m)
 {
-    const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
+    const double clock = 3e9, line = WISP__LINE, memory = 20e9, most = 200e9;
     const double threads = ctx->threads;
     pthread_mutex_lock(&ctx->lock);
     wisp__rates r = ctx->rates;
@@ -55,6 +47,7 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .kept = (double)wisp_ctx_cache(ctx, NULL),
                        .rates = rates_of(ctx, m),
                        .cut = wisp__cpu_row_cut,
+                       .tuned = &wisp__cpu_tuned,
                        .look_every = 1,
                        .steps = 1,
                        .columns = 1};

@@ -27,7 +27,7 @@ typedef struct {
 /* Part i of the parts into which threads cut the blocks, by entries. */
 static int64_t first_block(const wisp__half *h, int part, int parts)
 {
-    const int64_t rows_weight = TUNED_ROW_WEIGHT;
+    const int64_t rows_weight = wisp__cpu_row_cut.row_weight;
     const int64_t target = wisp__split(h->row[h->rows] + rows_weight * h->rows, parts, part);
     int64_t b = 0;
     if (part >= parts) return h->blocks;
@@ -149,7 +149,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     const wisp__combo combo = wisp__combo_of(key->matrix, key->block);
     const int64_t ld_spill = p->reals, blocks = 2 * half->blocks; /* dots of two kinds for each */
     const size_t row_bytes = (size_t)ld_spill * (size_t)p->real_bytes;
-    const size_t spill_bytes = ((size_t)half->spill_rows * row_bytes + 63) / 64 * 64;
+    const size_t spill_bytes = wisp__lines((size_t)half->spill_rows * row_bytes);
     const size_t dot_bytes = dot ? (size_t)WISP__MAX(blocks, 1) * dot_size * sizeof *dot : 0;
     char *spill;
     wisp_status status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);

@@ -215,7 +215,7 @@ typedef struct {
 /* Of all blocks, the first of a part: their running weight reaches its fraction of the total. */
 static int64_t first_block(const wisp__grid *g, int part, int parts)
 {
-    const int64_t rows_weight = TUNED_ROW_WEIGHT;
+    const int64_t rows_weight = wisp__cpu_row_cut.row_weight;
     if (part >= parts) return g->blocks;
     const int64_t total = wisp__int_at(g->weight, g->weight_int, g->chunks) + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, parts, part);
@@ -292,6 +292,7 @@ const wisp__backend wisp__backend_cpu = {
     .describe = cpu_describe,
     .open = cpu_open,
     .close = cpu_close,
+    .tuned = &wisp__cpu_tuned,
     .facts = wisp__cpu_facts,
     .alloc = wisp_alloc,
     .free = wisp_free,

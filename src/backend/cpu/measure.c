@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Neighbouring arrays and threads start a few cache lines off a power of two; see base/alloc.c. */
-enum { SKEW = 37 * 64, MOST_REPEATS = 9, ARRAYS = 3 };
+enum { SKEW = 37 * WISP__LINE, MOST_REPEATS = 9, ARRAYS = 3 };
 
 /* Which loops stand for a stream, the best counts; how many arrays it has and how often a byte is moved. */
 static const struct {
@@ -256,11 +256,11 @@ static void all_here(exchange_run *e, int *turn, int threads)
    nothing but the core foresees it. */
 static double gather_lines(const char *from, int64_t lines)
 {
-    enum { LINE = 64, NEXT = 1237 };
+    enum { NEXT = 1237 };
     double sum[4] = {0};
     for (int64_t i = 0; i < lines; i += 4)
         for (int64_t k = 0; k < 4; k++)
-            sum[k] += *(const double *)(const void *)(from + LINE * ((i + k) * NEXT & (lines - 1)));
+            sum[k] += *(const double *)(const void *)(from + WISP__LINE * ((i + k) * NEXT & (lines - 1)));
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
@@ -276,7 +276,7 @@ static void exchange_thread(void *arg, int thread, int threads)
         e->write(&write);
         all_here(e, &turn, threads);
         const double start = wisp_now();
-        r->sum[thread] = gather_lines(next, r->bytes / 64);
+        r->sum[thread] = gather_lines(next, r->bytes / WISP__LINE);
         seconds += wisp_now() - start;
         all_here(e, &turn, threads);
     }

@@ -2,7 +2,7 @@
    (kernel/spmmv.cpu.h). */
 #include "prepare.h"
 
-static const double most = 1.5; /* pieces of an entry: each loads a part of x */
+static int64_t most_of(int64_t entries) { return entries * TUNED_PIECES / TUNED_PIECES_OF; }
 
 static int64_t count(const wisp__given *g)
 {
@@ -48,7 +48,7 @@ static wisp_status find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared 
     wisp__pieces *p = NULL;
     wisp_status status;
     const int64_t n = count(g);
-    if ((double)n > most * (double)g->stored) return WISP_OK;
+    if (n > most_of(g->stored)) return WISP_OK;
     WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
     WISP_TRY(wisp__alloc_raw(ctx, &p->first, 2 * patterns + 1, sizeof *p->first));
     WISP_TRY(wisp__alloc_raw(ctx, &p->col, (size_t)WISP__MAX(n, 1), sizeof *p->col));
@@ -72,7 +72,7 @@ wisp_status wisp__pieces_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pre
 
 int64_t wisp__pieces_most(const wisp__given *g)
 {
-    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(g->type)), n = (int64_t)(most * (double)g->stored);
+    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(g->type)), n = most_of(g->stored);
     if (g->kind != WISP__PATTERNS || !wisp_type_is_complex(g->type)) return 0;
     return (2 * g->patterns + 1) * (int64_t)sizeof(int64_t) + n * (4 + real) + (int64_t)sizeof(wisp__pieces);
 }

@@ -89,7 +89,7 @@ bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, d
 {
     const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
     if (gathered <= (double)wisp__near_bytes(f)) return false;
-    return repeats || row_bytes > TUNED_LINE || all > TUNED_MUCH * f->kept;
+    return repeats || row_bytes > WISP__LINE || all > TUNED_MUCH * f->kept;
 }
 
 /* Whether y is better written past the caches: it and the matrix that streams by are too large for it to be found there
@@ -98,7 +98,7 @@ static bool writes_past(const wisp__cpu_prepared *m, const wisp__spmmv_params *p
 {
     const int64_t row = p->ld_y * p->real_bytes;
     const bool large = m->read + p->a.rows * row >= TUNED_PAST, column = p->ld_y * p->width == p->reals;
-    return large && (row % TUNED_LINE == 0 || column) && (uintptr_t)p->y % TUNED_LINE == 0;
+    return large && (row % WISP__LINE == 0 || column) && (uintptr_t)p->y % WISP__LINE == 0;
 }
 
 /* Whether the blocks beside x and y have no gaps between their rows. */

@@ -1,25 +1,9 @@
-/* Numbers that were tuned for CPUs, each with its reason. What is in quotes is a row of docs/performance.md. */
+/* Numbers that were tuned for CPUs and that their backend alone takes, each with its reason. What is in quotes is a row
+   of docs/performance.md. Those that the rooms above ask for, too: tuned.c. */
 #ifndef WISP_TUNED_H
 #define WISP_TUNED_H
 
 enum {
-    TUNED_LINE = 64, /* bytes of a cache line */
-
-    /* Row blocks. "blocks of rows cut for the second-level cache": x and y of one have so many bytes at most, so that
-       a few make a group that stays near from step to step; but strips enough to be worth a turn, and not more than
-       so many blocks, whose dots are added up. */
-    TUNED_MOST_BLOCKS = 1024,
-    TUNED_BLOCK_BYTES = 128 << 10,
-    TUNED_LEAST_STRIPS = 2,
-    /* Turns of threads in all, or for each of many: in shorter ones a thread gathers more rows that lie in another
-       core's cache. */
-    TUNED_TURNS = 1024,
-    TUNED_OWN_TURNS = 32,
-    /* Columns from which on threads take row blocks in turn: narrow blocks stream the matrix, in long ranges best. */
-    TUNED_ABREAST = 8,
-    /* "shares by entries, not rows": a row costs about as much as some entries. */
-    TUNED_ROW_WEIGHT = 4,
-
     /* "The matrix prefetched 4 KB ahead", "Runs of columns loaded, not gathered": a matrix of more bytes comes from
        memory. One from the cache loses up to a quarter by being asked for. */
     TUNED_FROM_MEMORY = 32 << 20,
@@ -35,10 +19,19 @@ enum {
     /* Rows of many lines from memory fill all the room for pending loads, and a prefetch that finds none is lost:
        there it pays to ask for all entries, which asks again, unless that is as much work as the sums (real matrices).
        (topi 100x100x40, width 16: 105 against 92 Gflop/s; 27-point stencil, width 32: 28 against 46.) So bits are for
-       rows of so many bytes at most, or for blocks of so many times what is near. */
-    TUNED_SHORT_REAL = 4 * TUNED_LINE,
-    TUNED_SHORT_COMPLEX = 2 * TUNED_LINE,
+       rows of so many lines at most, or for blocks of so many times what is near. */
+    TUNED_SHORT_REAL = 4,
+    TUNED_SHORT_COMPLEX = 2,
     TUNED_SMALL = 4,
+
+    /* "bundles, width 1": kinds of them, and terms of all kinds, that stay near; rows that a term serves, on average.
+     */
+    TUNED_BUNDLE_KINDS = 16384,
+    TUNED_BUNDLE_TERMS = 16384,
+    TUNED_BUNDLE_ROWS = 2,
+    /* "pieces": of so many entries, at most; each loads a part of x. */
+    TUNED_PIECES = 3,
+    TUNED_PIECES_OF = 2,
 
     /* A strip of updates and dots in one pass stays in the first-level cache: bytes of all blocks; but of each enough
        for a loop to run. */

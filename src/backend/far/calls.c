@@ -424,6 +424,7 @@ const wisp__backend wisp__backend_far = {
     .describe = far_describe,
     .open = far_open,
     .close = far_close,
+    .tuned = &wisp__cpu_tuned, /* it has the kernels of CPUs */
     .facts = far_facts,
     .alloc = wisp__far_alloc,
     .free = wisp__far_free,

@@ -45,11 +45,7 @@ typedef struct wisp__far {
 static inline wisp__far *wisp__far_of(wisp_ctx *ctx) { return ctx->device; }
 
 /* In whole cache lines. */
-enum { WISP__FAR_LINE = 64 };
-static inline size_t wisp__far_padded(size_t bytes)
-{
-    return (bytes + WISP__FAR_LINE - 1) / WISP__FAR_LINE * WISP__FAR_LINE;
-}
+static inline size_t wisp__far_padded(size_t bytes) { return wisp__lines(bytes); }
 
 /* ---- queue.c ---------------------------------------------------------------------------------- */
 

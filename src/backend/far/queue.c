@@ -148,7 +148,7 @@ void wisp__far_queue_close(wisp_ctx *ctx)
 wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **item)
 {
     const size_t head = wisp__far_padded(sizeof **item), room = wisp__far_padded(bytes);
-    wisp__far_item *i = aligned_alloc(WISP__FAR_LINE, head + room);
+    wisp__far_item *i = aligned_alloc(WISP__LINE, head + room);
     *item = i;
     if (!i) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: %zu bytes for a call", bytes);
     *i = (wisp__far_item){.copies = (char *)i + head, .room = room};

@@ -4,11 +4,7 @@
 #include "compress.h"
 #include <string.h>
 
-enum {
-    ROW_BYTES = 256 << 10, /* of all patterns or lists; the few that most rows have stay in the first-level cache */
-    ROW_SHARE = 64,        /* or so small a part of the matrix: at the edge of a rank's rows each may be of its own */
-    CODES = 256
-};
+enum { CODES = 256 };
 
 /* ---- rows that repeat -------------------------------------------------------------------------- */
 
@@ -27,10 +23,10 @@ typedef struct {
 static size_t row_string_bytes(const search *s, int n) { return (size_t)n * (sizeof(int32_t) + s->value_bytes); }
 
 /* No more than there can be: a small matrix takes little memory while it is made, too. */
-static int64_t most_row_bytes(int64_t entries, size_t value_bytes)
+static int64_t most_row_bytes(const wisp__tuned *t, int64_t entries, size_t value_bytes)
 {
     const int64_t all = entries * (int64_t)(sizeof(int32_t) + value_bytes);
-    return WISP__MIN(all, WISP__MAX(ROW_BYTES, all / ROW_SHARE));
+    return WISP__MIN(all, WISP__MAX(t->compress.strings, all / t->compress.share));
 }
 
 /* Of row number i of those looked at: offsets, then values, if these count; the diagonal's value goes apart. False if
@@ -103,7 +99,8 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     wisp_status status;
     const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
-    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, rows), most_row_bytes(entries, value_bytes)));
+    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, rows),
+                                most_row_bytes(wisp__tuned_of(ctx), entries, value_bytes)));
     WISP_TRY(wisp_alloc(ctx, id, (size_t)rows, sizeof **id));
     s.id = *id;
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)rows, real));
@@ -200,19 +197,17 @@ static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t rows, i
 
 static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries, bool always)
 {
-    const double worth_it = 0.85; /* short columns beside double values: band, 27 entries a row: 1.2 times as fast */
+    const double worth_it = wisp__tuned_of(A->ctx)->compress.worth_it;
     const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
     if (!always && (double)bytes_of(c, A, rows, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
 
-/* Lists that hardly repeat are more than short columns would be. By default rows of one list must follow one another:
-   kernels along chunks have nothing from lists but where these fill registers (of a 7-point lattice with lines of 128
-   rows an eighth does not, and that takes 1.2 times as long as SELL on one thread), and narrow block rows go faster
-   side by side only. */
+/* Lists that hardly repeat are more than short columns would be. By default rows of one list must follow one another.
+ */
 static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries, bool always)
 {
-    enum { IN_CHUNKS = 128, NARROW = 8 };
-    const int64_t run = A->log_c ? IN_CHUNKS : A->width <= 2 ? NARROW : 0;
+    const wisp__tuned *t = wisp__tuned_of(A->ctx);
+    const int64_t run = A->log_c ? t->compress.list_run : A->width <= 2 ? t->compress.list_run_narrow : 0;
     int64_t runs = 0;
     for (int64_t i = 1; i < rows; i++) runs += c->list[i] != c->list[i - 1];
     return rows_bytes(c, rows) <= entries * (int64_t)sizeof(int16_t) && (always || runs * run <= rows);
@@ -263,7 +258,7 @@ out:
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes)
 {
     *strings = WISP__MIN(UINT16_MAX, A->local_rows);
-    *bytes = most_row_bytes(entries, wisp_type_size(A->type));
+    *bytes = most_row_bytes(wisp__tuned_of(A->ctx), entries, wisp_type_size(A->type));
 }
 
 int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart)

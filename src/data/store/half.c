@@ -4,8 +4,6 @@
 #include "store.h"
 #include <string.h>
 
-enum { MOST_BLOCKS = 1024, FEW_BLOCKS = 8, SPILL_PART = 8 };
-
 static int64_t strips_of(const wisp__half *h) { return (h->rows + K_STRIP - 1) / K_STRIP; }
 
 static int64_t bytes(const wisp_mat *A, bool all)
@@ -77,9 +75,9 @@ out:
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Blocks of about equal work. */
-static void cut(wisp__half *h, int64_t blocks)
+static void cut(const wisp__row_cut *c, wisp__half *h, int64_t blocks)
 {
-    const int64_t rows_weight = 4, total = h->row[h->rows] + rows_weight * h->rows;
+    const int64_t rows_weight = c->row_weight, total = h->row[h->rows] + rows_weight * h->rows;
     h->blocks = blocks;
     for (int64_t b = 0, strip = 0; b <= blocks; b++) {
         const int64_t target = wisp__split(total, (int)WISP__MAX(blocks, 1), (int)b);
@@ -149,11 +147,13 @@ static void count_spill(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 /* As many blocks as leave few spill rows beside the block vectors themselves. */
 static void choose_blocks(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 {
-    int64_t blocks = WISP__MIN(MOST_BLOCKS, strips_of(h));
-    for (;; blocks = WISP__MAX(blocks / 2, FEW_BLOCKS)) {
-        cut(h, blocks);
+    const wisp__facts f = wisp__facts_of(ctx);
+    const int few = f.tuned->half.few_blocks;
+    int64_t blocks = WISP__MIN(f.cut.most_blocks, strips_of(h));
+    for (;; blocks = WISP__MAX(blocks / 2, few)) {
+        cut(&f.cut, h, blocks);
         count_spill(ctx, h, sets);
-        if (blocks <= FEW_BLOCKS || h->spill_rows <= h->rows / SPILL_PART) break;
+        if (blocks <= few || h->spill_rows <= h->rows / f.tuned->half.spill_part) break;
     }
     if (h->spill_rows > h->rows / 2)
         wisp_ctx_logf(ctx, WISP_LOG_PERF,
@@ -270,10 +270,10 @@ out:
 
 static wisp_status alloc_lists(wisp_ctx *ctx, wisp__half *h)
 {
-    const size_t strips = (size_t)strips_of(h);
+    const size_t strips = (size_t)strips_of(h), most = (size_t)wisp__facts_of(ctx).cut.most_blocks;
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &h->first, MOST_BLOCKS + 1, sizeof *h->first));
-    WISP_TRY(wisp__alloc_raw(ctx, &h->spill, MOST_BLOCKS + 1, sizeof *h->spill));
+    WISP_TRY(wisp__alloc_raw(ctx, &h->first, most + 1, sizeof *h->first));
+    WISP_TRY(wisp__alloc_raw(ctx, &h->spill, most + 1, sizeof *h->spill));
     WISP_TRY(wisp__alloc_raw(ctx, &h->inside, (size_t)h->rows, sizeof *h->inside));
     WISP_TRY(wisp__alloc_raw(ctx, &h->outside, strips + 1, sizeof *h->outside));
     WISP_TRY(wisp__alloc_raw(ctx, &h->incoming, strips + 1, sizeof *h->incoming));

@@ -130,7 +130,7 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
 {
     const double again = r->gather_excess > 1 ? r->gather_excess - 1 : 0;
     const double reads = r->read_bytes + again * r->gather_bytes;
-    const double memory = wisp_model_memory(reads, r->write_bytes, r->stores_past, l->load_gbs);
+    const double memory = wisp_model_memory(r->ctx, reads, r->write_bytes, r->stores_past, l->load_gbs);
     const bool in_cache = l->cache_gbs > 0;
     const struct {
         const char *limit;
@@ -145,7 +145,8 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
     bench_prediction best = {0, "memory"};
     for (size_t i = 0; i < sizeof ceilings / sizeof ceilings[0]; i++)
         if (ceilings[i].seconds > best.seconds) best = (bench_prediction){ceilings[i].seconds, ceilings[i].limit};
-    if (!in_cache && l->core_seconds > 0) best.seconds = wisp_model_overlap(memory, l->core_seconds, asks_ahead(r));
+    if (!in_cache && l->core_seconds > 0)
+        best.seconds = wisp_model_overlap(r->ctx, memory, l->core_seconds, asks_ahead(r));
     return best;
 }
 
