@@ -159,32 +159,30 @@ out:
     return status;
 }
 
-/* The batch's moments, of `n` of them and one part. An exact trace is the sum over all vectors. */
-static wisp_status collect(const wisp__kpm_run *k, int64_t first, double *mu, int64_t n, int part)
+/* The batch's moments. An exact trace is the sum over all vectors. Powers of 2 that vectors were scaled by are given
+   back: digits must not be lost by that. */
+static wisp_status collect(const wisp__kpm_run *k, int64_t first)
 {
+    const int64_t n = k->m->n;
     for (int j = 0; j < k->width; j++) {
         const int exponent = k->column ? k->column[j].exponent : 0;
-        double *to = k->opts->trace == WISP_TRACE_EXACT ? mu : mu + (first + j) * k->m->n;
-        for (int64_t i = 0; i < n; i++) {
-            to[i] += ldexp(moment(k, i, j, part), exponent);
-            if (!isfinite(to[i]))
-                return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
-                                      "moment %lld of vector %lld is beyond double precision; divide the vectors, or "
-                                      "the operator, by a large number",
-                                      (long long)i, (long long)(first + j));
-        }
-    }
-    return WISP_OK;
-}
-
-/* Powers of 2 that vectors were scaled by are given back: digits must not be lost by that. */
-static wisp_status refuse_too_small(const wisp__kpm_run *k, int64_t first)
-{
-    for (int j = 0; k->column && j < k->width; j++) {
+        const int64_t line = k->opts->trace == WISP_TRACE_EXACT ? 0 : first + j;
         double largest = 0;
-        for (int64_t i = 0; i < k->m->n; i++)
-            for (int part = 0; part < k->parts; part++) largest = fmax(largest, fabs(moment(k, i, j, part)));
-        if (largest > 0 && ldexp(largest, k->column[j].exponent) < DBL_MIN)
+        for (int part = 0; part < k->parts; part++) {
+            double *to = (part ? k->m->imag : k->m->mu) + line * n;
+            for (int64_t i = 0; i < n; i++) {
+                const double mu = moment(k, i, j, part);
+                largest = fmax(largest, fabs(mu));
+                to[i] += ldexp(mu, exponent);
+                if (!isfinite(to[i]))
+                    return wisp_ctx_failf(
+                        k->ctx, WISP_ERR_NUMERIC,
+                        "moment %lld of vector %lld is beyond double precision; divide the vectors, or "
+                        "the operator, by a large number",
+                        (long long)i, (long long)(first + j));
+            }
+        }
+        if (k->column && largest > 0 && ldexp(largest, exponent) < DBL_MIN)
             return wisp_ctx_failf(
                 k->ctx, WISP_ERR_NUMERIC,
                 "the moments of vector %lld are too small for double precision; multiply the vectors, "
@@ -194,21 +192,13 @@ static wisp_status refuse_too_small(const wisp__kpm_run *k, int64_t first)
     return WISP_OK;
 }
 
-static wisp_status collect_all(const wisp__kpm_run *k, int64_t first)
-{
-    wisp_status status = refuse_too_small(k, first);
-    if (status == WISP_OK) status = collect(k, first, k->m->mu, k->m->n, 0);
-    if (status == WISP_OK && k->left) status = collect(k, first, k->m->imag, k->m->n, 1);
-    return status;
-}
-
 /* Cancelled before the first batch was complete: its vectors are kept with the moments they have. */
 static void keep_begun(const wisp__kpm_run *k, wisp_moments *m)
 {
     if (m->vectors > 0 || m->trace == WISP_TRACE_EXACT || k->sweeps == 0) return;
     if (wisp_ctx_processes(k->ctx) > 1) return; /* each has some of the sums, and may be a step ahead */
     m->n = k->left ? k->sweeps + 1 : 2 * k->sweeps;
-    if (collect_all(k, 0) == WISP_OK) m->vectors = k->width;
+    if (collect(k, 0) == WISP_OK) m->vectors = k->width;
 }
 
 /* The kernel polynomial method: batch by batch. m->vectors counts those whose moments are there. */
@@ -233,7 +223,7 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
         k->first = first;
         WISP_TRY(wisp__kpm_set_width(k, left < k->most ? (int)left : k->most));
         WISP_TRY(run_batch(k, first));
-        WISP_TRY(collect_all(k, first));
+        WISP_TRY(collect(k, first));
         done = first + k->width;
         if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
         if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) {
