@@ -323,6 +323,26 @@ void ref_nothing_left(const wisp_ctx *ctx)
     assert_int_equal(atomic_load(&ctx->held), own);
 }
 
+int ref_failing_memory(wisp_status (*call)(wisp_ctx *ctx, void *arg), void *arg, int each, int passes)
+{
+    int failures = 0, passed = 0;
+    for (int at = 1; passed < passes; at += 1 + at / each) {
+        char text[16];
+        wisp_ctx *ctx;
+        snprintf(text, sizeof text, "%d", at);
+        setenv("WISP_ALLOC_FAIL_AT", text, 1);
+        if (wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}) != WISP_OK) continue;
+        const wisp_status status = call(ctx, arg);
+        if (status != WISP_OK) assert_int_equal(status, WISP_ERR_NOMEM);
+        failures += status != WISP_OK;
+        passed = status == WISP_OK ? passed + 1 : 0;
+        ref_nothing_left(ctx);
+        wisp_ctx_free(ctx);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    return failures;
+}
+
 void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b)
 {
     enum { FLAGS = offsetof(wisp_mat_props, skew) + sizeof a->skew, REST = offsetof(wisp_mat_props, bad_row) };

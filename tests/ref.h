@@ -159,6 +159,10 @@ wisp_ctx *ref_ctx(const wisp_ctx_opts *opts);
 /* Asserts that what was made on a context is freed: it has only what it keeps for itself. (The thread of a task may
    hold that a little longer than the task is there.) */
 void ref_nothing_left(const wisp_ctx *ctx);
+/* Each of the first `each` allocations of a call, on a context of one thread, and then some, fail one by one, until so
+   many runs in a row pass: what a call can do without may be refused. A clear status, and nothing stays. Returns how
+   many runs failed. For one rank: several share the environment, and tests/test_ranks.c has them. */
+int ref_failing_memory(wisp_status (*call)(wisp_ctx *ctx, void *arg), void *arg, int each, int passes);
 /* Exit status of a test that leaves out what it is for: ctest says then that it was skipped. */
 enum { REF_SKIPPED = 77 };
 /* Asserts success and shows the context's message otherwise. */
