@@ -257,6 +257,36 @@ static void any_matrix(void **state)
     }
 }
 
+/* A plan with far less memory than the matrix needs tells the storage that it would have with enough. */
+static void little_memory(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"laplace:nx=700,ny=400,nz=1", "topi:nx=40,ny=40,nz=40",
+                                        "anderson:nx=60,ny=60,nz=60,disorder=1"};
+    for (int c = 0; c < 24; c++) {
+        const wisp_mat_opts o = {.width = c % 2 ? 4 : 1};
+        const char *spec = specs[c / 2 % 3];
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1}), *poor;
+        wisp_mat_info enough, little;
+        wisp_src src;
+        int64_t before, peak;
+        poor = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1, .memory_limit = 600000 + 200000 * (c / 6)});
+        REF_OK(ctx, wisp_src_open(&src, ctx, spec));
+        wisp_ctx_memory(ctx, &before, NULL);
+        REF_OK(ctx, wisp_mat_plan(ctx, &src, &o, &enough));
+        wisp_ctx_memory(ctx, NULL, &peak);
+        wisp_src_close(&src);
+        REF_OK(poor, wisp_src_open(&src, poor, spec));
+        REF_OK(poor, wisp_mat_plan(poor, &src, &o, &little));
+        wisp_src_close(&src);
+        if (little.format != enough.format || fabs((double)little.bytes / (double)enough.bytes - 1) > 0.5)
+            fail_msg("%s, width %d: format %d, %lld bytes; with enough memory, %lld, format %d, %lld bytes", spec,
+                     o.width, (int)little.format, (long long)little.bytes, (long long)(peak - before),
+                     (int)enough.format, (long long)enough.bytes);
+        wisp_ctx_free(ctx), wisp_ctx_free(poor);
+    }
+}
+
 /* What is refused is told in units that show it. */
 static void limits_in_words(void **state)
 {
@@ -274,8 +304,9 @@ static void limits_in_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gallery), cmocka_unit_test(large),      cmocka_unit_test(long_runs),
-        cmocka_unit_test(files),   cmocka_unit_test(any_matrix), cmocka_unit_test(limits_in_words),
+        cmocka_unit_test(gallery),       cmocka_unit_test(large),      cmocka_unit_test(long_runs),
+        cmocka_unit_test(files),         cmocka_unit_test(any_matrix), cmocka_unit_test(limits_in_words),
+        cmocka_unit_test(little_memory),
     };
     return REF_RUN(tests);
 }

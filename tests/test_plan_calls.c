@@ -60,13 +60,23 @@ static void weigh_down(setting *s)
 
 static void set_up(setting *s, const problem *p, int threads)
 {
+    wisp_mat_info about;
     wisp_src src;
     s->ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = 1});
     REF_OK(s->ctx, wisp_src_open(&src, s->ctx, p->spec));
     REF_OK(s->ctx, wisp_mat_bound(s->ctx, &src, &p->mo, &s->most));
+    REF_OK(s->ctx, wisp_mat_plan(s->ctx, &src, &p->mo, &about));
     REF_OK(s->ctx, wisp_mat_create(&s->A, s->ctx, &src, &p->mo));
     wisp_src_close(&src);
     wisp_mat_get_info(s->A, &s->info);
+    /* All rows are looked at, but not which entries are one, nor where the diagonal is, of which half storage has all.
+     */
+    if (s->info.format != WISP_FORMAT_HERMITIAN && ref_ranks() == 1 && about.nnz == s->info.nnz &&
+        about.sweep_bytes != s->info.sweep_bytes)
+        fail_msg("%s, type %s, width %d, order %d, format %d: a sweep reads %lld bytes, %lld were told of format %d",
+                 p->spec, wisp_type_name(p->mo.type), p->width, (int)p->mo.order, (int)s->info.format,
+                 (long long)s->info.sweep_bytes, (long long)about.sweep_bytes, (int)about.format);
+    assert_true((s->info.sweep_bytes > 0) == (s->info.local_rows > 0) && s->info.sweep_bytes <= s->info.bytes);
     weigh_down(s);
 }
 
@@ -84,6 +94,15 @@ static int look(setting *s, const problem *p, const char *call, const wisp_plan 
                  wisp_type_name(p->type), p->width, (int)p->mo.order, (int)p->mo.format, (long long)(peak - s->before),
                  (long long)first->bytes_most, (long long)plan->bytes_most);
     return peak > s->made;
+}
+
+/* A case of its own: random numbers, a problem, and its matrix. */
+static problem begin(setting *s, ref_rng *r, int c, uint64_t seed)
+{
+    *r = (ref_rng){(uint64_t)c + seed};
+    const problem p = pose(r, c);
+    set_up(s, &p, 1 + c % 2);
+    return p;
 }
 
 static void tear_down(setting *s)
@@ -108,10 +127,9 @@ static void of_kpm(void **state)
     (void)state;
     int told = 0;
     for (int c = 0; c < 60; c++) {
-        ref_rng r = {(uint64_t)c + 1};
-        const problem p = pose(&r, c);
+        ref_rng r;
         setting s;
-        set_up(&s, &p, 1 + c % 2);
+        const problem p = begin(&s, &r, c, 1);
         const int64_t row = s.info.rows / 2;
         wisp_kpm_opts o = {.moments = 2 + (int64_t)ref_below(&r, c % 3 ? 40 : 300),
                            .vectors = 1 + (int64_t)ref_below(&r, 40),
@@ -146,11 +164,10 @@ static void of_evolve(void **state)
     (void)state;
     int told = 0;
     for (int c = 0; c < 60; c++) {
-        ref_rng r = {(uint64_t)c + 1000};
-        problem p = pose(&r, c);
-        p.type = p.type == WISP_S || p.type == WISP_C ? WISP_C : WISP_Z;
+        ref_rng r;
         setting s;
-        set_up(&s, &p, 1 + c % 2);
+        problem p = begin(&s, &r, c, 1000);
+        p.type = p.type == WISP_S || p.type == WISP_C ? WISP_C : WISP_Z;
         enum { TIMES = 24 };
         double time[TIMES];
         const int times = (int)ref_below(&r, TIMES);
@@ -174,8 +191,7 @@ static void of_evolve(void **state)
         told += look(&s, &p, "evolve", &first, &plan);
         assert_true(given || isnan(plan.sweeps));
         if (given && ref_ranks() == 1)
-            assert_true(fabs(plan.sweeps - (double)e.sweeps) <= 0.2 * (double)e.sweeps &&
-                        plan.products == p.width * plan.sweeps);
+            assert_true(plan.sweeps == (double)e.sweeps && plan.products == p.width * plan.sweeps);
         wisp_blk_free(psi);
         tear_down(&s);
     }
@@ -193,10 +209,9 @@ static void of_functions(void **state)
     (void)state;
     int told = 0;
     for (int c = 0; c < 60; c++) {
-        ref_rng r = {(uint64_t)c + 3000};
-        const problem p = pose(&r, c);
+        ref_rng r;
         setting s;
-        set_up(&s, &p, 1 + c % 2);
+        const problem p = begin(&s, &r, c, 3000);
         enum { MOST = 4, TERMS = 40 };
         const int count = 1 + (int)ref_below(&r, MOST);
         double beta[MOST];
@@ -244,14 +259,13 @@ static void of_mpk(void **state)
     (void)state;
     int told = 0;
     for (int c = 0; c < 60; c++) {
-        ref_rng r = {(uint64_t)c + 2000};
-        const problem p = pose(&r, c);
+        ref_rng r;
+        setting s;
+        const problem p = begin(&s, &r, c, 2000);
         enum { STEPS = 40, SUMS = 3, WIDEST = 24 };
         wisp_scalar factor[STEPS], eta[SUMS * STEPS], *add = calloc(STEPS * WIDEST, sizeof *add),
                                                       *dot = calloc(4 * STEPS * WIDEST, sizeof *dot);
         wisp_blk *v[2], *z[SUMS], *u;
-        setting s;
-        set_up(&s, &p, 1 + c % 2);
         for (int i = 0; i < STEPS; i++) factor[i] = (wisp_scalar){0.125, 0};
         for (int i = 0; i < SUMS * STEPS; i++) eta[i] = (wisp_scalar){0.5, 0};
         wisp_mpk_opts o = {
@@ -290,10 +304,9 @@ static void of_bounds(void **state)
     (void)state;
     int told = 0;
     for (int c = 0; c < 60; c++) {
-        ref_rng r = {(uint64_t)c + 3000};
-        const problem p = pose(&r, c);
+        ref_rng r;
         setting s;
-        set_up(&s, &p, 1 + c % 2);
+        const problem p = begin(&s, &r, c, 3000);
         wisp_bounds_opts o = {.width = (int)ref_below(&r, 12)};
         if (ref_below(&r, 2)) o.sweeps = 1 + (double)ref_below(&r, 100000);
         if (ref_below(&r, 2)) o.sweeps_per_halfwidth = 1 + (double)ref_below(&r, 100000);
@@ -363,10 +376,40 @@ static void of_entries(void **state)
     }
 }
 
+/* Bytes that no number of 64 bits holds are the largest one. */
+static void beyond_numbers(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    const int64_t rows = INT64_C(1) << 61;
+    const wisp_mat_info info = {.rows = rows,
+                                .cols = rows,
+                                .nnz = rows,
+                                .type = WISP_Z,
+                                .format = WISP_FORMAT_HERMITIAN,
+                                .spill_bytes = rows,
+                                .work_blocks = 1,
+                                .local_rows = rows,
+                                .local_nnz = rows};
+    const wisp_bounds_opts given = {.method = WISP_BOUNDS_GIVEN, .given = wide};
+    const double beta = 1e-3, time = 1e-6;
+    const wisp_function f = {.value = decay, .arg = (void *)&beta};
+    wisp_plan plan;
+    REF_OK(ctx,
+           wisp_chebyshev_plan(&plan, ctx, &info, WISP_Z, 9, 1, &f, &(wisp_chebyshev_opts){.bounds = given}, NULL));
+    assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+    REF_OK(ctx, wisp_evolve_plan(&plan, ctx, &info, WISP_Z, 9, 1, &time, &(wisp_evolve_opts){.bounds = given}, NULL));
+    assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+    REF_OK(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_Z, 9, &(wisp_mpk_opts){.steps = 2}, NULL));
+    assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm),       cmocka_unit_test(of_evolve),
-                                       cmocka_unit_test(of_functions), cmocka_unit_test(of_mpk),
-                                       cmocka_unit_test(of_bounds),    cmocka_unit_test(of_entries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm),        cmocka_unit_test(of_evolve),
+                                       cmocka_unit_test(of_functions),  cmocka_unit_test(of_mpk),
+                                       cmocka_unit_test(of_bounds),     cmocka_unit_test(of_entries),
+                                       cmocka_unit_test(beyond_numbers)};
     return REF_RUN(tests);
 }

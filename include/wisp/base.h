@@ -266,6 +266,8 @@ WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
     va_start(text##_list, format);                     \
     vsnprintf(text, sizeof text, format, text##_list); \
     va_end(text##_list)
+/* x, at least 0, without its fraction, as plans tell bytes; the largest number if x is too large. */
+static inline int64_t wisp_whole_number(double x) { return x < 9e18 ? (int64_t)x : INT64_MAX; }
 /* In a function with a variable `status` and one clean-up label `out`. */
 #define WISP_TRY(call)                              \
     do {                                            \

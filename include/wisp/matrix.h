@@ -135,7 +135,8 @@ typedef struct {
     wisp_type type;
     int C;
     int64_t sigma;
-    int64_t bytes; /* of the stored arrays */
+    int64_t bytes;       /* of the stored arrays */
+    int64_t sweep_bytes; /* of these that a product reads at least: without padding, for example */
     wisp_order order;
     wisp_format format;
     int64_t spill_bytes;    /* half storage (its spill rows), operators: what wisp_spmmv holds beside it at most, per */

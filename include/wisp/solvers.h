@@ -364,9 +364,10 @@ WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_bl
 
 /* *plan becomes what wisp_evolve will take, for psi of this type (DEFAULT: complex, of A's precision) and width. A and
    step: as in wisp_mpk_plan, for these columns. Products, sweeps and seconds are told, about, only where opts.bounds
-   are given; those that find bounds are not counted. Where they are not, the length of the series is not known either:
-   bytes_most is then for 2^20 terms at most (8 bytes for each further term, and each of the times at once). Statuses as
-   of wisp_evolve for such arguments. */
+   are given; those that find bounds are not counted. Where they are not, neither the length of the series is known, nor
+   how many times are best at once: bytes are then those of one of them, unless opts.at_once tells, and bytes_most is
+   for 2^20 terms at most (8 bytes for each further term, and each of the times at once). Statuses as of wisp_evolve for
+   such arguments. */
 WISP_SIZED wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
                                         int width, int64_t times, const double *time, const wisp_evolve_opts *opts,
                                         const wisp_choice *step);

@@ -26,6 +26,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .sigma = A->sigma,
                             .bytes = wisp__mat_bytes(A, true),
                             .user_bytes = wisp__in_place(A) ? wisp__mat_bytes(A, true) : 0,
+                            .sweep_bytes = wisp__mat_bytes(A, false),
                             .spill_bytes = spill_rows * (int64_t)wisp_type_size(A->type),
                             .order = A->order,
                             .format = A->format,

@@ -17,6 +17,7 @@ typedef struct {
     int column_bytes;              /* of an entry; 0: it has no column of its own */
     int64_t strings, string_bytes; /* of patterns or lists */
     int64_t foretold;              /* of what the backend makes of patterns, about; -1: not known */
+    int64_t spared;                /* of them that are not read then */
     int64_t values;                /* that have codes */
     bool permuted, sorted;         /* rows are in an order of their own; by length at last */
     int64_t visits;                /* blocks of rows in tiles */
@@ -58,6 +59,19 @@ static int64_t entry_bytes(const way *w)
     const int64_t values = w->codes ? w->entries + w->values * size_of(w) : w->entries * size_of(w);
     if (w->list) columns = 2 * rows + w->string_bytes + 8 * (w->strings + 1);
     return columns + values + (w->apart ? rows * real_of(w) : 0) + 4 * rows + 8 * ((rows >> A->log_c) + 2);
+}
+
+/* Those that a product reads at least (wisp__mat_bytes). */
+static int64_t sweep_bytes(const way *w)
+{
+    const wisp_mat *A = w->A;
+    const int64_t rows = A->local_rows, chunks = (rows + (1 << A->log_c) - 1) >> A->log_c;
+    const int64_t diagonal = w->apart ? rows * real_of(w) : 0, strings = w->string_bytes + 8 * w->strings;
+    if (A->format == WISP_FORMAT_HERMITIAN) return upper(w) * (size_of(w) + 4) + rows * 8;
+    if (w->pattern) return 2 * rows + strings + diagonal - w->spared;
+    const int64_t columns = w->list ? 2 * rows + strings : w->nnz * w->column_bytes;
+    const int64_t values = w->codes ? w->nnz + w->values * size_of(w) : w->nnz * size_of(w);
+    return columns + values + diagonal + 8 * chunks;
 }
 
 /* As a matrix is stored of which this was found. */
@@ -133,6 +147,7 @@ static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .C = 1 << A->log_c,
                             .sigma = WISP__MAX(A->sigma, 1),
                             .bytes = half ? map_bytes(w) + half_bytes(w) : stored_bytes(w, &making),
+                            .sweep_bytes = sweep_bytes(w),
                             .order = A->order,
                             .format = A->format,
                             .spill_bytes = half ? w->spill_rows * size_of(w) : 0,
@@ -315,12 +330,12 @@ out:
 
 /* As many rows tell how the others are stored, in runs long enough to show what follows what; a matrix that is not much
    larger is looked at as a whole, and put in order as when it is made. */
-enum { ROWS = 1 << 20, RUN = 1 << 12, ENTRIES = 1 << 24 };
+enum { ROWS = 1 << 20, LEAST_ROWS = 1 << 13, RUN = 1 << 12, ENTRIES = 1 << 24 };
 
-static wisp__look choose_look(int64_t rows)
+static wisp__look choose_look(int64_t rows, int64_t most)
 {
-    if (rows <= ROWS) return wisp__look_at_all(rows);
-    return (wisp__look){ROWS, RUN, (rows - RUN) / (ROWS / RUN - 1), NULL};
+    if (rows <= most) return wisp__look_at_all(rows);
+    return (wisp__look){.rows = most, .run = RUN, .stride = (rows - RUN) / (most / RUN - 1)};
 }
 
 typedef struct {
@@ -346,6 +361,8 @@ typedef struct {
     wisp_mat A;
     const wisp_mat_opts *o;
     wisp__look look;
+    int64_t most; /* rows to look at */
+    bool again;   /* if there is no memory for that, fewer are looked at */
     bool quick;   /* no order is made */
     bool whole;   /* it looks at all rows, in the order that they will have */
     int64_t nnz;  /* of the rows looked at */
@@ -359,7 +376,8 @@ static wisp_status begin(guess *g, way *w)
     wisp_mat *A = &g->A;
     const wisp_src *src = w->src;
     wisp_status status;
-    g->look = choose_look(src->rows);
+    g->look = choose_look(src->rows, g->most);
+    g->look.needed = g->again;
     const bool all = g->look.rows == src->rows;
     WISP_TRY(wisp__alloc_raw(A->ctx, &g->len, (size_t)g->look.rows, sizeof *g->len));
     length_run run = {A->ctx, src, all ? NULL : g->o->map, &g->look, g->len};
@@ -391,8 +409,10 @@ static wisp_status foretell(const guess *g, way *w, wisp__compression *c)
     w->foretold = 0;
     WISP_TRY(B.local.how->create(&B, c));
     WISP_TRY(wisp__mat_take(&B));
-    if (B.prepared)
+    if (B.prepared) {
         w->foretold = B.prepared->bytes + (int64_t)(B.prepared->per_row * (double)(g->A.local_rows - B.local_rows));
+        w->spared = (int64_t)((double)B.prepared->spared * ((double)g->A.local_rows / (double)B.local_rows));
+    }
 out:
     wisp__mat_release(&B);
     wisp__stored_free(ctx, &B.local);
@@ -435,6 +455,29 @@ out:
     return status;
 }
 
+/* Looks at fewer rows if there is no memory for more: to tell the storage that is meant takes less of it than to have
+   it. (One of several ranks would have to ask the others.) */
+static wisp_status look(guess *g, way *w)
+{
+    const guess none = *g;
+    const way nothing = *w;
+    const int64_t rows = w->src->rows;
+    for (int64_t most = ROWS;;) {
+        const int64_t next = WISP__MAX(WISP__MIN(most, rows) / (8 * RUN) * RUN, LEAST_ROWS);
+        g->most = most;
+        g->again = g->A.ctx->ranks == 1 && next < most;
+        wisp_status status = begin(g, w);
+        if (status == WISP_OK) status = choose(g, w);
+        if (status != WISP_ERR_NOMEM || !g->again) return status;
+        wisp_free(g->A.ctx, g->len);
+        wisp_map_free(g->A.map);
+        wisp_map_free(g->A.col_map);
+        *g = none;
+        *w = nothing;
+        most = next;
+    }
+}
+
 wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_opts *o, wisp_mat_info *info,
                               wisp__sample *sample, wisp__shape *m)
 {
@@ -445,8 +488,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, ctx, whole, o->map));
     WISP_TRY(wisp__mat_shape(src, o, &g.A));
-    WISP_TRY(begin(&g, &w));
-    WISP_TRY(choose(&g, &w));
+    WISP_TRY(look(&g, &w));
     w.order_bytes = g.order.likely;
     w.spill_rows = src->rows / 8; /* as a rule */
     w.outside = upper(&w) / 8;

@@ -334,8 +334,6 @@ static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type 
            wisp__tuned_of(ctx)->schedule.kept * (double)sizeof(wisp__cascade);
 }
 
-static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
-
 wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                           const wisp_mpk_opts *opts, const wisp_choice *step)
 {
@@ -355,8 +353,8 @@ wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     const double beside = (double)(A->send_rows + A->halo_rows) * width * size +
                           (double)A->spill_bytes * size / (double)wisp_type_size(A->type) * width;
     const double about = most * dots + (most > 1 ? GRAPH : 0);
-    *plan = (wisp_plan){.bytes = whole(beside + about * (double)A->work_blocks),
-                        .bytes_most = whole(beside + most_bytes(ctx, A, type, width, opts, most, dots)),
+    *plan = (wisp_plan){.bytes = wisp_whole_number(beside + about * (double)A->work_blocks),
+                        .bytes_most = wisp_whole_number(beside + most_bytes(ctx, A, type, width, opts, most, dots)),
                         .products = steps * width,
                         .sweeps = steps,
                         .seconds = step && step->seconds > 0 ? steps * step->seconds : NAN,

@@ -109,14 +109,14 @@ void wisp__bounds_size(const wisp_mat_info *A, const wisp_bounds_opts *opts, int
 static wisp_status lanczos_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int columns, double *about,
                                  double *most)
 {
-    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: row blocks at most, bytes of a column */
+    enum { LITTLE = 16 << 10 };
     const wisp_mpk_opts one = {.steps = 1, .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY};
     const double held = (double)(A->local_rows + A->halo_rows);
     const double blocks = 2.0 * columns * (double)wisp_type_size(type) * held;
     wisp_plan product;
     const wisp_status status = wisp_mpk_plan(&product, ctx, A, type, columns, &one, NULL);
     *about = blocks + (double)product.bytes;
-    *most = blocks + (double)product.bytes_most + fmin(held, SUMS) * EACH * columns + LITTLE;
+    *most = blocks + (double)product.bytes_most + wisp__dot_bytes(held, columns) + LITTLE;
     return status;
 }
 
@@ -153,8 +153,8 @@ wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_TRY(wisp__check_bounds(ctx, A, &o));
     if (o.method != WISP_BOUNDS_GIVEN) WISP_TRY(wisp__bounds_bytes(ctx, A, &o, &about, &most));
     wisp__bounds_size(A, &o, &columns, &steps);
-    *plan = (wisp_plan){.bytes = wisp__whole_number(fmin(about, most)),
-                        .bytes_most = wisp__whole_number(most),
+    *plan = (wisp_plan){.bytes = wisp_whole_number(fmin(about, most)),
+                        .bytes_most = wisp_whole_number(most),
                         .products = (double)steps * columns,
                         .sweeps = steps,
                         .seconds = steps > 0 ? NAN : 0,

@@ -496,8 +496,8 @@ wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_i
     const double extra = 16.0 * width + (double)functions * sizeof(wisp__series);
     const double sweeps = !given && !s.o.jackson ? NAN : (double)vectors_of((int64_t)terms, given) - 1;
     most = fmax(most + kept, fits + finding) + extra; /* products that found bounds leave something */
-    *plan = (wisp_plan){.bytes = (int64_t)fmin(about + (isnan(sweeps) ? 0 : kept), most),
-                        .bytes_most = (int64_t)most,
+    *plan = (wisp_plan){.bytes = wisp_whole_number(fmin(about + (isnan(sweeps) ? 0 : kept), most)),
+                        .bytes_most = wisp_whole_number(most),
                         .products = sweeps * width,
                         .sweeps = sweeps,
                         .seconds = NAN,

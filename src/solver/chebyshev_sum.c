@@ -82,14 +82,14 @@ wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double
 wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                                       const wisp__chebyshev_size *size, double *about, double *most)
 {
-    enum { LITTLE = 48 << 10, SUMS = 1024, EACH = 32, FACTORS = 64 }; /* of a column: in dots, and spread over rows */
+    enum { LITTLE = 48 << 10, FACTORS = 64 }; /* of a column, spread over rows */
     const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = size->sums};
     const double held = (double)(A->local_rows + A->halo_rows);
     const double blocks = (double)size->blocks * width * (double)wisp_type_size(type) * held;
     wisp_plan products;
     const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
     *about = blocks + (double)products.bytes;
-    *most = blocks + (double)products.bytes_most + (fmin(held, SUMS) * EACH + FACTORS) * width +
+    *most = blocks + (double)products.bytes_most + wisp__dot_bytes(held, width) + FACTORS * width +
             (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
     return status;
 }

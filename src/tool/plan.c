@@ -39,7 +39,7 @@ static void add_by_machine(const double *all, int ranks, bool together, plan_nee
             if (other[MACHINE] == mine[MACHINE]) sum += other[BYTES], here++;
         if (sum / mine[LIMIT] <= most) continue;
         most = sum / mine[LIMIT];
-        *need = (plan_need){(int64_t)fmin(sum, 9e18), (int64_t)mine[LIMIT], here};
+        *need = (plan_need){wisp_whole_number(sum), (int64_t)mine[LIMIT], here};
     }
 }
 

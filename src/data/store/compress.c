@@ -214,9 +214,9 @@ static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t rows, int
 }
 
 /* To need less memory is a gain, not a need. */
-static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
+static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool needed)
 {
-    if (status != WISP_ERR_NOMEM || always) return status;
+    if (status != WISP_ERR_NOMEM || needed) return status;
     wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory to look for repetition in the matrix; it is stored as it is");
     return WISP_OK;
 }
@@ -236,7 +236,7 @@ wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A,
     if (c->list && !lists_pay(c, A, rows, entries, always)) wisp__compression_free(c, A->ctx);
     if (c->list) drop_if_little(c, A, rows, entries, always);
 out:
-    return or_without(A->ctx, status, always);
+    return or_without(A->ctx, status, always || look->needed);
 }
 
 wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
@@ -252,7 +252,7 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
         no_values(c, A->ctx);
     drop_if_little(c, A, rows, entries, always);
 out:
-    return or_without(A->ctx, status, always);
+    return or_without(A->ctx, status, always || look->needed);
 }
 
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes)

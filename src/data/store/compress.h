@@ -9,8 +9,12 @@
 typedef struct {
     int64_t rows, run, stride;
     const int32_t *len; /* of all rows, in the user's order, as they were counted; NULL: not compared */
+    bool needed;        /* WISP_ERR_NOMEM if there is no memory for it; else nothing is found then */
 } wisp__look;
-static inline wisp__look wisp__look_at_all(int64_t rows) { return (wisp__look){rows, WISP__MAX(rows, 1), 0, NULL}; }
+static inline wisp__look wisp__look_at_all(int64_t rows)
+{
+    return (wisp__look){.rows = rows, .run = WISP__MAX(rows, 1)};
+}
 static inline int64_t wisp__look_place(const wisp__look *l, int64_t i) { return i / l->run * l->stride + i % l->run; }
 
 /* How a matrix is best stored, found by reading it: nothing, row patterns, or lists of columns, codes, short columns.

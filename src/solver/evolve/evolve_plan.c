@@ -157,7 +157,7 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
     /* Of all ranks, as the run chooses by them. */
     const double blocks = (double)A->rows * width * (double)wisp_type_size(type);
-    const double matrix = A->local_rows > 0 ? (double)A->bytes * ((double)A->rows / (double)A->local_rows)
+    const double matrix = A->local_rows > 0 ? (double)A->sweep_bytes * ((double)A->rows / (double)A->local_rows)
                                             : (double)A->nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t));
     const wisp__evolve_times t = {.times = times,
                                   .time = time,
@@ -169,13 +169,15 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
                                   .given = given};
     const int64_t at_once = o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
     const int count = (int)(times < at_once ? times : at_once);
-    const outline all = given ? outline_of(&t) : (outline){.count = count, .sweeps = NAN, .sums = NAN};
+    /* How many times are best at once follows from the bounds; one is the least, and a run is not refused for more. */
+    const int least = o.at_once || count < 1 ? count : 1;
+    const outline all = given ? outline_of(&t) : (outline){.count = least, .sweeps = NAN, .sums = NAN};
     WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
     WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
     const wisp_bounds_opts bo = wisp__evolve_bounds_opts(&o, width, times, time);
     WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
-    *plan = (wisp_plan){.bytes = wisp__whole_number(fmin(about, most)),
-                        .bytes_most = wisp__whole_number(fmax(most, bounds)),
+    *plan = (wisp_plan){.bytes = wisp_whole_number(fmin(about, most)),
+                        .bytes_most = wisp_whole_number(fmax(most, bounds)),
                         .products = all.sweeps * width,
                         .sweeps = all.sweeps,
                         .seconds = NAN,

@@ -296,7 +296,7 @@ double wisp_resolution(double halfwidth, int64_t moments) { return pi * halfwidt
 int64_t wisp_moments_for(double halfwidth, double resolution)
 {
     const double n = ceil(pi * halfwidth / resolution);
-    return n > 2 ? wisp__whole_number(n) : 2;
+    return n > 2 ? wisp_whole_number(n) : 2;
 }
 
 void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy)

@@ -31,7 +31,7 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
     const double curve_bytes = points * (2 + 4 * curves) + 3 * curves, mean = 3 * n;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
-    return (int64_t)fmin(8 * (n * kept + curve_bytes + mean + sums) + image + 4096, 9e18);
+    return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + image + 4096);
 }
 
 /* The source goes when the matrix stands; the blocks come after that. */
