@@ -1,4 +1,4 @@
-/* Sources that are dealt out anew among ranks: the same matrix in another order, with smaller halos. */
+/* Sources that are partitioned anew among ranks: the same matrix in another order, with smaller halos. */
 #include "ref.h"
 #include "base/base.h"
 #include <math.h>
@@ -46,13 +46,13 @@ typedef struct {
     int most; /* entries of a row: some are empty */
 } case_of;
 
-/* Rows of the dealt source, with the numbers they had, against those of the original. */
+/* Rows of the partitioned source, with the numbers they had, against those of the original. */
 static int same_matrix(void *arg, int rank)
 {
     const case_of *c = arg;
     ref_rng r = {(uint64_t)(c->rows + c->most)};
     wisp_ctx *ctx = own_ctx();
-    wisp_src src = ref_random_src(&r, c->type, c->rows, c->rows, c->most), dealt;
+    wisp_src src = ref_random_src(&r, c->type, c->rows, c->rows, c->most), parts;
     ref_mat want = ref_dense(&src);
     for (int64_t i = 0; c->how == SCOTCH && i < c->rows; i++) /* a symmetric pattern */
         for (int64_t j = 0; j < i; j++)
@@ -65,20 +65,20 @@ static int same_matrix(void *arg, int rank)
     int64_t first;
     double *before = malloc((size_t)c->rows * sizeof *before);
     (void)rank;
-    REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, c->how));
-    assert_true(dealt.rows == c->rows && dealt.cols == c->rows && dealt.type == c->type);
-    assert_true((wisp_src_numbers(&dealt) != NULL) == (wisp_ctx_processes(ctx) > 1));
-    all_numbers(ctx, &dealt, before);
+    REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, c->how));
+    assert_true(parts.rows == c->rows && parts.cols == c->rows && parts.type == c->type);
+    assert_true((wisp_src_numbers(&parts) != NULL) == (wisp_ctx_processes(ctx) > 1));
+    all_numbers(ctx, &parts, before);
     char *seen = calloc((size_t)c->rows, 1);
     for (int64_t i = 0; i < c->rows; i++) seen[(int64_t)before[i]]++;
     for (int64_t i = 0; i < c->rows; i++) assert_int_equal(seen[i], 1);
     REF_OK(ctx, wisp_map_create(&map, ctx, c->rows));
     const int64_t rows = wisp_map_local(map, &first);
-    int64_t *col = malloc((size_t)(dealt.max_row + 1) * sizeof *col);
-    char *val = malloc((size_t)(dealt.max_row + 1) * 16);
+    int64_t *col = malloc((size_t)(parts.max_row + 1) * sizeof *col);
+    char *val = malloc((size_t)(parts.max_row + 1) * 16);
     for (int64_t i = first; i < first + rows; i++) {
-        const int n = dealt.row(dealt.arg, i, col, val);
-        assert_int_equal(n, dealt.row(dealt.arg, i, NULL, NULL));
+        const int n = parts.row(parts.arg, i, col, val);
+        assert_int_equal(n, parts.row(parts.arg, i, NULL, NULL));
         ref_mat row = ref_new(1, c->rows);
         for (int k = 0; k < n; k++) {
             const wisp_scalar v = wisp__load(c->type, val + (size_t)k * wisp_type_size(c->type));
@@ -87,8 +87,8 @@ static int same_matrix(void *arg, int rank)
         for (int64_t j = 0; j < c->rows; j++) assert_true(REF_AT(row, 0, j) == REF_AT(want, (int64_t)before[i], j));
         ref_free(row);
     }
-    if (wisp_ctx_processes(ctx) > 1) assert_true(dealt.row(dealt.arg, first + rows, col, val) < 0);
-    wisp_src_close(&dealt);
+    if (wisp_ctx_processes(ctx) > 1) assert_true(parts.row(parts.arg, first + rows, col, val) < 0);
+    wisp_src_close(&parts);
     src.free_arg(src.arg);
     wisp_map_free(map);
     wisp_ctx_free(ctx);
@@ -119,14 +119,14 @@ static int same_moments(void *arg, int rank)
 {
     moments_case *c = arg;
     wisp_ctx *ctx = own_ctx();
-    wisp_src src, dealt;
+    wisp_src src, parts;
     wisp_mat *A;
     wisp_moments m;
     (void)rank;
     REF_OK(ctx, wisp_src_open(&src, ctx, c->spec));
-    REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, c->how));
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &dealt, &(wisp_mat_opts){.type = c->type, .width = 3}));
-    wisp_src_close(&dealt), wisp_src_close(&src);
+    REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, c->how));
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &parts, &(wisp_mat_opts){.type = c->type, .width = 3}));
+    wisp_src_close(&parts), wisp_src_close(&src);
     const wisp_kpm_opts o = {.moments = 65, .vectors = 5, .width = 3, .type = c->type, .seed = 3};
     REF_OK(ctx, wisp_kpm(&m, A, &o));
     if (wisp_ctx_processes(ctx) == 1) {
@@ -185,17 +185,17 @@ static int less_to_send(void *arg, int rank)
 {
     const wisp_partition *how = arg;
     wisp_ctx *ctx = own_ctx();
-    wisp_src src = {SITES, SITES, 5, WISP_D, shuffled_row, NULL, NULL, 0, NULL, 0, NULL}, dealt;
+    wisp_src src = {SITES, SITES, 5, WISP_D, shuffled_row, NULL, NULL, 0, NULL, 0, NULL}, parts;
     wisp_mat_info as_they_come, by_levels;
     (void)rank;
-    REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, *how));
+    REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, *how));
     REF_OK(ctx, wisp_mat_plan(ctx, &src, NULL, &as_they_come));
-    REF_OK(ctx, wisp_mat_plan(ctx, &dealt, NULL, &by_levels));
+    REF_OK(ctx, wisp_mat_plan(ctx, &parts, NULL, &by_levels));
     double halo[] = {(double)as_they_come.halo_rows, (double)by_levels.halo_rows};
     REF_OK(ctx, wisp_ctx_sum(ctx, halo, 2));
     /* A cut runs along a level, of at most 2 SIDE rows. */
     assert_true(halo[1] <= 4 * SIDE * (wisp_ctx_processes(ctx) - 1) && 5 * halo[1] < halo[0]);
-    wisp_src_close(&dealt);
+    wisp_src_close(&parts);
     wisp_ctx_free(ctx);
     return 0;
 }
@@ -220,18 +220,18 @@ typedef struct {
     wisp_status status[3];
 } outcome;
 
-/* A failure on one rank, anywhere, is one on all; and what can't be dealt. */
+/* A failure on one rank, anywhere, is one on all; and what can't be partitioned. */
 static int starved(void *arg, int rank)
 {
     outcome *o = arg;
     wisp_status *statuses = o->status;
     wisp_ctx *ctx = NULL;
-    wisp_src src, dealt;
+    wisp_src src, parts;
     statuses[rank] = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1});
     if (statuses[rank] == WISP_OK) statuses[rank] = wisp_src_open(&src, ctx, "graphene:nx=9,ny=7");
     if (statuses[rank] == WISP_OK) {
-        statuses[rank] = wisp_src_partition(&dealt, ctx, &src, o->how);
-        wisp_src_close(&dealt), wisp_src_close(&src);
+        statuses[rank] = wisp_src_partition(&parts, ctx, &src, o->how);
+        wisp_src_close(&parts), wisp_src_close(&src);
     }
     int64_t held = 0;
     if (ctx) wisp_ctx_memory(ctx, &held, NULL);
@@ -261,9 +261,9 @@ static int not_symmetric(void *arg, int rank)
 {
     wisp_ctx *ctx = own_ctx();
     ref_rng r = {1};
-    wisp_src src = ref_random_src(&r, WISP_D, 30, 30, 3), dealt;
+    wisp_src src = ref_random_src(&r, WISP_D, 30, 30, 3), parts;
     (void)arg, (void)rank;
-    REF_FAILS(ctx, wisp_src_partition(&dealt, ctx, &src, SCOTCH), has_scotch() ? WISP_ERR_ARG : WISP_ERR_UNSUPPORTED,
+    REF_FAILS(ctx, wisp_src_partition(&parts, ctx, &src, SCOTCH), has_scotch() ? WISP_ERR_ARG : WISP_ERR_UNSUPPORTED,
               has_scotch() ? "symmetric" : "libptscotch");
     src.free_arg(src.arg);
     wisp_ctx_free(ctx);
@@ -283,9 +283,9 @@ static void refusals(void **state)
     run_ways(not_symmetric, NULL, 1);
     wisp_ctx *ctx = own_ctx();
     ref_rng r = {1};
-    wisp_src src = ref_random_src(&r, WISP_D, 9, 8, 3), dealt;
-    REF_FAILS(ctx, wisp_src_partition(&dealt, ctx, &src, WISP_PARTITION_LEVELS), WISP_ERR_ARG, "square");
-    REF_FAILS(ctx, wisp_src_partition(&dealt, ctx, &src, (wisp_partition)9), WISP_ERR_ARG, "partition");
+    wisp_src src = ref_random_src(&r, WISP_D, 9, 8, 3), parts;
+    REF_FAILS(ctx, wisp_src_partition(&parts, ctx, &src, WISP_PARTITION_LEVELS), WISP_ERR_ARG, "square");
+    REF_FAILS(ctx, wisp_src_partition(&parts, ctx, &src, (wisp_partition)9), WISP_ERR_ARG, "partition");
     src.free_arg(src.arg);
     wisp_ctx_free(ctx);
 }

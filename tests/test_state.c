@@ -49,16 +49,16 @@ static const int64_t *own_weights;
 static void shelf_open(shelf *h, wisp_ctx *ctx, int64_t rows, wisp_order order, wisp_partition partition)
 {
     ref_rng r = {(uint64_t)rows + 5};
-    wisp_src src = ref_random_src(&r, WISP_D, rows, rows, 5), dealt;
+    wisp_src src = ref_random_src(&r, WISP_D, rows, rows, 5), parts;
     wisp_map *map;
-    const bool dealing = partition != WISP_PARTITION_ROWS && wisp_ctx_processes(ctx) > 1;
+    const bool partitions = partition != WISP_PARTITION_ROWS && wisp_ctx_processes(ctx) > 1;
     src.weights = own_weights;
     *h = (shelf){.ctx = ctx, .rows = rows, .order = order, .partition = partition};
-    if (dealing) REF_OK(ctx, wisp_src_partition(&dealt, ctx, &src, partition));
-    REF_OK(ctx, wisp_map_create_ordered(&map, ctx, dealing ? &dealt : &src, &(wisp_mat_opts){.order = order}));
+    if (partitions) REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, partition));
+    REF_OK(ctx, wisp_map_create_ordered(&map, ctx, partitions ? &parts : &src, &(wisp_mat_opts){.order = order}));
     for (int t = 0; t < 4; t++)
         for (int w = 0; w < WIDTHS; w++) REF_OK(ctx, wisp_blk_create(&h->x[t][w], ctx, map, types[t], widths[w]));
-    if (dealing) wisp_src_close(&dealt);
+    if (partitions) wisp_src_close(&parts);
     wisp_map_free(map);
     src.free_arg(src.arg);
 }

@@ -69,9 +69,9 @@ WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wis
    which may be NULL, becomes the largest change of an entry over the largest |a_ij|; above 1e-10 (single precision:
    1e-6) the log has a warning. WISP_ERR_HERMITIAN: the source is not square. */
 WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
-/* Deals the rows of a square source out anew, so that ranks have less to send each other: *src has the rows and columns
-   of `other` in another order, and the entries are held in memory, by each rank those of its own rows
-   (wisp_src.own_rows), and once more while they are dealt; `other` may be closed afterwards. LEVELS: by the levels of a
+/* Partitions the rows of a square source anew, so that ranks have less to send each other: *src has the rows and
+   columns of `other` in another order, and the entries are held in memory, by each rank those of its own rows
+   (wisp_src.own_rows), and once more while they move; `other` may be closed afterwards. LEVELS: by the levels of a
    breadth-first search of the graph (Cuthill and McKee 1969), cut into as many consecutive parts as there are ranks.
    SCOTCH: parts that have few entries between them, by PT-SCOTCH (of ranks as threads by SCOTCH, whose parts are
    others); the pattern must be symmetric (WISP_ERR_ARG), and the build have it (WISP_ERR_UNSUPPORTED). A matrix from it

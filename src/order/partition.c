@@ -1,4 +1,4 @@
-/* A source dealt out anew, so that ranks need fewer rows of each other: its rows get new numbers, by parts of its
+/* A source partitioned anew, so that ranks need fewer rows of each other: its rows get new numbers, by parts of its
    graph, and go to the ranks that have these. */
 #include "../comm/comm.h"
 #include "order.h"
@@ -95,7 +95,7 @@ static void renumber_close(renumber *r)
     wisp_free(r->ctx, r->place);
 }
 
-/* ---- the rows, dealt out ---------------------------------------------------------------------- */
+/* ---- the rows, at their ranks ---------------------------------------------------------------------- */
 
 /* What a rank then has: rows from number `first` on. */
 typedef struct {
@@ -109,7 +109,7 @@ typedef struct {
     bool numbered;    /* they were others */
     int64_t longest;  /* the most entries of a row, of all ranks */
     int64_t *weights; /* [ranks] by which the ranks have their rows; NULL: the context's */
-} dealt;
+} moved;
 
 /* What a rank has before, and gives away. */
 typedef struct {
@@ -126,7 +126,7 @@ typedef struct {
     int64_t row, number, count;
 } head;
 
-static size_t row_bytes(const dealt *d, int64_t count)
+static size_t row_bytes(const moved *d, int64_t count)
 {
     const size_t bytes = sizeof(head) + (size_t)count * (sizeof(int64_t) + d->size);
     return (bytes + 7) / 8 * 8;
@@ -147,7 +147,7 @@ static int rank_of(const wisp_ctx *ctx, const int64_t *begin, int64_t row)
 
 static int64_t place_of(const given *g, int64_t i) { return g->place ? g->place[i] : g->first + i; }
 
-static wisp_status pack_row(const dealt *d, const given *g, wisp__row_reader *reader, int64_t i, char *at)
+static wisp_status pack_row(const moved *d, const given *g, wisp__row_reader *reader, int64_t i, char *at)
 {
     int n;
     wisp_status status = wisp__read_columns(reader, d->ctx, g->from + i, &n);
@@ -161,7 +161,7 @@ static wisp_status pack_row(const dealt *d, const given *g, wisp__row_reader *re
 }
 
 /* One message to each rank, in one array: to[0].data. begin[ranks + 1] is where their shares begin. */
-static wisp_status pack(const dealt *d, const given *g, const int64_t *begin, wisp__message *to)
+static wisp_status pack(const moved *d, const given *g, const int64_t *begin, wisp__message *to)
 {
     wisp_ctx *ctx = d->ctx;
     wisp__row_reader reader = {0};
@@ -189,7 +189,7 @@ out:
 }
 
 /* Calls fn for each row of the messages. */
-static void each_row(dealt *d, const wisp__message *from, void (*fn)(dealt *d, const head *h))
+static void each_row(moved *d, const wisp__message *from, void (*fn)(moved *d, const head *h))
 {
     for (int r = 0; r < d->ctx->ranks; r++)
         for (size_t at = 0; at < from[r].bytes;) {
@@ -199,9 +199,9 @@ static void each_row(dealt *d, const wisp__message *from, void (*fn)(dealt *d, c
         }
 }
 
-static void count_row(dealt *d, const head *h) { d->begin[h->row - d->first + 1] = h->count; }
+static void count_row(moved *d, const head *h) { d->begin[h->row - d->first + 1] = h->count; }
 
-static void take_row(dealt *d, const head *h)
+static void take_row(moved *d, const head *h)
 {
     const int64_t row = h->row - d->first, *col = (const int64_t *)(const void *)(h + 1);
     memcpy(d->col + d->begin[row], col, (size_t)h->count * sizeof *col);
@@ -209,7 +209,7 @@ static void take_row(dealt *d, const head *h)
     d->number[row] = h->number;
 }
 
-static wisp_status unpack(dealt *d, const wisp__message *from)
+static wisp_status unpack(moved *d, const wisp__message *from)
 {
     wisp_status status;
     WISP_TRY(wisp_alloc(d->ctx, &d->begin, (size_t)d->rows + 1, sizeof *d->begin));
@@ -224,7 +224,7 @@ out:
 }
 
 /* A matrix as a source knows of the rank's own rows alone. */
-static wisp_status find_longest(dealt *d, const wisp_src *src)
+static wisp_status find_longest(moved *d, const wisp_src *src)
 {
     wisp_ctx *ctx = d->ctx;
     int64_t *all = NULL;
@@ -238,7 +238,7 @@ out:
 }
 
 /* Rows of all ranks, all_rows of them, go to those that have them by the weights. */
-static wisp_status deal(dealt *d, const given *g, const int64_t *weights, int64_t all_rows)
+static wisp_status send_rows(moved *d, const given *g, const int64_t *weights, int64_t all_rows)
 {
     wisp_ctx *ctx = d->ctx;
     wisp__message *to = NULL, *from = NULL;
@@ -266,9 +266,9 @@ out:
 
 /* ---- the source ------------------------------------------------------------------------------- */
 
-static int dealt_row(void *arg, int64_t row, int64_t *col, void *val)
+static int moved_row(void *arg, int64_t row, int64_t *col, void *val)
 {
-    const dealt *d = arg;
+    const moved *d = arg;
     if (row < d->first || row >= d->first + d->rows) return -1;
     const int64_t begin = d->begin[row - d->first], n = d->begin[row - d->first + 1] - begin;
     if (col) {
@@ -278,9 +278,9 @@ static int dealt_row(void *arg, int64_t row, int64_t *col, void *val)
     return (int)n;
 }
 
-static void dealt_free(void *arg)
+static void moved_free(void *arg)
 {
-    dealt *d = arg;
+    moved *d = arg;
     if (!d) return;
     void *own[] = {d->begin, d->col, d->val, d->number, d->weights, d};
     wisp_ctx *ctx = d->ctx;
@@ -289,17 +289,17 @@ static void dealt_free(void *arg)
 
 const int64_t *wisp_src_numbers(const wisp_src *src)
 {
-    if (!src || src->row != dealt_row) return wisp__reopened_numbers(src);
-    const dealt *d = src->arg;
+    if (!src || src->row != moved_row) return wisp__reopened_numbers(src);
+    const moved *d = src->arg;
     return d->numbered ? d->number : NULL;
 }
 
-static void set_source(wisp_src *src, dealt *d)
+static void set_source(wisp_src *src, moved *d)
 {
-    src->row = dealt_row;
+    src->row = moved_row;
     src->many = NULL;
     src->arg = d;
-    src->free_arg = dealt_free;
+    src->free_arg = moved_free;
     src->max_row = d->longest;
     src->own_rows = 1;
     src->weights = d->weights;
@@ -308,7 +308,7 @@ static void set_source(wisp_src *src, dealt *d)
 wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {
     renumber r = {.ctx = ctx};
-    dealt *d = NULL;
+    moved *d = NULL;
     wisp_status status;
     WISP_NEED(ctx, src);
     *src = (wisp_src){0};
@@ -324,11 +324,11 @@ wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *oth
     wisp_ctx_enter(ctx);
     if (ctx->ranks > 1 && how != WISP_PARTITION_ROWS) {
         WISP_TRY(wisp_alloc(ctx, &d, 1, sizeof *d));
-        *d = (dealt){.ctx = ctx, .size = wisp_type_size(other->type), .numbered = true};
+        *d = (moved){.ctx = ctx, .size = wisp_type_size(other->type), .numbered = true};
         WISP_TRY(renumber_rows(&r, other, how));
         const given g = {
             .src = &r.part.src, .rows = r.part.src.rows, .first = r.part.first, .len = r.len, .place = r.place};
-        status = deal(d, &g, other->weights, other->rows);
+        status = send_rows(d, &g, other->weights, other->rows);
     } else {
         status = wisp__src_check(ctx, other);
     }
@@ -336,7 +336,7 @@ out:
     renumber_close(&r);
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) {
-        dealt_free(d);
+        moved_free(d);
         return status;
     }
     *src = *other;
@@ -400,22 +400,22 @@ out:
 static wisp_status move(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
 {
     const int64_t *number = wisp_src_numbers(src);
-    dealt *d = NULL;
+    moved *d = NULL;
     int32_t *len = NULL;
     given g = {.src = src, .number = number};
     wisp_status status;
     g.from = g.first = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank);
     g.rows = wisp__share_begin(ctx, src->weights, src->rows, ctx->rank + 1) - g.first;
     WISP_TRY(wisp_alloc(ctx, &d, 1, sizeof *d));
-    *d = (dealt){.ctx = ctx, .size = wisp_type_size(src->type), .numbered = number != NULL};
+    *d = (moved){.ctx = ctx, .size = wisp_type_size(src->type), .numbered = number != NULL};
     WISP_TRY(wisp__index_check(ctx, g.rows, 0));
     WISP_TRY(wisp__count_rows(ctx, src, g.first, g.rows, &len));
     g.len = len;
-    status = deal(d, &g, weights, src->rows);
+    status = send_rows(d, &g, weights, src->rows);
 out:
     wisp_free(ctx, len);
     if ((status = wisp_ctx_leave(ctx, status)) != WISP_OK) {
-        dealt_free(d);
+        moved_free(d);
         return status;
     }
     if (src->free_arg) src->free_arg(src->arg);

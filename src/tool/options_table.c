@@ -58,7 +58,7 @@ const option_def option_table[] = {
     VALUE("watch", "I,J,..", parse_watch, CMD_EVOLVE, watch,
           "rows whose density |psi_i|^2 is wanted (with --site: these)", .max = 10000),
     VALUE("tolerance", "E", parse_positive, CMD_EVOLVE, tolerance,
-          "of the norm of the error (1e-10; in single precision 1e-4)"),
+          "of the norm of the error; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("rhs", "FILE|ones|random[:SEED[xK]]", parse_rhs, CMD_SOLVE, rhs,
           "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs, .h5), a column of ones (default), or K random "
           "ones",
@@ -168,7 +168,7 @@ const option_def option_table[] = {
           "rate of each process, measured for a moment (rows)",
           .choices = weights_names, .min = 1),
     CHOICE("partition", NEW_RUN | CMD_DOS | CMD_COUNT | CMD_INFO, partition, partition_names, 0, END,
-           "which rows several processes have: as they come, or dealt out anew by levels of the graph, or by "
+           "which rows several processes have: as they come, or partitioned by levels of the graph, or by "
            "PT-SCOTCH, so that they send less (rows)"),
     VALUE("device", "NAME[:NUMBER]", parse_device, NEW_RUN | RUNS, device,
           "where it runs: a device of those that wisp machine lists (WISP_DEVICE, else cpu)"),

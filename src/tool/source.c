@@ -4,16 +4,27 @@
 #include <math.h>
 #include <sys/stat.h>
 
-/* Deals the rows out anew, as --partition asks for. */
+/* *parts becomes the source as --partition asks for it; empty: it asks for nothing. */
+static wisp_status find_parts(const tool *t, wisp_ctx *ctx, const wisp_src *src, wisp_src *parts)
+{
+    *parts = (wisp_src){0};
+    if (!t->opt.partition || wisp_ctx_processes(ctx) == 1) return WISP_OK;
+    return wisp_src_partition(parts, ctx, src, (wisp_partition)t->opt.partition);
+}
+
+static void take_parts(wisp_src *src, const wisp_src *parts)
+{
+    if (!parts->row) return;
+    wisp_src_close(src);
+    *src = *parts;
+}
+
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src)
 {
-    wisp_src dealt;
-    if (!t->opt.partition || wisp_ctx_processes(ctx) == 1) return WISP_OK;
-    const wisp_status status = wisp_src_partition(&dealt, ctx, src, (wisp_partition)t->opt.partition);
-    if (status != WISP_OK) return status;
-    wisp_src_close(src);
-    *src = dealt;
-    return WISP_OK;
+    wisp_src parts;
+    const wisp_status status = find_parts(t, ctx, src, &parts);
+    if (status == WISP_OK) take_parts(src, &parts);
+    return status;
 }
 
 static int open_whole(tool *t, wisp_src *src)
@@ -37,24 +48,20 @@ static int look_once(tool *t)
     return EXIT_FINE;
 }
 
-/* By weights, and anew, as --partition asks for; once more if weights are found by what that gives. */
-static int deal_out(tool *t, wisp_src *src)
+/* Which rows processes have: by weights, and parts; anew if weights are found by what that gives. */
+static int place_rows(tool *t, wisp_src *src)
 {
-    const bool cut = t->opt.partition && wisp_ctx_processes(t->ctx) > 1;
     wisp_src parts = {0};
     int rc = EXIT_FINE;
     for (bool again = true; again && !rc;) {
         const bool dealt = t->dealt;
         wisp_src_close(&parts);
         rc = weights_deal(t, src);
-        if (!rc && cut && wisp_src_partition(&parts, t->ctx, src, (wisp_partition)t->opt.partition))
-            rc = tool_fail_ctx(t);
-        if (!rc) rc = weights_by_source(t, cut ? &parts : src);
+        if (!rc && find_parts(t, t->ctx, src, &parts)) rc = tool_fail_ctx(t);
+        if (!rc) rc = weights_by_source(t, parts.row ? &parts : src);
         again = t->dealt != dealt;
     }
-    if (!cut) return rc;
-    wisp_src_close(src);
-    *src = parts;
+    take_parts(src, &parts);
     return rc;
 }
 
@@ -65,7 +72,7 @@ int source_open(tool *t, wisp_src *src)
     rc = look_once(t);
     if (!rc) rc = checkpoint_hash(t, src);
     if (!rc) rc = checkpoint_open(t);
-    if (!rc) rc = deal_out(t, src);
+    if (!rc) rc = place_rows(t, src);
     if (rc) wisp_src_close(src);
     return rc;
 }
@@ -90,7 +97,7 @@ int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t cou
 void source_summary(const tool *t)
 {
     if (t->opt.partition && wisp_ctx_processes(t->ctx) > 1)
-        text_line("partition", "%s: rows are dealt out anew, so that processes have less to send",
+        text_line("partition", "%s: rows are partitioned anew, so that processes have less to send",
                   text_partition((wisp_partition)t->opt.partition));
     if (!t->opt.hermitian_part) return;
     text_line("Hermitian", "part is taken: entries change by at most %.2g of the largest one", t->hermitian_change);

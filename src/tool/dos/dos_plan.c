@@ -271,8 +271,7 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     int rc = plan_estimate(t, src, mo, ko, p);
     if (rc) return rc;
     const wisp_status status = p->moments_unknown ? WISP_OK : find_time(t, src, mo, ko, p, &time);
-    /* What is measured for the time may take more memory than the run. */
-    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if ((rc = plan_time_check(t, status))) return rc;
     time.known = status == WISP_OK && !p->moments_unknown;
     run_plan shown = *p;
     if ((rc = plan_of_most(t, p->about.total, &shown, sizeof shown))) return rc;
@@ -280,6 +279,6 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     if (t->opt.json) return show_json(t, &shown, ko, &time);
     show_memory(t, &shown, ko);
     if (time.known) show_time(&time);
-    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    plan_time_missing(status);
     return EXIT_FINE;
 }

@@ -89,11 +89,10 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     plan_time time = {0};
     wisp_plan run;
     char b[TEXT];
-    const int rc = plan_find(t, find_bytes, in, &about, &most);
+    int rc = plan_find(t, find_bytes, in, &about, &most);
     if (rc) return rc;
     const wisp_status status = find_time(t, in, &about.matrix, &run, &time);
-    /* What is measured for the time may take more memory than the run. */
-    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, in->r, &about, &most, &run, &time);
     plan_bytes_show(t, in->r->type, 1, &about, &most);
@@ -103,6 +102,6 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     else
         text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
     if (time.known) plan_time_show(&time, "evolution");
-    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    plan_time_missing(status);
     return EXIT_FINE;
 }

@@ -83,16 +83,15 @@ int power_plan_show(tool *t, const powers *p, const wisp_src *src, const wisp_ma
     plan_time time = {0};
     char b[TEXT];
     const asked in = {p, src, mo};
-    const int rc = plan_find(t, find_bytes, &in, &about, &most);
+    int rc = plan_find(t, find_bytes, &in, &about, &most);
     if (rc) return rc;
     const wisp_status status = find_time(t, &in, &about.matrix, &time);
-    /* What is measured for the time may take more memory than the run. */
-    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, p, &about, &most, &time);
     plan_bytes_show(t, p->type, p->width, &about, &most);
     text_line("sweeps", "%s", text_count(b, p->n));
     if (time.known) plan_time_show(&time, "powers");
-    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    plan_time_missing(status);
     return EXIT_FINE;
 }

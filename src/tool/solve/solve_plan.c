@@ -125,14 +125,13 @@ int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, co
     plan_bytes most, about;
     iteration i = {0};
     const asked a = {in, mo, r, reading};
-    const int rc = plan_find(t, find_bytes, &a, &about, &most);
+    int rc = plan_find(t, find_bytes, &a, &about, &most);
     if (rc) return rc;
     const wisp_status status = find_iteration(t, in, mo, r, &about.matrix, &i);
-    /* What is measured for the time may take more memory than the run. */
-    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, r, &most, &about, &i);
     show_text(t, r, &most, &about, &i);
-    if (!i.known) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    plan_time_missing(status);
     return EXIT_FINE;
 }
