@@ -1,4 +1,4 @@
-/* What the library and the command both need of time and words. */
+/* What the library and the command both need of time and words; what a context has counted. */
 #include "base.h"
 #include <string.h>
 
@@ -25,4 +25,17 @@ int wisp_word_distance(const char *a, const char *b)
         }
     }
     return row[m];
+}
+
+void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
+{
+    if (!counts) return;
+    *counts = (wisp_counts){0};
+    if (!ctx) return;
+    counts->passes = atomic_load(&ctx->passes);
+    counts->products = atomic_load(&ctx->products);
+    counts->reductions = atomic_load(&ctx->reductions);
+    counts->messages = atomic_load(&ctx->messages);
+    counts->sent_bytes = atomic_load(&ctx->sent_bytes);
+    counts->round_trips = atomic_load(&ctx->round_trips);
 }

@@ -1,183 +1,15 @@
-/* Updates and dots in one pass: check; the kernel's parameters; launch; reduction. */
-#include "op.h"
+/* Updates and dots in one pass: the kernel's parameters; launch; reduction. */
+#include "fuse.h"
 #include <math.h>
 #include <string.h>
 
-typedef struct {
-    const wisp_update *update;
-    const wisp_inner *inner;
-    int updates, inners;
-    const wisp_blk *like; /* all blocks are like this one */
-    size_t terms;         /* of all updates */
-} lists;
+typedef wisp__fuse_lists lists;
+typedef wisp__fuse_piece piece;
+typedef wisp__fuse_pieces pieces;
 
 static const wisp_scalar one = {1, 0};
 
 static bool has_factors(const wisp_term *t) { return t->factor || t->factor_at.slot; }
-
-/* Of a term whose place was checked. */
-static wisp__factor_source factors_of(const wisp_term *t, const wisp_blk *like)
-{
-    wisp__factor_source f;
-    wisp__factors_of(like->ctx, "fuse", t->factor, t->factor_at, like->width, &f);
-    return f;
-}
-
-static bool left_out(const wisp_term *t, const wisp_blk *like)
-{
-    const wisp__factor_source f = factors_of(t, like);
-    return f.f && wisp__all_equal(f.f, like->width, 0, 0);
-}
-
-/* ---- the blocks of a call --------------------------------------------------------------------- */
-
-/* Each block once, whatever it is used for. */
-typedef struct {
-    const wisp_blk *b;
-    uintptr_t begin, end;
-    bool block, rows;   /* as one of the blocks, as numbers of rows */
-    bool read, written; /* read: before it is written */
-} piece;
-
-typedef struct {
-    piece *piece; /* [most_pieces] */
-    int count;
-    bool compact;   /* all blocks, and so rows of blocks of width 1 */
-    bool wide_rows; /* some rows multiply several columns */
-} pieces;
-
-static size_t most_pieces(const lists *l) { return 2 * l->terms + (size_t)l->updates + 3 * (size_t)l->inners; }
-
-static bool meet(const piece *p, const piece *q)
-{
-    return (p->b->nrows == 0 || (p->begin < q->end && q->begin < p->end)) && wisp__overlap(p->b, q->b);
-}
-
-/* The piece that is this block; it may be a new one. */
-static piece *piece_of(pieces *list, const wisp_blk *b)
-{
-    const uintptr_t at = (uintptr_t)wisp__at(b);
-    const int64_t reach = b->nrows ? (b->nrows - 1) * b->stride + b->width : 0;
-    piece *p = list->piece, *end = p + list->count;
-    while (p < end && !(p->begin == at && p->b->stride == b->stride && p->b->width == b->width)) p++;
-    if (p < end) return p;
-    list->count++;
-    *p = (piece){.b = b, .begin = at, .end = at + (uintptr_t)reach * wisp_type_size(b->type)};
-    return p;
-}
-
-typedef enum { UNUSED, READ, WRITTEN } use;
-
-static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, use how)
-{
-    wisp_ctx *ctx = l->like->ctx;
-    if (!b) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
-    wisp_status status = wisp__same_shape("fuse", l->like, b);
-    if (status == WISP_OK) status = wisp__refuse_scattered("fuse", b);
-    if (status != WISP_OK) return status;
-    piece *p = piece_of(list, b);
-    for (int i = 0; !p->block && i < list->count; i++) {
-        const piece *q = list->piece + i;
-        if (q != p && q->block && meet(p, q))
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: two blocks overlap, and are not the same memory");
-    }
-    p->block = true;
-    list->compact = list->compact && b->stride == b->width;
-    if (how == READ) p->read = p->read || !p->written;
-    if (how == WRITTEN) p->written = true;
-    return WISP_OK;
-}
-
-static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, use how)
-{
-    const wisp_blk *b = l->like;
-    if (!rows) return WISP_OK;
-    if (rows->width != 1 || rows->map != b->map || rows->type != b->type || rows->nrows != b->nrows ||
-        rows->first_row != b->first_row)
-        return wisp_ctx_failf(b->ctx, WISP_ERR_MISMATCH,
-                              "fuse: `rows` of %lld x %d %s; it must be one column with the map, rows and type of the "
-                              "blocks (%lld, %s)",
-                              (long long)rows->nrows, rows->width, wisp_type_name(rows->type), (long long)b->nrows,
-                              wisp_type_name(b->type));
-    piece *p = piece_of(list, rows);
-    p->rows = true;
-    if (how == READ) p->read = true;
-    if (b->width > 1)
-        list->wide_rows = true;
-    else
-        list->compact = list->compact && rows->stride == 1;
-    return WISP_OK;
-}
-
-static wisp_status check_rows(const lists *l, const pieces *list)
-{
-    for (int i = 0; i < list->count; i++)
-        for (int j = 0; list->piece[i].rows && j < list->count; j++)
-            if (list->piece[j].written && meet(list->piece + i, list->piece + j))
-                return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: `rows` overlaps a block that is written");
-    return WISP_OK;
-}
-
-/* ---- check ------------------------------------------------------------------------------------ */
-
-/* A block of the lists; NULL: there is none to be seen. */
-static const wisp_blk *first_block(const wisp_update *update, int updates, const wisp_inner *inner, int inners)
-{
-    return updates > 0 && update ? update->y : inners > 0 && inner ? inner->x : NULL;
-}
-
-/* The lists, as far as they can be told without their blocks. */
-static wisp_status take_lists(lists *l, const wisp_update *update, int updates, const wisp_inner *inner, int inners)
-{
-    *l = (lists){update, inner, updates, inners, first_block(update, updates, inner, inners), 0};
-    wisp_ctx *ctx = wisp_blk_ctx(l->like);
-    if (updates < 0 || inners < 0)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: %d updates and %d dots", updates, inners);
-    if ((updates > 0 || inners > 0) && !l->like) return wisp_ctx_failf(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
-    for (int i = 0; i < updates; i++) {
-        if (update[i].terms < 1 || !update[i].term)
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
-                                  update[i].term ? "; at least 1 is needed" : ", and a list that is NULL");
-        l->terms += (size_t)update[i].terms;
-    }
-    return WISP_OK;
-}
-
-static wisp_status check_update(const lists *l, pieces *list, const wisp_update *u)
-{
-    const wisp_blk *like = l->like;
-    const bool real = !wisp_type_is_complex(like->type);
-    wisp__factor_source factors;
-    wisp_status status;
-    for (int t = 0; t < u->terms; t++) {
-        const wisp_term *term = u->term + t;
-        WISP_TRY(wisp__factors_of(like->ctx, "fuse", term->factor, term->factor_at, like->width, &factors));
-        const use how = left_out(term, like) ? UNUSED : READ;
-        if (real && !term->factor_at.slot && !wisp__all_real(term->factor, like->width))
-            return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: a complex factor for a real block");
-        WISP_TRY(use_block(l, list, term->x, how));
-        WISP_TRY(use_rows(l, list, term->rows, how));
-    }
-    WISP_TRY(use_block(l, list, u->y, WRITTEN));
-out:
-    return status;
-}
-
-/* All blocks, in the order of their use; list->piece has room for them. */
-static wisp_status check(const lists *l, pieces *list)
-{
-    wisp_status status = WISP_OK;
-    list->compact = true;
-    for (int i = 0; i < l->updates; i++) WISP_TRY(check_update(l, list, l->update + i));
-    for (int i = 0; i < l->inners; i++) {
-        WISP_TRY(use_block(l, list, l->inner[i].x, READ));
-        WISP_TRY(use_block(l, list, l->inner[i].y, READ));
-        WISP_TRY(use_rows(l, list, l->inner[i].rows, READ));
-    }
-    WISP_TRY(check_rows(l, list));
-out:
-    return status;
-}
 
 /* ---- the kernel's parameters ------------------------------------------------------------------ */
 
@@ -197,7 +29,7 @@ enum { ARRAYS = 7 };
 static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
 {
     const size_t dots = (size_t)l->inners;
-    bytes[0] = most_pieces(l) * sizeof(piece);
+    bytes[0] = wisp__fuse_most_pieces(l) * sizeof(piece);
     bytes[1] = (size_t)l->updates * sizeof(wisp__fuse_update);
     bytes[2] = l->terms * sizeof(wisp__fuse_term);
     bytes[3] = dots * sizeof(wisp__fuse_dot);
@@ -262,7 +94,7 @@ static wisp__fuse_kind kind_of(const wisp_update *u, const wisp_blk *like)
     const bool complex = wisp_type_is_complex(like->type);
     wisp__fuse_kind kind = K_FUSE_ONE;
     for (int t = 0; t < u->terms; t++) {
-        const wisp__factor_source f = factors_of(u->term + t, like);
+        const wisp__factor_source f = wisp__fuse_factors(u->term + t, like);
         if (complex && (f.at || !wisp__all_real(f.f, like->width))) return K_FUSE_COMPLEX;
         if (f.at || (f.f && !wisp__all_equal(f.f, like->width, f.f->re, 0))) kind = K_FUSE_REAL;
     }
@@ -276,7 +108,7 @@ static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse
                      wisp__fuse_term *to)
 {
     const size_t size = wisp_type_size(wisp__real_type(l->like->type));
-    const wisp__factor_source factors = factors_of(t, l->like);
+    const wisp__factor_source factors = wisp__fuse_factors(t, l->like);
     const wisp_scalar *f = factors.f ? factors.f : &one;
     *to = (wisp__fuse_term){
         .x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re, .factors_at = factors.at};
@@ -298,7 +130,7 @@ static void set_updates(const lists *l, memory *m, wisp__fuse_params *p)
                                   .term = m->term + p->terms,
                                   .kind = kind_of(u, l->like)};
         for (int t = 0; t < u->terms; t++) {
-            if (left_out(u->term + t, l->like)) continue;
+            if (wisp__fuse_left_out(u->term + t, l->like)) continue;
             set_term(l, m, p, to->kind, u->term + t, m->term + p->terms + to->terms++);
             to->scaled = to->scaled || u->term[t].rows;
         }
@@ -407,7 +239,7 @@ static wisp_status run(const lists *l, unsigned flags)
         if (!l->inner[i].dot && !l->inner[i].dot_at.slot)
             return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
     WISP_TRY(reserve(l, &m));
-    WISP_TRY(check(l, &m.list));
+    WISP_TRY(wisp__fuse_check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
     WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(ctx, &p)));
     wisp__count(&ctx->passes, 1);
@@ -419,11 +251,11 @@ out:
 
 wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners, unsigned flags)
 {
-    wisp_ctx *ctx = wisp_blk_ctx(first_block(update, updates, inner, inners));
+    wisp_ctx *ctx = wisp_blk_ctx(wisp__fuse_first(update, updates, inner, inners));
     if (updates > 0) WISP_NEED(ctx, update);
     if (inners > 0) WISP_NEED(ctx, inner);
     lists l;
-    wisp_status status = take_lists(&l, update, updates, inner, inners);
+    wisp_status status = wisp__fuse_take(&l, update, updates, inner, inners);
     if (status != WISP_OK || !l.like) return status;
     status = wisp__together_begin(ctx);
     if (status == WISP_OK) status = run(&l, flags);
@@ -472,7 +304,7 @@ static double flops_of(const lists *l)
         int terms = 0;
         for (int t = 0; t < l->update[i].terms; t++) {
             const wisp_term *term = l->update[i].term + t;
-            if (left_out(term, l->like)) continue;
+            if (wisp__fuse_left_out(term, l->like)) continue;
             flops += (terms++ ? add : 0) + (has_factors(term) ? multiply : 0) + (term->rows ? multiply : 0);
         }
     }
@@ -486,17 +318,17 @@ static double flops_of(const lists *l)
 
 wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners, wisp_cost *cost)
 {
-    wisp_ctx *ctx = wisp_blk_ctx(first_block(update, updates, inner, inners));
+    wisp_ctx *ctx = wisp_blk_ctx(wisp__fuse_first(update, updates, inner, inners));
     WISP_NEED(ctx, cost);
     *cost = (wisp_cost){0};
     if (updates > 0) WISP_NEED(ctx, update);
     if (inners > 0) WISP_NEED(ctx, inner);
     lists l;
     pieces list = {0};
-    wisp_status status = take_lists(&l, update, updates, inner, inners);
+    wisp_status status = wisp__fuse_take(&l, update, updates, inner, inners);
     if (status != WISP_OK || !l.like) return status;
-    WISP_TRY(wisp__alloc_raw(ctx, &list.piece, most_pieces(&l), sizeof *list.piece));
-    WISP_TRY(check(&l, &list));
+    WISP_TRY(wisp__alloc_raw(ctx, &list.piece, wisp__fuse_most_pieces(&l), sizeof *list.piece));
+    WISP_TRY(wisp__fuse_check(&l, &list));
     for (int i = 0; i < list.count; i++) {
         const piece *p = list.piece + i;
         const double bytes = (double)p->b->nrows * p->b->width * (double)wisp_type_size(p->b->type);
@@ -506,19 +338,4 @@ wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_in
 out:
     wisp_free(ctx, list.piece);
     return status;
-}
-
-/* ---- counts ----------------------------------------------------------------------------------- */
-
-void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
-{
-    if (!counts) return;
-    *counts = (wisp_counts){0};
-    if (!ctx) return;
-    counts->passes = atomic_load(&ctx->passes);
-    counts->products = atomic_load(&ctx->products);
-    counts->reductions = atomic_load(&ctx->reductions);
-    counts->messages = atomic_load(&ctx->messages);
-    counts->sent_bytes = atomic_load(&ctx->sent_bytes);
-    counts->round_trips = atomic_load(&ctx->round_trips);
 }

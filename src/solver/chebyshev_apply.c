@@ -126,19 +126,6 @@ static wisp_status fit_function(expansion *s, int i)
     return rounded ? too_rounded(s, i, rounding) : WISP_OK;
 }
 
-/* A number that all coefficients make; it is the same on all ranks, or they would make other sums. */
-static uint64_t hash_of(const expansion *s)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (int i = 0; i < s->functions; i++)
-        for (int64_t k = 0; k < s->s[i].terms; k++) {
-            uint64_t bits[2];
-            memcpy(bits, &s->s[i].c[k], sizeof bits);
-            for (int j = 0; j < 2; j++) hash = (hash ^ bits[j] ^ (bits[j] >> 32)) * 0x100000001b3;
-        }
-    return hash;
-}
-
 static wisp_status fit_all(expansion *s)
 {
     wisp_status status = WISP_OK;
@@ -146,25 +133,6 @@ static wisp_status fit_all(expansion *s)
     s->e->error = s->e->rounding = 0;
     for (int i = 0; i < s->functions; i++) WISP_TRY(fit_function(s, i));
 out:
-    return status;
-}
-
-/* Sums of numbers and of their squares, which are exact, tell whether all ranks have the same series. */
-static wisp_status same_on_ranks(const expansion *s)
-{
-    enum { PARTS = 4, BITS = 16 };
-    const uint64_t hash = hash_of(s);
-    double sum[1 + 2 * PARTS] = {1};
-    for (int i = 0; i < PARTS; i++) {
-        const double part = (double)(hash >> (BITS * i) & ((1 << BITS) - 1));
-        sum[1 + i] = part;
-        sum[1 + PARTS + i] = part * part;
-    }
-    const wisp_status status = wisp_ctx_sum(s->ctx, sum, 1 + 2 * PARTS);
-    for (int i = 1; i <= PARTS && status == WISP_OK; i++)
-        if (sum[0] * sum[PARTS + i] != sum[i] * sum[i])
-            return wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH,
-                                  "chebyshev_apply: a function has other values on one rank than on another");
     return status;
 }
 
@@ -322,13 +290,13 @@ static wisp_status items(void *arg, wisp_state *state)
         s->sum.step = e->sweeps;
         s->sum.depth_used = (int)e->depth;
         WISP_TRY(fit_all(s));
-        WISP_TRY(same_on_ranks(s));
+        WISP_TRY(wisp__series_agree(s->ctx, s->s, s->functions));
         if (e->sweeps < 0 || e->sweeps >= vectors_of(e->terms, isnan(e->bounds.failure_probability)))
             return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an expansion that can't be: step %lld",
                                   (long long)e->sweeps);
     }
     WISP_TRY(wisp_state_samef(state, "series", "%d of %lld terms, %016llx", s->functions, (long long)e->terms,
-                              (unsigned long long)hash_of(s)));
+                              (unsigned long long)wisp__series_hash(s->s, s->functions)));
     WISP_TRY(wisp_state_data(state, "norms", s->start, 3 * (size_t)width * sizeof *s->start));
     WISP_TRY(wisp_state_block(state, "v", s->sum.v));
     WISP_TRY(wisp_state_block(state, "w", s->sum.w));
@@ -363,7 +331,7 @@ static wisp_status begin(expansion *s)
         WISP_TRY(wisp__check_scale(s->ctx, s->type, s->e->bounds.halfwidth));
         s->e->bounds_seconds = wisp_now() - before;
         WISP_TRY(fit_all(s));
-        WISP_TRY(same_on_ranks(s));
+        WISP_TRY(wisp__series_agree(s->ctx, s->s, s->functions));
     }
     s->began = wisp_now();
     WISP_TRY(prepare(s));

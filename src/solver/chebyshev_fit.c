@@ -292,3 +292,36 @@ double wisp__fit_points(const wisp__fit_want *want, double terms)
 /* Values, their transform and its work, roots: five numbers for each point, those of half as many points before, and a
    series that was not good enough. */
 double wisp__fit_bytes(double points) { return sizeof(wisp_scalar) * (7.75 * points + 8); }
+
+/* ---- of all ranks ----------------------------------------------------------------------------- */
+
+uint64_t wisp__series_hash(const wisp__series *s, int n)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (int i = 0; i < n; i++)
+        for (int64_t k = 0; k < s[i].terms; k++) {
+            uint64_t bits[2];
+            memcpy(bits, &s[i].c[k], sizeof bits);
+            for (int j = 0; j < 2; j++) hash = (hash ^ bits[j] ^ (bits[j] >> 32)) * 0x100000001b3;
+        }
+    return hash;
+}
+
+/* Sums of numbers and of their squares, which are exact, tell whether all ranks have the same series. */
+wisp_status wisp__series_agree(wisp_ctx *ctx, const wisp__series *s, int n)
+{
+    enum { PARTS = 4, BITS = 16 };
+    const uint64_t hash = wisp__series_hash(s, n);
+    double sum[1 + 2 * PARTS] = {1};
+    for (int i = 0; i < PARTS; i++) {
+        const double part = (double)(hash >> (BITS * i) & ((1 << BITS) - 1));
+        sum[1 + i] = part;
+        sum[1 + PARTS + i] = part * part;
+    }
+    const wisp_status status = wisp_ctx_sum(ctx, sum, 1 + 2 * PARTS);
+    for (int i = 1; i <= PARTS && status == WISP_OK; i++)
+        if (sum[0] * sum[PARTS + i] != sum[i] * sum[i])
+            return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                                  "chebyshev_apply: a function has other values on one rank than on another");
+    return status;
+}

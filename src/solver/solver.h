@@ -151,6 +151,10 @@ typedef struct {
 /* WISP_ERR_CALLBACK, NUMERIC: value() failed, or is not finite; ARG: f is complex and may not be, or the tolerance is
    not met. */
 wisp_status wisp__fit(wisp__series *s, const wisp__fit_want *want);
+/* A number that all coefficients of n series make; whether it is the same on all ranks (WISP_ERR_MISMATCH), or they
+   would make other sums. */
+uint64_t wisp__series_hash(const wisp__series *s, int n);
+wisp_status wisp__series_agree(wisp_ctx *ctx, const wisp__series *s, int n);
 /* Points at which it is looked at, for a series of at most so many terms; bytes that are held meanwhile. */
 double wisp__fit_points(const wisp__fit_want *want, double terms);
 double wisp__fit_bytes(double points);
