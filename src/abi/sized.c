@@ -1,7 +1,7 @@
-/* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. Most are
-   made of the headers as the library is built (sized.cmake): const structs are IN where there is a status, and INOUT
-   where there is none, or they tell what wisp_mat_plan and others have found. Others are RESULT and OUT, or, of functions
-   that free them, INOUT and OUT. */
+/* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. Most
+   are made of the headers as the library is built (sized.cmake): const structs are IN where there is a status, and
+   INOUT where there is none, or they tell what wisp_mat_plan and others have found. Others are RESULT and OUT, or, of
+   functions that free them, INOUT and OUT. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

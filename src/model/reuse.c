@@ -95,7 +95,7 @@ static void count_lines(gaps *g, const wisp__sample *s, const wisp__caches *c, i
 /* The chance that so many bytes push a line out of a cache. None is sharp. */
 typedef struct {
     double bytes;
-    wisp__fill full;
+    wisp__filling full;
 } capacity;
 static double lost(double passed, const capacity *c)
 {

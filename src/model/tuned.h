@@ -11,7 +11,7 @@ typedef struct {
 /* What counts as full lies between two parts of a cache's size, evenly. */
 typedef struct {
     double from, to;
-} wisp__fill;
+} wisp__filling;
 
 typedef struct {
     /* ---- the model of a sweep (docs/model.md) ---- */
@@ -25,7 +25,7 @@ typedef struct {
     struct {
         double writing, writing_past; /* a byte to memory beside the reading of one: to lines that were read; others */
         double overlap, ahead, late;  /* exponents: as a rule; where kernels ask ahead for most, or for nothing */
-        wisp__fill own, shared;       /* caches of a thread; the last one, which has others' lines too */
+        wisp__filling own, shared;    /* caches of a thread; the last one, which has others' lines too */
     } time;
     struct {
         int widest;    /* of kernels: wider blocks go by parts */

@@ -23,8 +23,8 @@ typedef struct {
 } wisp__item;
 
 /* A file begins with this. Rank 0's goes on with the first row of each rank, and the number of rows: begin[ranks + 1].
-   If rows were partitioned anew, the numbers that they had before follow: [local]. Then the items, and the tail. Rank 0's
-   file alone has data and words. Numbers are little-endian. */
+   If rows were partitioned anew, the numbers that they had before follow: [local]. Then the items, and the tail. Rank
+   0's file alone has data and words. Numbers are little-endian. */
 typedef struct {
     char magic[8];
     uint32_t version, order;    /* order: 0x01020304 as this machine writes it */
