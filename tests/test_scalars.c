@@ -119,7 +119,7 @@ static const struct {
                {{.method = WISP_CG, .variant = WISP_HIDDEN}, 0, 3},
                {{.method = WISP_CG, .precond = WISP_JACOBI}, 0, 0},
                {{.method = WISP_CG, .precond = WISP_BLOCK_JACOBI}, 0, 0},
-               {{.method = WISP_CG, .precond = WISP_CHEBYSHEV}, 1, 0}, /* wisp_mpk gives its dots to the host */
+               {{.method = WISP_CG, .precond = WISP_CHEBYSHEV}, 0, 0},
                {{.method = WISP_BICGSTAB}, 0, 3},
                {{.method = WISP_BICGSTAB, .precond = WISP_CHEBYSHEV, .degree = 1}, 0, 0},
                {{.method = WISP_MINRES}, 0, 7}, /* it asks first whether x = 0 makes the residual least */

@@ -184,6 +184,41 @@ static void fuse(scene *s, wisp_blk *copy)
     free(dot), free(here);
 }
 
+/* Steps, one after the other and interleaved: their dots, of all steps in one place. */
+static void steps(scene *s)
+{
+    enum { STEPS = 3 };
+    const int w = s->width;
+    wisp_scalar *dot = calloc(4 * STEPS * (size_t)w, sizeof *dot);
+    const wisp_scalar alpha[STEPS] = {{0.1, 0}, {0.2, 0}, {0.1, 0}}, beta[STEPS] = {{0, 0}, {-1, 0}, {-1, 0}};
+    wisp_blk *v[2];
+    assert_non_null(dot);
+    for (int i = 0; i < 2; i++)
+        REF_OK(s->ctx, wisp_blk_create(&v[i], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->x), w));
+    for (int depth = 1; depth <= STEPS; depth += STEPS - 1) {
+        wisp_mpk_opts o = {.steps = STEPS,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY | WISP_DOT_UY,
+                           .dot = dot,
+                           .depth = depth,
+                           .u = s->u};
+        REF_OK(s->ctx, wisp_copy(v[0], s->x));
+        REF_OK(s->ctx, wisp_mpk(v, 2, s->A, &o));
+        o.dot = NULL;
+        o.dot_at = (wisp_place){s->slot, 5 * w};
+        REF_OK(s->ctx, wisp_copy(v[0], s->x));
+        const int64_t before = trips(s->ctx);
+        REF_OK(s->ctx, wisp_mpk(v, 2, s->A, &o));
+        assert_true(ref_ranks() > 1 || trips(s->ctx) == before);
+        same_dots(s, 5 * w, dot, 4 * STEPS * w);
+        o.dot_at.first = 20 * w - 1;
+        REF_FAILS(s->ctx, wisp_mpk(v, 2, s->A, &o), WISP_ERR_ARG, "mpk: ");
+    }
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+    free(dot);
+}
+
 /* What one op puts there the next one takes, and the host waits once, in the end. */
 static void from_op_to_op(scene *s, wisp_blk *copy)
 {
@@ -232,6 +267,7 @@ static void ops_with_places(void **state)
                 multiply(&s, copy);
                 fuse(&s, copy);
                 from_op_to_op(&s, copy);
+                steps(&s);
                 wisp_blk_free(copy);
                 scene_close(&s);
             }

@@ -115,6 +115,7 @@ typedef struct {
                           /* 1 where steps can't be interleaved (several ranks, operators, ..). May be NULL */
     const wisp_blk *u;    /* apart from the blocks of v and z; for add, and for DOT_UY */
     const wisp_scalar *add; /* [steps][width]; NULL: nothing is added */
+    wisp_place dot_at;      /* where it has a slot: the dots go there, in the order of dot; all rows are written */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the

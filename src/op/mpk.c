@@ -22,9 +22,10 @@ typedef struct {
     wisp_scalar *eta;
     char *factors; /* [most] */
     size_t factor_bytes;
-    double *sum, *there; /* [steps][dot_size]: the dots; and in the device's memory */
-    void *own;           /* see wisp__op_memory, */
-    double *own_dots;    /* and wisp__op_dots */
+    double *sum,
+        *there;       /* [steps][dot_size]: the dots; and in the device's memory. sum is NULL where they stay there */
+    void *own;        /* see wisp__op_memory, */
+    double *own_dots; /* and wisp__op_dots */
 } mpk;
 
 /* v_i; i = -1 .. steps. */
@@ -56,7 +57,7 @@ static wisp_status check_options(const mpk *m)
                               "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
     if (o->add && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
     if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
-    if ((o->terms & WISP_DOTS) && !o->dot)
+    if ((o->terms & WISP_DOTS) && !o->dot && !o->dot_at.slot)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
@@ -142,7 +143,7 @@ out:
 /* Where step k has its dots. */
 static double *dots_of(const mpk *m, int k)
 {
-    return m->sum ? m->there + (size_t)k * wisp__dot_size(block(m, 0), m->o->terms) : NULL;
+    return m->there ? m->there + (size_t)k * wisp__dot_size(block(m, 0), m->o->terms) : NULL;
 }
 
 /* ---- schedules: run steps 0 .. count - 1 of those that are set, which are steps k .. in all ---- */
@@ -192,8 +193,9 @@ static wisp_status reserve(mpk *m)
     enum { PIECES = 7 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    const bool dots = o->terms & WISP_DOTS;
+    const bool dots = o->terms & WISP_DOTS, stays = dots && o->dot_at.slot;
     const size_t most = (size_t)m->most, sums = most * (size_t)o->sums;
+    const size_t numbers = (size_t)o->steps * wisp__dot_size(x, o->terms);
     m->factor_bytes = o->gamma || o->add ? wisp__lines(wisp__factor_bytes(x)) : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep,
                                   most * sizeof *m->step,
@@ -201,7 +203,7 @@ static wisp_status reserve(mpk *m)
                                   sums * sizeof *m->z,
                                   sums * sizeof *m->eta,
                                   most * m->factor_bytes,
-                                  dots ? (size_t)o->steps * wisp__dot_size(x, o->terms) * sizeof *m->sum : 0};
+                                  dots && !stays ? numbers * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
     for (int i = 0; i < PIECES; i++) {
@@ -218,6 +220,7 @@ static wisp_status reserve(mpk *m)
     m->z = (wisp_blk **)(void *)(memory + at[3]);
     m->eta = (wisp_scalar *)(void *)(memory + at[4]);
     m->factors = memory + at[5];
+    if (stays) return wisp__place_at(m->A->ctx, "mpk", o->dot_at, (int64_t)numbers / 2, &m->there);
     m->sum = dots ? (double *)(void *)(memory + at[6]) : NULL;
     return wisp__op_dots(m->A, &m->own_dots, m->sum, bytes[6] / sizeof *m->sum, &m->there);
 }
@@ -229,6 +232,7 @@ static wisp_status reduce(const mpk *m)
     const int width = block(m, 0)->width;
     const size_t size = wisp__dot_size(block(m, 0), m->o->terms);
     wisp_status status;
+    if (!m->sum) return o->terms & WISP_NOREDUCE ? WISP_OK : wisp__reduce_there(ctx, m->there, (size_t)o->steps * size);
     WISP_TRY(wisp__dots_bring(ctx, m->there, m->sum, (size_t)o->steps * size));
     if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, m->sum, (size_t)o->steps * size));
     for (int k = 0; k < o->steps; k++)

@@ -103,7 +103,7 @@ static wisp_status precondition(wisp__krylov *k)
     wisp_status status = WISP_OK;
     const bool apart = k->P && !k->rows;
     if (apart) WISP_TRY(wisp__precondition(k, k->v[Z], k->r, RZ));
-    WISP_TRY(wisp__sum_dots(k, RZ + 1 + (apart ? wisp__precond_set(k->P) : 0)));
+    WISP_TRY(wisp__sum_dots(k, apart && !k->aside ? wisp__rz_set(k, RZ) + 1 : RZ + 1));
     WISP_TRY(wisp__scalars(k, WISP_STEP_CG_TURN));
 out:
     return status;

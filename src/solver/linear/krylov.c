@@ -32,7 +32,7 @@ wisp_status wisp__scalars(wisp__krylov *k, wisp_step step)
                                            : 0,
         [WISP_NUMBER_LEAST] = k->P ? 0 : (hidden ? k->eps : 1e-6) * k->anorm,
         [WISP_NUMBER_ROUNDING] = k->eps * k->anorm,
-        [WISP_NUMBER_PRECOND] = k->P ? wisp__precond_set(k->P) + (k->method->definite || low) : 0,
+        [WISP_NUMBER_PRECOND] = k->P ? wisp__rz_set(k, WISP_SET_DOT + !k->method->falls) - WISP_SET_DOT : 0,
         [WISP_NUMBER_PREDICT] = k->o.variant == WISP_PREDICT,
         [WISP_NUMBER_UNIT] = k->unit,
     };
@@ -183,9 +183,18 @@ out:
 
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set)
 {
-    const wisp_status status = wisp__precond_apply_at(k->P, z, r, wisp__at(k, set));
-    const wisp_place at = wisp__at(k, set + wisp__precond_set(k->P));
-    return status == WISP_OK && k->separate ? wisp_slot_sum(at.slot, at.first, k->width) : status;
+    wisp_status status = WISP_OK;
+    const int rz = wisp__rz_set(k, set), own = k->aside + wisp__precond_set(k->P);
+    const wisp_place at = wisp__at(k, rz);
+    WISP_TRY(wisp__precond_apply_at(k->P, z, r, wisp__at(k, k->aside ? k->aside : set)));
+    if (k->aside && rz != own) {
+        WISP_TRY(wisp__bring(k, own, 1));
+        memcpy(wisp__set(k, rz), wisp__set(k, own), (size_t)k->width * sizeof *k->number);
+        WISP_TRY(wisp__send(k, rz, 1));
+    }
+    if (k->separate) status = wisp_slot_sum(at.slot, at.first, k->width);
+out:
+    return status;
 }
 
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets)

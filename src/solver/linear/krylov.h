@@ -84,6 +84,7 @@ struct wisp__krylov {
     int sets, dots;      /* of them all; of dots, which come first */
     int look_every;      /* iterations are queued before the host looks at the numbers */
     int record;          /* the set of records that a step writes; -1: none */
+    int aside;           /* sets from here on are those of a polynomial preconditioner; 0: it is none */
     bool sum_begun;      /* wisp__start_dots */
     wisp_scalar *one, *zero, *b_factor, *own, *other; /* [width] each; the last two: of a moment */
     int step_of_cycle;                                /* GMRES */
@@ -139,6 +140,14 @@ static inline double complex wisp__number(const wisp__krylov *k, int set, int j)
 {
     return wisp__complex(wisp__set(k, set)[j]);
 }
+/* Where <r, M^-1 r> is, of a preconditioner whose dots go to `set` and those behind it. (Several ranks sum it there,
+   with the others.) */
+static inline int wisp__rz_set(const wisp__krylov *k, int set)
+{
+    const int beside = k->P ? wisp__precond_set(k->P) : 0;
+    if (!k->aside) return set + beside;
+    return k->P && wisp_ctx_processes(k->ctx) == 1 ? k->aside + beside : set;
+}
 /* Sets first .. first + sets - 1 come to the host, which waits for them; or go from there. */
 wisp_status wisp__bring(wisp__krylov *k, int first, int sets);
 wisp_status wisp__send(wisp__krylov *k, int first, int sets);
@@ -156,7 +165,7 @@ void wisp__replay(wisp__krylov *k, int iteration);
 wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
 /* y = A x, with dots (of WISP_DOTS) to the first sets: those of products, as in wisp_aug. */
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
-/* z = M^-1 r, and <r, z> to the set of wisp__precond_set from `set` on. */
+/* z = M^-1 r, and <r, z> to wisp__rz_set(k, set). */
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set);
 /* The first `sets` sets of dots become those of all ranks. */
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets);

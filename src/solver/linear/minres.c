@@ -10,7 +10,6 @@ enum { BB = WISP_SET_DOT };         /* <u, z>, with a preconditioner in its set 
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
-static int set_of_bb(const wisp__krylov *k) { return BB + (k->P ? wisp__precond_set(k->P) : 0); }
 static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int factor)
 {
     return (wisp_term){.x = x, .factor_at = wisp__at(k, factor)};
@@ -27,7 +26,7 @@ static wisp_status advance(wisp__krylov *k, bool first)
 {
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__multiply(k, k->v[Q], k->v[k->P ? Z1 : U1], WISP_DOT_XY, NULL));
-    WISP_TRY(wisp__sum_dots(k, set_of_bb(k) + 1));
+    WISP_TRY(wisp__sum_dots(k, k->aside ? BB + 1 : wisp__rz_set(k, BB) + 1));
     WISP_TRY(wisp__scalars(k, first ? WISP_STEP_MINRES_FIRST : WISP_STEP_MINRES));
     WISP_TRY(wisp__clear(k));
     const wisp_blk *z = k->v[k->P ? Z0 : U0];
@@ -79,7 +78,7 @@ static wisp_status resume(wisp__krylov *k)
     WISP_TRY(wisp__send(k, WISP_MINRES_SCALE, 1));
     WISP_TRY(wisp__clear(k));
     const wisp_blk *u = k->v[U1], *z = k->v[k->P ? Z1 : U1];
-    WISP_TRY(wisp__pass(k, NULL, 0, &(wisp_inner){.x = u, .y = z, .dot_at = wisp__at(k, set_of_bb(k))}, 1));
+    WISP_TRY(wisp__pass(k, NULL, 0, &(wisp_inner){.x = u, .y = z, .dot_at = wisp__at(k, wisp__rz_set(k, BB))}, 1));
 out:
     return status;
 }

@@ -169,7 +169,7 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
 /* Where <r, z> goes: nowhere, to the host, or to a place. */
 typedef struct {
     wisp_scalar *host; /* [width] */
-    wisp_place at;     /* of wisp__precond_set + 1 sets or more, the last of which it is */
+    wisp_place at;     /* where so many sets are free as may be written */
 } target;
 
 static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
@@ -215,7 +215,7 @@ out:
 }
 
 /* The first step, which leaves r as it is. */
-static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, unsigned dot)
+static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, unsigned dot, wisp_place at)
 {
     const wisp__polynomial *p = &P->p;
     const int width = wisp_blk_width(r);
@@ -228,6 +228,7 @@ static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, 
                                     .alpha = p->alpha[0],
                                     .shift = shift,
                                     .dot = P->dot,
+                                    .dot_at = at,
                                     .u = r,
                                     .add = P->add}));
 out:
@@ -248,21 +249,20 @@ static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, ta
     const int from = p->degree > 1 && P->depth != 1 ? 0 : 1;
     wisp_blk *begin = (p->degree - from) % 2 ? P->work : z, *other = begin == z ? P->work : z;
     if (from == 0) WISP_TRY(wisp_copy(begin, r));
-    if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0));
+    if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0, rz.at));
     const wisp_mpk_opts mo = {.steps = p->degree - from,
                               .alpha = p->alpha + from,
                               .beta = p->beta + from,
                               .gamma = p->gamma + from,
                               .terms = dot,
                               .dot = P->dot,
+                              .dot_at = {rz.at.slot, rz.at.first + 4 * from * (int64_t)width},
                               .u = r,
                               .add = P->add + (size_t)from * width,
                               .depth_used = from == 0 ? &P->depth : NULL};
     if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
     const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
-    const wisp_scalar *own = P->dot + (4 * last + 3) * width; /* of wisp_mpk, which gives dots to the host */
-    if (rz.host) memcpy(rz.host, own, width * sizeof *own);
-    if (rz.at.slot) WISP_TRY(wisp_slot_write(rz.at.slot, rz.at.first, (int64_t)width, own));
+    if (rz.host) memcpy(rz.host, P->dot + (4 * last + 3) * width, width * sizeof *rz.host);
 out:
     return status;
 }
@@ -278,8 +278,8 @@ wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r
     return apply(P, z, r, (target){.host = rz});
 }
 
-/* A product puts <r, z> behind <r, r>. */
-int wisp__precond_set(const wisp__precond *P) { return P->M ? 1 : 0; }
+/* A product puts <r, z> behind <r, r>; of the steps of a polynomial it is the last dot of the last one. */
+int wisp__precond_set(const wisp__precond *P) { return P->M ? 1 : P->p.degree > 0 ? 4 * P->p.degree - 1 : 0; }
 
 wisp_status wisp__precond_apply_at(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {

@@ -19,7 +19,8 @@ void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
 /* z = M^-1 r. rz[width], which may be NULL, becomes <r_j, z_j> of this rank alone. A narrower block than before costs
    an allocation. On all ranks together. */
 wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz);
-/* The same, with <r_j, z_j> in a place: in its set wisp__precond_set. Three sets may be written. */
+/* The same, with <r_j, z_j> in a place: in its set wisp__precond_set. Three sets may be written, of a polynomial 4
+   times its degree. */
 wisp_status wisp__precond_apply_at(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz);
 int wisp__precond_set(const wisp__precond *P);
 /* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */

@@ -17,6 +17,8 @@ static wisp_status prepare(wisp__krylov *k)
     k->look_every = k->method->restarts ? 1 : wisp_ctx_look_every(k->ctx);
     k->dots = k->method->restarts ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
     k->sets = k->method->restarts ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
+    if (!k->method->restarts && (k->o.precond == WISP_CHEBYSHEV || k->o.precond == WISP_NEUMANN))
+        k->aside = k->sets, k->sets += 4 * k->o.degree;
     WISP_TRY(wisp_alloc(k->ctx, &k->number, (size_t)k->sets * width, sizeof *k->number));
     WISP_TRY(wisp_slot_create(&k->slot, k->ctx, (int64_t)k->sets * k->width));
     WISP_TRY(wisp_alloc(k->ctx, &k->one, 5 * width, sizeof *k->one));

@@ -6,7 +6,7 @@
 static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, bool restarts)
 {
     enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
-    const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx)); /* on the device, and on the host */
+    const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx) + 4 * o->degree); /* on the device and on the host */
     const int64_t m = restarts ? o->restart : 0, scalars = 6 * m + sets + SCALARS,
                   triangle = restarts ? (m + 4) * (m + 1) : 0;
     const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);

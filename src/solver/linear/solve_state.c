@@ -209,6 +209,15 @@ static wisp_status take_columns(wisp__krylov *k)
     return wisp__remake_blocks(k);
 }
 
+/* MINRES has <r, M^-1 r> between two steps: in the set of all dots in a state, whatever the preconditioner, where that
+   of a polynomial is elsewhere. */
+static void move_rz(wisp__krylov *k, bool kept)
+{
+    const int set = WISP_SET_DOT, rz = wisp__rz_set(k, set);
+    wisp_scalar *a = wisp__set(k, set), *b = wisp__set(k, rz);
+    if (k->method->falls && k->aside && rz != set) memcpy(kept ? b : a, kept ? a : b, (size_t)k->width * sizeof *a);
+}
+
 static wisp_status columns(wisp__krylov *k, wisp_state *state)
 {
     wisp_status status;
@@ -219,13 +228,17 @@ static wisp_status columns(wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_data(state, "columns", k->col, (size_t)k->width * sizeof *k->col));
     if (wisp_state_is_kept(state)) WISP_TRY(take_columns(k));
     if (k->h) WISP_TRY(wisp_state_data(state, "h", k->h, n * (m + 4) * (m + 1) * sizeof *k->h));
+    if (!wisp_state_is_kept(state)) move_rz(k, false);
     const size_t dots = 2 * (size_t)k->dots * (size_t)k->width; /* of the next reduction, some may be there */
     if (k->separate)
         WISP_TRY(wisp_state_data(state, "dots", k->number, dots * sizeof(double)));
     else
         WISP_TRY(wisp_state_sums(state, "dots", &k->number->re, dots));
     WISP_TRY(wisp_state_data(state, "numbers", wisp__set(k, k->dots), numbers * sizeof *k->number));
-    if (wisp_state_is_kept(state)) WISP_TRY(wisp__send(k, 0, k->sets));
+    if (wisp_state_is_kept(state)) {
+        move_rz(k, true);
+        WISP_TRY(wisp__send(k, 0, k->sets));
+    }
     WISP_TRY(wisp_state_sums(state, "bytes", &k->bytes, 1));
     WISP_TRY(wisp_state_data(state, "history", s->history, (size_t)(s->iterations + 1) * sizeof *s->history));
     WISP_TRY(wisp_state_data(state, "residuals", s->residuals, n * sizeof *s->residuals));
