@@ -87,6 +87,8 @@ json k.json 'all("ratio" in r and 0 < r["ratio_q1"] <= r["ratio"] <= r["ratio_q3
 json k.json 'all(r["format"] == "crs" and r["order"] == "natural" and r["against"] == "naive" for r in rows[::2])'
 json k.json 'all("ratio" not in r and r["min_bytes"] > s["min_bytes"] and r["flops"] == s["flops"] for s, r in zip(rows[::2], rows[1::2]))'
 # All orders: what the matrix can't have is left out with a note; a row that is the other one itself has no ratio.
+WISP_DEVICE=far:1 ok bench spmmv $topi --widths 3 --repeats 7 --json
+json out 'rows[0]["device"] == "far:1"'
 ok bench spmmv $topi --widths 3 --order all --format sell --against order=natural --repeats 7 -o all.json
 json all.json 'all(row(r, "spmmv", r["matrix"]) for r in rows) and rows[0]["order"] == "natural" and "ratio" not in rows[0]'
 json all.json '{r["order"] for r in rows} | {s["order"] for s in d.get("skipped", [])} == {"natural", "rcm", "tiles"}'

@@ -157,7 +157,7 @@ bench_quartiles bench_quartiles_of(double *v, int n); /* sorts v */
 
 typedef struct {
     bench_case what;
-    const char *matrix, *order, *format; /* the last two as they are */
+    const char *matrix, *order, *format, *device; /* order and format as they are */
     int threads, depth;
     int64_t cache_budget, matrix_bytes; /* mpk; as stored */
     int64_t repeats, steps;             /* of each repetition, one by one */

@@ -160,6 +160,7 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
                      .format = dense       ? NULL
                                : reference ? "crs"
                                            : text_format(r->info.format),
+                     .device = wisp_ctx_device(t->ctx),
                      .threads = wisp_ctx_threads(t->ctx),
                      .repeats = n,
                      .steps = s->steps * r->what.powers,

@@ -22,7 +22,7 @@ json_t *bench_row_json(const bench_row *r)
     return JSON_NEW(
         J("op", bench_op_names[c->op]), J("matrix", r->matrix), J("type", wisp_type_name(c->type)),
         J("width", c->width), J("powers", c->powers), J("threads", r->threads),
-        J("variant", bench_variant_names[c->variant]), J("order", r->order), J("format", r->format), J("device", "cpu"),
+        J("variant", bench_variant_names[c->variant]), J("order", r->order), J("format", r->format), J("device", r->device),
         J("repeats", r->repeats), J("steps", r->steps), J_MAYBE(r->matrix, "matrix_bytes", r->matrix_bytes),
         J_MAYBE(solve, "method", solve_method_name(c->method)), J_MAYBE(c->restart, "restart", c->restart),
         J_MAYBE(mpk, "depth", r->depth), J_MAYBE(mpk, "cache_budget", r->cache_budget),
