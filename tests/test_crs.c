@@ -64,8 +64,8 @@ static arrays arrays_of(wisp_src *src, wisp_type type, wisp_int rowptr, wisp_int
                        .rowptr_int = rowptr,
                        .col_int = col,
                        .rowptr = a.rowptr,
-                       .col = a.col,
-                       .val = a.val};
+                       .col = n ? a.col : NULL,
+                       .val = n ? a.val : NULL};
     for (int64_t e = 0; e < n; e++) put_value(&a, e, s->val[e]);
     snprintf(a.what, sizeof a.what, "%s matrix of %lld x %lld, %d/%d bits", wisp_type_name(type), (long long)s->rows,
              (long long)s->cols, rowptr == WISP_INT32 ? 32 : 64, col == WISP_INT32 ? 32 : 64);
@@ -180,11 +180,14 @@ static void odd_sizes(void **state)
                 const wisp_type type = (wisp_type)(WISP_S + t);
                 arrays a = random_arrays(&r, type, int_of(kinds, 1), int_of(kinds, 2), size[s][0], size[s][1]);
                 wisp_mat *A = borrow(ctx, &a);
+                int64_t hist[2];
                 for (int width = 1; width < 6; width += 2) {
                     ref_call c = ref_call_new(&r, &a.sparse, type, width, 0, 1);
                     ref_check_call(ctx, A, &c, REF_COMPACT, a.what);
                     ref_call_free(&c);
                 }
+                REF_OK(ctx, wisp_mat_row_histogram(A, hist, 2));
+                assert_int_equal(hist[0] + hist[1], a.crs.rows);
                 wisp_mat_free(A);
                 arrays_free(&a);
             }

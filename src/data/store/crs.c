@@ -6,8 +6,9 @@
 static int log_words(const wisp_crs *a) { return a->col_int == WISP_INT64; }
 static const int32_t *columns(const wisp_crs *a)
 {
-    const int32_t *col = a->col;
-    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && col ? col + log_words(a) : col;
+    static const int32_t none[2];
+    const int32_t *col = a->col ? a->col : none;
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? col + log_words(a) : col;
 }
 
 void wisp__crs_place(wisp_mat *A, const wisp_crs *crs)
