@@ -109,6 +109,71 @@ static void said_of_scaled(void **state)
     if (10 * of[WISP_ERR_SINGULAR] < 9 * all) fail_msg("%d of %d are named", of[WISP_ERR_SINGULAR], all);
 }
 
+typedef struct {
+    int hints;
+} listener;
+static void listen(void *arg, wisp_log_level level, const char *message)
+{
+    listener *l = arg;
+    l->hints += level == WISP_LOG_WARN && strstr(message, "may have no solution");
+}
+
+/* D L D with rows of sizes up to 10^(2 most) apart and the graph Laplacian L, whose null vector is D^-1 of one; or the
+   same of L and a diagonal. */
+static ref_mat scaled_laplacian(ref_rng *r, int64_t n, int most, double diagonal)
+{
+    ref_mat A = ref_new(n, n);
+    double d[64];
+    for (int64_t i = 0; i < n; i++) d[i] = pow(10, most * ref_uniform(r));
+    for (int64_t e = 0; e < 3 * n; e++) {
+        const int64_t i = e < n - 1 ? e : ref_below(r, n), j = e < n - 1 ? e + 1 : ref_below(r, n);
+        const double weight = 1 + ref_uniform(r) / 2;
+        if (i == j) continue;
+        REF_AT(A, i, j) -= weight, REF_AT(A, j, i) -= weight;
+        REF_AT(A, i, i) += weight, REF_AT(A, j, j) += weight;
+    }
+    for (int64_t i = 0; i < n; i++) REF_AT(A, i, i) += diagonal;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) REF_AT(A, i, j) = REF_AT(A, j, i) *= d[i] * d[j];
+    return A;
+}
+
+/* What can't be proved may be told: singular systems are named, or hinted at, but no regular ones of low condition. */
+static void hinted(void **state)
+{
+    (void)state;
+    enum { SYSTEMS = 40 };
+    static const wisp_method all[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    int of[STATUSES] = {0}, silent = 0, hints = 0;
+    for (uint64_t seed = 1; seed <= SYSTEMS; seed++)
+        for (int regular = 0; regular < 3; regular++) { /* 2: its rows are of very different size, too */
+            ref_rng r = {seed * 1299709};
+            listener heard = {0};
+            char what[80];
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1, .log = listen, .log_arg = &heard});
+            const int64_t n = 20 + ref_below(&r, 40);
+            ref_mat A = scaled_laplacian(&r, n, regular == 1 ? 0 : 3, regular > 0);
+            linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, ref_random_block(&r, WISP_D, n, 1));
+            const wisp_solve_opts o = {.method = all[seed % 4],
+                                       .max_iterations = 5000,
+                                       .tolerance = regular ? 1e-16 : 0}; /* less than rounding allows */
+            snprintf(what, sizeof what, "seed %d: %s, %d rows%s", (int)seed, method_name[o.method], (int)n,
+                     regular ? ", regular" : "");
+            const outcome out = solve(ctx, &l, &o, what);
+            const int ends = out.of[0] == WISP_ERR_STAGNATION || out.of[0] == WISP_ERR_BREAKDOWN;
+            if (regular && ((regular == 1 && heard.hints) || out.of[0] == WISP_ERR_SINGULAR))
+                fail_msg("%s: called singular", what);
+            assert_true(regular || out.of[0] != WISP_OK);
+            if (!regular) of[out.of[0]]++, silent += ends && !heard.hints, hints += heard.hints > 0;
+            ref_free(out.x);
+            linear_free(&l);
+            wisp_ctx_free(ctx);
+        }
+    if (silent || hints == 0 || 2 * of[WISP_ERR_SINGULAR] < SYSTEMS)
+        fail_msg("%d of %d are named, %d told by a hint, and %d end without a word", of[WISP_ERR_SINGULAR], SYSTEMS,
+                 hints, silent);
+}
+
 /* Nearly singular, by little more than rounding: LAPACK knows an x with a smaller residual. And the same singular
    matrices with a right-hand side in their range. */
 static void not_said(void **state)
@@ -253,8 +318,8 @@ static void small_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(said_of_scaled),
-                                       cmocka_unit_test(not_said), cmocka_unit_test(memory),
-                                       cmocka_unit_test(small_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(said),       cmocka_unit_test(said_of_scaled),
+                                       cmocka_unit_test(not_said),   cmocka_unit_test(memory),
+                                       cmocka_unit_test(small_rows), cmocka_unit_test(hinted)};
     return REF_RUN(tests);
 }

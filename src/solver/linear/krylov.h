@@ -233,11 +233,11 @@ wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_co
 
 /* ---- singular.c ---- */
 
-/* Columns that the proof holds at most. singular.c: 11. singular_any.c: 6, and 56 bytes a row: 32 for sums and sizes,
+/* Columns that the proof holds at most. singular.c: 16. singular_any.c: 6, and 56 bytes a row: 32 for sums and sizes,
    24 for the entries of one row, if that is full. */
-static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 20 : 13; }
+static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 20 : 16; }
 /* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
-wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least);
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part);
 
 /* Column j of b, as methods see it, in a block of one column. */
 wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to);

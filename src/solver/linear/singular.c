@@ -11,6 +11,7 @@ typedef struct {
     int64_t *col;
     void *val;         /* of the matrix's type */
     void *r, *product; /* this rank's numbers of r and A r, of the blocks' type */
+    bool definite;     /* the diagonal is positive, and not far from 1: it may be a preconditioner of MINRES */
 } scan;
 
 /* |A r| over |A| |r|, row by row of what each rank has. */
@@ -18,7 +19,8 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
 {
     wisp_status status = WISP_OK;
     wisp__krylov *k = s->k;
-    double square[4] = {0, 0, 0, 0};
+    double square[5] = {0};
+    const double far = wisp__is_single(k->type) ? 0x1p40 : 0x1p400;
     const wisp_aug scaled = {.terms = WISP_SCALE, .alpha = wisp__real(wisp__a_factor(k))};
     wisp_blk *product = NULL;
     WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, 1));
@@ -26,9 +28,13 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
     WISP_TRY(wisp_blk_get(product, WISP_ROW_MAJOR, s->product, 1));
     for (int64_t i = 0; i < s->rows; i++) {
         const int entries = s->src.row(s->src.arg, s->first + i, s->col, s->val);
-        double largest = 0, whole = 0;
+        double largest = 0, whole = 0, diagonal = 0;
         for (int e = 0; e < entries; e++) largest = fmax(largest, cabs(wisp__number_at(s->src.type, s->val, e)));
         for (int e = 0; e < entries; e++) whole += cabs(wisp__number_at(s->src.type, s->val, e));
+        for (int e = 0; e < entries; e++)
+            if (s->col[e] == s->first + i) diagonal += creal(wisp__number_at(s->src.type, s->val, e));
+        diagonal *= wisp__a_factor(k);
+        square[4] += !(diagonal > 1 / far && diagonal < far);
         square[3] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2);
         if (largest == 0) continue;
         square[2] += pow(cabs(wisp__number_at(k->type, s->product, i)) / (whole * wisp__a_factor(k)), 2);
@@ -37,7 +43,8 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
             pow(cabs(wisp__number_at(k->type, s->product, i)) / sqrt(largest), 2); /* a square alone may be 0 */
         square[1] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2) * largest;
     }
-    WISP_TRY(wisp_ctx_sum(k->ctx, square, 4));
+    WISP_TRY(wisp_ctx_sum(k->ctx, square, 5));
+    s->definite = square[4] == 0;
     *part = square[1] > 0 ? fmax(sqrt(square[0] / square[1]), sqrt(square[2] / square[3])) : 0;
 out:
     wisp_blk_free(product);
@@ -60,11 +67,12 @@ out:
     return status;
 }
 
-/* |A r| over |A| |r| for one column of a Hermitian A: rounding where x makes |r| least. */
-static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
+/* |A r| over |A| |r| for one column of a Hermitian A: rounding where x makes |r| least. *definite: see scan. */
+static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part, bool *definite)
 {
     scan s = {.k = k};
     const wisp_status status = find(&s, r, part);
+    *definite = s.definite;
     wisp_src_close(&s.src);
     wisp_free(k->ctx, s.col);
     wisp_free(k->ctx, s.val);
@@ -103,15 +111,19 @@ out:
 
 /* A Hermitian A: the best x leaves more of its range in r than rounding, for that hardly changes |r|. z that solves
    A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
-   less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. */
-static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double part, bool *least)
+   less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. *part becomes |A w| over |A| |w|, if it is less, and
+   no x is within the tolerance by that. */
+static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, wisp_precond precond, double *part,
+                               bool *least)
 {
     wisp_status status = WISP_OK;
     wisp_blk *w = NULL, *g = NULL, *z = NULL;
     wisp_map *map = wisp_mat_map(k->A);
-    double bound;
+    double bound, of_w, length;
+    bool definite;
     const wisp_solve_opts o = {.method = WISP_MINRES,
-                               .tolerance = fmin(ROUNDING / 10 * k->eps / part, 0.5),
+                               .precond = precond,
+                               .tolerance = precond ? k->eps : fmin(ROUNDING / 10 * k->eps / *part, 0.5),
                                .max_iterations = k->o.max_iterations};
     WISP_TRY(wisp_blk_create(&g, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&z, k->ctx, map, k->type, 1));
@@ -124,9 +136,13 @@ static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double
         status = WISP_OK; /* it may do all the same */
     if (status != WISP_OK) goto out;
     WISP_TRY(wisp_axpby(w, wisp__real(-1), z, wisp__real(1)));
-    WISP_TRY(gradient(k, w, &part));
+    WISP_TRY(wisp_norm(w, &length));
+    if (!(length > sqrt(k->eps * k->col[j].verified))) goto out; /* rounding of r and z */
+    WISP_TRY(wisp__scale_column(k, w, -ilogb(length)));
+    WISP_TRY(gradient(k, w, &of_w, &definite));
     WISP_TRY(wisp__least_residual(k, j, w, z, &bound));
-    *least = part <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);
+    *least = of_w <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);
+    if (bound > sqrt(k->col[j].target)) *part = fmin(*part, of_w);
 out:
     wisp_blk_free(g);
     wisp_blk_free(z);
@@ -134,21 +150,23 @@ out:
     return status;
 }
 
-wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part)
 {
     wisp_status status = WISP_OK;
     wisp_blk *r = NULL;
-    bool room = false;
-    double part;
+    bool room = false, definite;
     *least = false;
+    *part = 1;
     if (k->anorm == 0 || !isfinite(k->col[j].verified)) goto out;
     WISP_TRY(wisp__has_room(k, wisp__proof_columns(k->type), &room));
     if (!room) goto out; /* it is not known */
     if (!k->exact) return wisp__prove_any(k, j, least);
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
-    WISP_TRY(gradient(k, r, &part));
-    *least = part <= ROUNDING * k->eps;
-    if (!*least && part <= 0.5 && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, part, least));
+    WISP_TRY(gradient(k, r, part, &definite));
+    *least = *part <= ROUNDING * k->eps;
+    if (!*least && *part <= 0.5 && k->col[j].iterations > 0)
+        WISP_TRY(look_beyond(k, j, r, WISP_PRECOND_NONE, part, least));
+    if (!*least && definite && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, WISP_JACOBI, part, least));
     /* MINRES must scale rows and columns alike, and so may not get far where rows are of very different size. After CG
        and BiCGStab MINRES is tried first, so not yet for them. */
     if (!*least && !k->method->next && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);

@@ -128,11 +128,13 @@ static wisp_status verdict(const wisp__krylov *k, wisp__krylov_column *c)
 }
 
 /* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
-   what no x kept. (With a Hermitian matrix is_stuck and MINRES have looked at it before.) */
+   what no x kept. With a Hermitian matrix is_stuck and MINRES have looked at it before, unless there were as many as
+   end it without rounding. */
 static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     const bool level = c->iterations - c->least_at > c->iterations / 2, promised = c->least < 0.01 * c->best;
-    return why == WISP_ERR_ITERATIONS && !k->hermitian && (level || promised);
+    const bool many = c->iterations > 2 * wisp_map_rows(wisp_mat_map(k->A)) + 100;
+    return why == WISP_ERR_ITERATIONS && (k->hermitian ? level && many : level || promised);
 }
 
 /* Whether it is to be asked if the system has no solution, and the best x makes |r| least: where a method gains nothing
@@ -145,15 +147,17 @@ static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, 
     return ends_level(k, c, why);
 }
 
-/* *why becomes SINGULAR where it is so. */
-static wisp_status look_for_proof(wisp__krylov *k, int j, wisp_status *why)
+/* *why becomes SINGULAR where it is so. *part: |A r| over |A| |r|, or of most of r, as far as that was asked; else 1.
+ */
+static wisp_status look_for_proof(wisp__krylov *k, int j, wisp_status *why, double *part)
 {
     wisp__krylov_column *c = &k->col[j];
     wisp_status status = WISP_OK;
     bool least;
+    *part = 1;
     if (!asks_for_proof(k, c, *why)) goto out;
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
-    WISP_TRY(wisp__prove_least(k, j, &least));
+    WISP_TRY(wisp__prove_least(k, j, &least, part));
     if (least) *why = WISP_ERR_SINGULAR;
     k->fresh |= !k->method->falls; /* x may be an earlier one; that of MINRES is its best */
 out:
@@ -181,16 +185,28 @@ typedef struct {
     bool drop;          /* the preconditioner goes */
 } wish;
 
+/* No proof, but a hint: A maps r, or what makes it so long, to nearly nothing. */
+static void hint(const wisp__krylov *k, int j, wisp_status why, double part)
+{
+    enum { NEAR = 30 }; /* more is said of matrices that are ill-conditioned alone */
+    if (why == WISP_OK || why == WISP_ERR_SINGULAR || part > NEAR * k->eps) return;
+    wisp_ctx_logf(k->ctx, WISP_LOG_WARN,
+                  "solve: column %d may have no solution: the matrix is singular, or is so when its entries change by "
+                  "%.0e of their size",
+                  k->col[j].of, part);
+}
+
 /* A column that has not converged ends, or goes on, maybe by what it asks for. */
 static wisp_status judge(wisp__krylov *k, int j, wish *w)
 {
     wisp__krylov_column *c = &k->col[j];
     wisp_status status = WISP_OK, why = verdict(k, c);
+    double part;
     if (drops_preconditioner(k, c, why)) {
         w->drop = true;
         goto out;
     }
-    WISP_TRY(look_for_proof(k, j, &why));
+    WISP_TRY(look_for_proof(k, j, &why, &part));
     if (can_change(k, why)) {
         if (k->s->iterations < k->o.max_iterations) {
             w->change = why;
@@ -198,6 +214,7 @@ static wisp_status judge(wisp__krylov *k, int j, wish *w)
         }
         why = WISP_ERR_ITERATIONS;
     }
+    hint(k, j, why, part);
     if (why != WISP_OK) status = wisp__end(k, j, why);
 out:
     return status;
