@@ -69,8 +69,10 @@ wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth);
 /* wisp_kpm, whose progress has this name; with bounds that were found for this matrix (NULL: by the options). */
 wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const wisp_bounds *bounds,
                       const char *task);
-/* Sets m->rounding, by the vectors that m has so far, and refuses more than full->rounding_limit. */
-wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full);
+/* Of the call that finds exact moments: those of the first vector, some of them, with vectors in double precision. */
+wisp_kpm_opts wisp__kpm_exact_opts(const wisp_kpm_opts *full);
+/* Sets m->rounding, by these and the vectors that m has so far, and refuses more than full->rounding_limit. */
+wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_moments *exact, wisp_ctx *ctx, const wisp_kpm_opts *full);
 
 void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts);
 /* Every default filled in, every option checked against the matrix; all but the bounds. opts may be NULL. */

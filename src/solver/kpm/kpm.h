@@ -36,7 +36,7 @@ typedef struct wisp__kpm_run {
     int64_t sweeps;           /* of the present batch that are done */
     double sweep_flops;       /* of one sweep and vector */
     double flops;             /* so far */
-    double look_seconds;      /* for the look at rounding, which are not those of the moments */
+    double rounding_seconds;  /* of find_rounding, which are not those of the moments */
     double before;            /* seconds of the calls that this one goes on from */
     double began;             /* when this one began, see wisp_now */
     wisp_moments *m;

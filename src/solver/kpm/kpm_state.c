@@ -163,7 +163,7 @@ wisp_status wisp__kpm_items(void *arg, wisp_state *s)
     wisp_moments *m = k->m;
     const wisp_kpm_opts *o = k->opts;
     position at = {
-        k->first,          k->sweeps,   k->width, k->flops, k->before + wisp_now() - k->began - k->look_seconds,
+        k->first,          k->sweeps,   k->width, k->flops, k->before + wisp_now() - k->began - k->rounding_seconds,
         m->bounds_seconds, m->rounding, k->depth};
     wisp_status status;
     WISP_TRY(same_call(k, s));

@@ -28,13 +28,13 @@ wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
 typedef struct {
     const wisp_moments *m, *exact; /* the vectors at hand; the first of them with vectors in double precision */
     const double *mean, *half_bar; /* [m->n] of the vectors at hand; of all vectors that there will be */
-} look;
+} seen;
 
 /* The largest share of half a 95% bar by which a moment is moved. Rounded vectors: by how much the first vector's
    moments differ from the exact ones; beyond these, by the largest of the differences, in proportion to n. A rounded
    matrix: at worst all of (A - c)/h is larger by one unit, by which tr T_n changes as n tr x U_n-1(x) = n tr (U_n +
    U_n-2)/2, and shifted by a unit of c, as n tr U_n-1; U_n = U_n-2 + 2 T_n. */
-static double largest_share(const look *l, int64_t *moment)
+static double largest_share(const seen *l, int64_t *moment)
 {
     const wisp_moments *m = l->m, *exact = l->exact;
     const double shift = rounding_unit * fabs(m->bounds.center) / m->bounds.halfwidth;
@@ -64,31 +64,32 @@ static wisp_status refusal(wisp_ctx *ctx, int64_t moment, double share, double l
         (long long)moment, share, limit);
 }
 
-wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full)
+wisp_kpm_opts wisp__kpm_exact_opts(const wisp_kpm_opts *full)
 {
-    enum { FEWEST = 32, PART = 16 }; /* exact moments: enough to see rounding, and little beside the run */
-    wisp_ctx *ctx = wisp_mat_ctx(A);
-    wisp_status status = WISP_OK;
-    wisp_moments exact = {0};
-    double *mean = NULL, *half_bar = NULL;
-    const double others = wisp_student95(full->vectors) * sqrt((double)m->vectors / (double)full->vectors);
+    enum { FEWEST = 32, PART = 16 }; /* moments: enough to see rounding, and little beside the run */
     wisp_kpm_opts o = *full;
     o.offer = NULL, o.resume = NULL;
-    int64_t moment;
     o.type = wisp__in_double(full->type);
     if (full->moments > FEWEST) o.moments = full->moments > PART * FEWEST ? full->moments / PART : FEWEST;
     o.vectors = o.width = 1;
     o.rounding_limit = 0;
+    return o;
+}
+
+wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_moments *exact, wisp_ctx *ctx, const wisp_kpm_opts *full)
+{
+    wisp_status status = WISP_OK;
+    double *mean = NULL, *half_bar = NULL;
+    const double others = wisp_student95(full->vectors) * sqrt((double)m->vectors / (double)full->vectors);
+    int64_t moment;
     WISP_TRY(wisp_alloc(ctx, &mean, (size_t)m->n, sizeof *mean));
     WISP_TRY(wisp_alloc(ctx, &half_bar, (size_t)m->n, sizeof *half_bar));
-    WISP_TRY(wisp__kpm(&exact, A, &o, &m->bounds, "rounding"));
     WISP_TRY(wisp_moments_mean(ctx, m, WISP_REAL_PART, mean, half_bar));
     for (int64_t n = 0; n < m->n; n++) half_bar[n] *= others; /* it was the standard error so far */
-    m->rounding = largest_share(&(look){m, &exact, mean, half_bar}, &moment);
+    m->rounding = largest_share(&(seen){m, exact, mean, half_bar}, &moment);
     if (!(m->rounding <= full->rounding_limit)) status = refusal(ctx, moment, m->rounding, full->rounding_limit);
 out:
     wisp_free(ctx, mean);
     wisp_free(ctx, half_bar);
-    wisp_moments_free(&exact);
     return status;
 }
