@@ -110,6 +110,15 @@ static wisp_status follow_all(fresh_run *r)
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
 
+int64_t wisp__near_bytes(const wisp__facts *f) { return WISP__MIN((int64_t)f->l2 / 2, (int64_t)1 << 30); }
+
+bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes)
+{
+    const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
+    if (gathered <= (double)wisp__near_bytes(f)) return false;
+    return repeats || row_bytes > WISP__LINE || all > TUNED_MUCH * f->kept;
+}
+
 static int64_t row_bytes_of(const wisp__given *g) { return (int64_t)wisp_type_size(g->type) * WISP__MAX(g->width, 1); }
 
 /* Whether the bits are worth having; bytes: of the matrix. */

@@ -83,15 +83,6 @@ void wisp__cpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64
 
 /* ---- of a sweep ------------------------------------------------------------------------------- */
 
-int64_t wisp__near_bytes(const wisp__facts *f) { return WISP__MIN((int64_t)f->l2 / 2, (int64_t)1 << 30); }
-
-bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes)
-{
-    const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
-    if (gathered <= (double)wisp__near_bytes(f)) return false;
-    return repeats || row_bytes > WISP__LINE || all > TUNED_MUCH * f->kept;
-}
-
 /* Whether y is better written past the caches: it and the matrix that streams by are too large for it to be found there
    again, and it is in whole cache lines. */
 static bool writes_past(const wisp__cpu_prepared *m, const wisp__spmmv_params *p)

@@ -29,12 +29,6 @@ void wisp__cpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64
 /* What kernels are told of a sweep by itself. */
 wisp__cpu_params wisp__cpu_advise(wisp_ctx *ctx, const wisp__spmmv_params *p);
 
-/* Whether kernels ask ahead for the block rows that they gather from a block of so many. Not where the second-level
-   cache holds the block. Nor for rows of one line, of a matrix whose rows do not repeat, where the last cache keeps
-   half of the sweep or more (the matrix and two blocks): there the core runs ahead far enough. (docs/performance.md) */
-bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes);
-int64_t wisp__near_bytes(const wisp__facts *f); /* half of the second-level cache of a core */
-
 /* Whether a part (0: real, 1: imaginary) of an entry of a pattern, with this value, is a product of its own: it is not
    zero, or is all there is of the entry. The diagonal that is stored apart is no part of the pattern. */
 static inline bool wisp__is_piece(const wisp__entries *a, int64_t entry, wisp_scalar v, int part)
@@ -59,6 +53,12 @@ wisp_status wisp__follow_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pre
 wisp_status wisp__fresh_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared *to);
 /* Bytes of that for a matrix like this one, which is stored in so many, and what is held besides while it is made. */
 void wisp__fresh_bytes(wisp_ctx *ctx, const wisp__given *g, int64_t bytes, int64_t *kept, int64_t *making);
+/* Also in fresh.c: whether kernels ask ahead for the block rows that they gather from a block of so many. Not where the
+   second-level cache holds the block. Nor for rows of one line, of a matrix whose rows do not repeat, where the last
+   cache keeps half of the sweep or more (the matrix and two blocks): there the core runs ahead far enough.
+   (docs/performance.md) */
+bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes);
+int64_t wisp__near_bytes(const wisp__facts *f); /* half of the second-level cache of a core */
 /* pieces.c: of patterns of a complex matrix. */
 wisp_status wisp__pieces_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared *to);
 void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
