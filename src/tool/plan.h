@@ -43,8 +43,8 @@ typedef struct {
 } plan_time;
 /* All but those of the run itself; the context then has the ceilings. */
 wisp_status plan_time_begin(tool *t, const wisp_src *src, const wisp_mat_opts *mo, plan_time *time);
-/* What is measured for the time may take more memory than the run: with --mem-limit that is no failure of the plan, and a
-   line says so. */
+/* What is measured for the time may take more memory than the run: with --mem-limit that is no failure of the plan, and
+   a line says so. */
 int plan_time_check(tool *t, wisp_status status);
 void plan_time_missing(wisp_status status);
 void plan_time_show(const plan_time *time, const char *run);
