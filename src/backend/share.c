@@ -1,6 +1,6 @@
 /* The processing units of a machine, divided among the processes on it that share the work. A launcher may have done
    that; else processes that may use the same units take as many each, side by side. */
-#include "../topo/place.h"
+#include "../topo/cpus.h"
 #include "../topo/task.h"
 #include "backend.h"
 #include <stdlib.h>

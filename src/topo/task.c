@@ -1,7 +1,7 @@
 /* Tasks: one list for the process. A task with units has a thread of its own, so that the threads that it starts
    inherit its mask, and OpenMP, which keeps threads with the one that started them, has none of an earlier task.
    Threads of a context's tasks without units wait for the next of these. */
-#include "place.h"
+#include "cpus.h"
 #include "task_queue.h"
 #include "../base/futex.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Which processing units a task has. A child borrows those of its parent first, which waits for it as a rule. */
 #include "crew.h"
-#include "place.h"
+#include "cpus.h"
 #include "task_queue.h"
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Teams: their threads start, run the parts of a run, and end. */
 #include "crew.h"
-#include "place.h"
+#include "cpus.h"
 #include "task.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The processing units that a team may take, and the number of threads, from options and environment. */
-#include "place.h"
+#include "cpus.h"
 #include "config.h"
 #include <dirent.h>
 #include <stdio.h>

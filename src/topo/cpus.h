@@ -1,6 +1,6 @@
 /* The processing units and the number of threads for a team. */
-#ifndef WISP_PLACE_H
-#define WISP_PLACE_H
+#ifndef WISP_CPUS_H
+#define WISP_CPUS_H
 #include "../base/base.h"
 
 /* All processing units that this process may use; how many. */
