@@ -1,4 +1,4 @@
-/* Files of several batches: the seams between pieces, and the line of the first error among many threads. */
+/* Files of several batches: the seams between stretches, and the line of the first error among many threads. */
 #include "io_naive.h"
 #include <unistd.h>
 

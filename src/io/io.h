@@ -19,7 +19,7 @@ typedef struct {
     int64_t *weights; /* [ranks] by which the ranks have their rows, if it is to be a source; NULL: the context's */
 } wisp__crs;
 
-/* Entries as they come, in pieces that are kept in file order. */
+/* Entries as they come, in runs that are kept in file order. */
 typedef struct {
     int64_t count;
     int32_t *row, *col;
@@ -30,6 +30,8 @@ typedef struct {
     wisp__run *run;
     int64_t runs, room, entries;
 } wisp__coo;
+
+enum { WISP__RUN_ROWS = 64 }; /* rows whose entries are a run, where a source is read */
 
 /* Whether a path ends so. */
 bool wisp__ends_in(const char *path, const char *ending);

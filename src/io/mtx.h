@@ -42,17 +42,17 @@ typedef struct {
     const char *begin, *end;
     wisp__run run;
     int64_t lines;
-    const char *bad;   /* the first bad line, number `lines` of this piece; or NULL */
-    int64_t first;     /* entries before this piece */
-    int64_t bad_entry; /* array files: the first entry, counted in this piece, that must not be there; or -1 */
+    const char *bad;   /* the first bad line, number `lines` of this stretch; or NULL */
+    int64_t first;     /* entries before this stretch */
+    int64_t bad_entry; /* array files: the first entry, counted in this stretch, that must not be there; or -1 */
     wisp_status status;
-} wisp__piece;
+} wisp__stretch;
 
-void wisp__mtx_parse(wisp_ctx *ctx, const wisp__mtx *m, wisp__piece *piece);
+void wisp__mtx_parse(wisp_ctx *ctx, const wisp__mtx *m, wisp__stretch *stretch);
 /* Array files: rows and columns from the place in the file; zeros are dropped. */
-void wisp__mtx_place(const wisp__mtx *m, wisp__piece *piece);
-/* The line of an entry of the piece (both counted from 0); *number counts it from 1. */
-const char *wisp__mtx_line_of(const wisp__piece *piece, int64_t entry, int64_t *number);
+void wisp__mtx_place(const wisp__mtx *m, wisp__stretch *stretch);
+/* The line of an entry of the stretch (both counted from 0); *number counts it from 1. */
+const char *wisp__mtx_line_of(const wisp__stretch *stretch, int64_t entry, int64_t *number);
 /* Says what is wrong with a line that wisp__mtx_parse or (then it is on the diagonal) wisp__mtx_place did not take. */
 wisp_status wisp__mtx_explain(wisp_ctx *ctx, const wisp__mtx *m, const char *line, int64_t number, bool diagonal);
 #endif

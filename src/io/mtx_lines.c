@@ -75,14 +75,15 @@ static inline __attribute__((always_inline)) const char *scan_entry(const wisp__
     return *p == '\n' ? p + 1 : NULL;
 }
 
-static inline __attribute__((always_inline)) void parse(const wisp__mtx *m, wisp__piece *piece, int numbers, bool array)
+static inline __attribute__((always_inline)) void parse(const wisp__mtx *m, wisp__stretch *stretch, int numbers,
+                                                        bool array)
 {
-    wisp__run *run = &piece->run;
+    wisp__run *run = &stretch->run;
     double *val = run->val;
-    const char *p = piece->begin;
-    while (p < piece->end) {
-        const char *line = p, *next = skip_line(&p, piece->end);
-        piece->lines++;
+    const char *p = stretch->begin;
+    while (p < stretch->end) {
+        const char *line = p, *next = skip_line(&p, stretch->end);
+        stretch->lines++;
         if (next) {
             p = next;
             continue;
@@ -91,7 +92,7 @@ static inline __attribute__((always_inline)) void parse(const wisp__mtx *m, wisp
         double v[2];
         p = scan_entry(m, p, &i, &j, v, numbers, array);
         if (!p) {
-            piece->bad = line;
+            stretch->bad = line;
             return;
         }
         run->row[run->count] = (int32_t)i;
@@ -102,17 +103,17 @@ static inline __attribute__((always_inline)) void parse(const wisp__mtx *m, wisp
     }
 }
 
-void wisp__mtx_parse(wisp_ctx *ctx, const wisp__mtx *m, wisp__piece *piece)
+void wisp__mtx_parse(wisp_ctx *ctx, const wisp__mtx *m, wisp__stretch *stretch)
 {
-    int64_t most = count_lines(piece->begin, piece->end);
-    piece->status = wisp__run_alloc(ctx, &piece->run, m->numbers == 2 ? WISP_Z : WISP_D, most);
-    if (piece->status != WISP_OK) return;
+    int64_t most = count_lines(stretch->begin, stretch->end);
+    stretch->status = wisp__run_alloc(ctx, &stretch->run, m->numbers == 2 ? WISP_Z : WISP_D, most);
+    if (stretch->status != WISP_OK) return;
     switch (m->numbers + (m->array ? 3 : 0)) {
-    case 0: parse(m, piece, 0, false); break;
-    case 1: parse(m, piece, 1, false); break;
-    case 2: parse(m, piece, 2, false); break;
-    case 4: parse(m, piece, 1, true); break;
-    default: parse(m, piece, 2, true); break;
+    case 0: parse(m, stretch, 0, false); break;
+    case 1: parse(m, stretch, 1, false); break;
+    case 2: parse(m, stretch, 2, false); break;
+    case 4: parse(m, stretch, 1, true); break;
+    default: parse(m, stretch, 2, true); break;
     }
 }
 
@@ -131,24 +132,24 @@ static int64_t column_begin(const wisp__mtx *m, int64_t j)
     return j * m->rows - skipped;
 }
 
-void wisp__mtx_place(const wisp__mtx *m, wisp__piece *piece)
+void wisp__mtx_place(const wisp__mtx *m, wisp__stretch *stretch)
 {
-    wisp__run *run = &piece->run;
+    wisp__run *run = &stretch->run;
     double *val = run->val;
-    int64_t n = WISP__MIN(run->count, m->entries - piece->first), kept = 0;
+    int64_t n = WISP__MIN(run->count, m->entries - stretch->first), kept = 0;
     if (n <= 0) return;
     int64_t lo = 0, hi = m->cols; /* the column: column_begin(lo) <= first < column_begin(hi) */
     while (hi - lo > 1) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (column_begin(m, mid) <= piece->first)
+        if (column_begin(m, mid) <= stretch->first)
             lo = mid;
         else
             hi = mid;
     }
-    int64_t j = lo, i = first_row(m, j) + piece->first - column_begin(m, j);
+    int64_t j = lo, i = first_row(m, j) + stretch->first - column_begin(m, j);
     for (int64_t k = 0; k < n; k++) {
         double re = val[k * m->numbers], im = m->numbers == 2 ? val[2 * k + 1] : 0;
-        if (i == j && !diagonal_allowed(m, re, im) && piece->bad_entry < 0) piece->bad_entry = k;
+        if (i == j && !diagonal_allowed(m, re, im) && stretch->bad_entry < 0) stretch->bad_entry = k;
         run->row[kept] = (int32_t)i;
         run->col[kept] = (int32_t)j;
         val[kept * m->numbers] = re;
@@ -159,13 +160,13 @@ void wisp__mtx_place(const wisp__mtx *m, wisp__piece *piece)
     run->count = kept;
 }
 
-const char *wisp__mtx_line_of(const wisp__piece *piece, int64_t entry, int64_t *number)
+const char *wisp__mtx_line_of(const wisp__stretch *stretch, int64_t entry, int64_t *number)
 {
-    const char *p = piece->begin;
+    const char *p = stretch->begin;
     for (*number = 1;; ++*number) {
-        const char *line = p, *next = skip_line(&p, piece->end);
+        const char *line = p, *next = skip_line(&p, stretch->end);
         if (!next && entry-- == 0) return line;
-        p = next ? next : (const char *)memchr(p, '\n', (size_t)(piece->end - p)) + 1;
+        p = next ? next : (const char *)memchr(p, '\n', (size_t)(stretch->end - p)) + 1;
     }
 }
 

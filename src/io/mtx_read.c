@@ -1,5 +1,5 @@
-/* Matrix Market in: the text comes in batches of whole lines, each is parsed in pieces by all threads while the first
-   thread fetches (and inflates) the next one. Batches and pieces do not depend on the number of threads.
+/* Matrix Market in: the text comes in batches of whole lines, each is parsed in stretches by all threads while the
+   first thread fetches (and inflates) the next one. Batches and stretches do not depend on the number of threads.
 
    On several ranks each parses a range of the file, and entries go to the ranks that have their rows. What can't be
    cut, gzip and pipes, is parsed by rank 0 alone; arrays too, since the place of a value is known by those before it.
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { BATCH = 1024, PIECE = 32 }; /* seams everywhere */
+enum { BATCH = 1024, STRETCH = 32 }; /* seams everywhere */
 #else
-enum { BATCH = 4 << 20, PIECE = 64 << 10 };
+enum { BATCH = 4 << 20, STRETCH = 64 << 10 };
 #endif
-enum { PIECES = BATCH / PIECE + 1, SLACK = 64 };
+enum { STRETCHES = BATCH / STRETCH + 1, SLACK = 64 };
 
 /* Text of the feed, with the unfinished line of the buffer before it. */
 typedef struct {
@@ -36,9 +36,9 @@ typedef struct {
     int64_t lines;    /* before `now`, then before pos */
     int64_t seen;     /* entries so far */
     bool only_checks; /* entries are not kept */
-    wisp__piece piece[PIECES];
-    int pieces;
-    atomic_int next, stop; /* the next piece to take; none beyond `stop`, for there is an error */
+    wisp__stretch stretch[STRETCHES];
+    int stretches;
+    atomic_int next, stop; /* the next stretch to take; none beyond `stop`, for there is an error */
     wisp__coo coo;
 } reader;
 
@@ -120,13 +120,14 @@ out:
 static void cut(reader *r)
 {
     const char *p = r->now->text + r->pos, *end = r->now->text + r->now->whole;
-    for (r->pieces = 0; p < end; r->pieces++) {
-        const char *stop = end - p > PIECE ? (const char *)memchr(p + PIECE, '\n', (size_t)(end - p - PIECE)) + 1 : end;
-        r->piece[r->pieces] = (wisp__piece){.begin = p, .end = stop, .bad_entry = -1};
+    for (r->stretches = 0; p < end; r->stretches++) {
+        const char *stop =
+            end - p > STRETCH ? (const char *)memchr(p + STRETCH, '\n', (size_t)(end - p - STRETCH)) + 1 : end;
+        r->stretch[r->stretches] = (wisp__stretch){.begin = p, .end = stop, .bad_entry = -1};
         p = stop;
     }
     atomic_store(&r->next, 0);
-    atomic_store(&r->stop, PIECES);
+    atomic_store(&r->stop, STRETCHES);
 }
 
 static void work(void *arg, int thread, int threads)
@@ -134,11 +135,11 @@ static void work(void *arg, int thread, int threads)
     reader *r = arg;
     (void)threads;
     if (thread == 0 && !at_end(r)) fetch(r);
-    for (int i; (i = atomic_fetch_add(&r->next, 1)) < r->pieces && i <= atomic_load(&r->stop);) {
-        wisp__piece *piece = &r->piece[i];
+    for (int i; (i = atomic_fetch_add(&r->next, 1)) < r->stretches && i <= atomic_load(&r->stop);) {
+        wisp__stretch *stretch = &r->stretch[i];
         if (wisp__cancelled(r->ctx->team)) return;
-        wisp__mtx_parse(r->ctx, &r->m, piece);
-        if (!piece->bad && piece->status == WISP_OK) continue;
+        wisp__mtx_parse(r->ctx, &r->m, stretch);
+        if (!stretch->bad && stretch->status == WISP_OK) continue;
         int stop = atomic_load(&r->stop);
         while (i < stop && !atomic_compare_exchange_weak(&r->stop, &stop, i)) {}
     }
@@ -147,7 +148,7 @@ static void work(void *arg, int thread, int threads)
 static void place(void *arg, int thread, int threads)
 {
     reader *r = arg;
-    for (int i = thread; i < r->pieces; i += threads) wisp__mtx_place(&r->m, &r->piece[i]);
+    for (int i = thread; i < r->stretches; i += threads) wisp__mtx_place(&r->m, &r->stretch[i]);
 }
 
 /* The text itself may be damaged where its lines make no sense: then that is what the user must know. */
@@ -161,47 +162,47 @@ static wisp_status blame_gzip(reader *r, wisp_status status, int64_t line)
     return end == WISP_OK ? status : feed_failed(r, end, line);
 }
 
-/* The first thing in the piece that is wrong, by line. */
-static wisp_status check(reader *r, const wisp__piece *piece, int64_t entries)
+/* The first thing in the stretch that is wrong, by line. */
+static wisp_status check(reader *r, const wisp__stretch *stretch, int64_t entries)
 {
-    int64_t spare = r->m.entries - piece->first, line;
+    int64_t spare = r->m.entries - stretch->first, line;
     wisp_status status = WISP_OK;
-    if (piece->status != WISP_OK) return piece->status;
-    if (piece->bad_entry >= 0) {
-        const char *text = wisp__mtx_line_of(piece, piece->bad_entry, &line);
+    if (stretch->status != WISP_OK) return stretch->status;
+    if (stretch->bad_entry >= 0) {
+        const char *text = wisp__mtx_line_of(stretch, stretch->bad_entry, &line);
         status = wisp__mtx_explain(r->ctx, &r->m, text, r->lines + line, true);
-    } else if (entries > spare || (piece->bad && entries == spare)) {
-        line = piece->lines;
-        if (entries > spare) wisp__mtx_line_of(piece, spare, &line);
+    } else if (entries > spare || (stretch->bad && entries == spare)) {
+        line = stretch->lines;
+        if (entries > spare) wisp__mtx_line_of(stretch, spare, &line);
         status =
             wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s:%lld: there is more than the %lld entries of line %lld",
                            r->m.path, (long long)(r->lines + line), (long long)r->m.entries, (long long)r->m.size_line);
-    } else if (piece->bad) {
-        line = piece->lines;
-        status = wisp__mtx_explain(r->ctx, &r->m, piece->bad, r->lines + line, false);
+    } else if (stretch->bad) {
+        line = stretch->lines;
+        status = wisp__mtx_explain(r->ctx, &r->m, stretch->bad, r->lines + line, false);
     }
     return status == WISP_OK ? status : blame_gzip(r, status, r->lines + line);
 }
 
-/* Keeps what the pieces of a batch gave, in order, up to the first error. */
+/* Keeps what the stretches of a batch gave, in order, up to the first error. */
 static wisp_status collect(reader *r)
 {
     wisp_status status = WISP_OK;
-    int64_t entries[PIECES];
-    for (int i = 0; i < r->pieces; i++) {
-        r->piece[i].first = r->seen;
-        entries[i] = r->piece[i].run.count;
+    int64_t entries[STRETCHES];
+    for (int i = 0; i < r->stretches; i++) {
+        r->stretch[i].first = r->seen;
+        entries[i] = r->stretch[i].run.count;
         r->seen += entries[i];
     }
-    if (r->m.array) wisp__run_some(r->ctx->team, r->pieces <= 1, place, r);
-    for (int i = 0; i < r->pieces; i++) {
-        wisp__piece *piece = &r->piece[i];
-        if (status == WISP_OK) status = check(r, piece, entries[i]);
+    if (r->m.array) wisp__run_some(r->ctx->team, r->stretches <= 1, place, r);
+    for (int i = 0; i < r->stretches; i++) {
+        wisp__stretch *stretch = &r->stretch[i];
+        if (status == WISP_OK) status = check(r, stretch, entries[i]);
         if (status == WISP_OK && !r->only_checks)
-            status = wisp__coo_add(r->ctx, &r->coo, piece->run);
+            status = wisp__coo_add(r->ctx, &r->coo, stretch->run);
         else
-            wisp_free(r->ctx, piece->run.memory);
-        r->lines += piece->lines;
+            wisp_free(r->ctx, stretch->run.memory);
+        r->lines += stretch->lines;
     }
     return status;
 }
@@ -213,8 +214,8 @@ static wisp_status read_some(reader *r, int64_t most, bool *ended)
     for (*ended = false; !*ended && r->coo.entries < most;) {
         bool last = at_end(r);
         cut(r);
-        const bool whole = wisp__run_some(r->ctx->team, last && r->pieces <= 1, work, r);
-        /* Before the pieces are looked at: a cancelled batch has holes. */
+        const bool whole = wisp__run_some(r->ctx->team, last && r->stretches <= 1, work, r);
+        /* Before the stretches are looked at: a cancelled batch has holes. */
         wisp_status cancelled = wisp_ctx_step(r->ctx, "reading", 0.9 * wisp__feed_done(&r->feed), 0);
         if (cancelled == WISP_OK) cancelled = wisp__whole(r->ctx, "reading", whole);
         status = collect(r);

@@ -202,7 +202,7 @@ static wisp_status prepare(mtx_out *m, const wisp_src *src, const wisp_map *cols
     if (m->symmetry != WISP_SYM_GENERAL) {
         memset(*before, 0, ((size_t)rows.count + 1) * sizeof **before);
         verify v = {m, *t, *before};
-        WISP_TRY(wisp__for_rows(m->ctx, "verifying", src, cols, rows.count, 64, verify_rows, &v));
+        WISP_TRY(wisp__for_rows(m->ctx, "verifying", src, cols, rows.count, WISP__RUN_ROWS, verify_rows, &v));
         for (int64_t i = 0; i < rows.count; i++) (*before)[i + 1] += (*before)[i];
     }
     if (m->array) {

@@ -3,8 +3,6 @@
 #include "write.h"
 #include <string.h>
 
-enum { PER_PIECE = 64 }; /* rows */
-
 wisp__rows_range wisp__rows_to_write(const wisp_src *src, wisp_ctx *ctx)
 {
     if (!src->own_rows || ctx->ranks == 1) return (wisp__rows_range){0, src->rows, false};
@@ -44,11 +42,11 @@ typedef struct {
 } take;
 
 /* Entries as the source has them: rank 0 adds up duplicates, as it would if the rows were its own. */
-static wisp_status take_piece(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+static wisp_status take_run(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     take *t = arg;
     const size_t size = wisp_type_size(t->src->type);
-    wisp__run *run = &t->coo.run[begin / PER_PIECE];
+    wisp__run *run = &t->coo.run[begin / WISP__RUN_ROWS];
     int64_t count = 0;
     wisp_status status;
     for (int64_t i = begin; i < end; i++) {
@@ -56,7 +54,7 @@ static wisp_status take_piece(void *arg, wisp__row_reader *reader, int64_t begin
         if ((status = wisp__count_row(reader, t->ctx, t->first + i, &n)) != WISP_OK) return status;
         count += n;
     }
-    wisp_free(t->ctx, run->memory); /* a piece that failed is run again, for its message */
+    wisp_free(t->ctx, run->memory); /* those of a run that failed are made again, for its message */
     if ((status = wisp__run_alloc(t->ctx, run, t->src->type, count)) != WISP_OK) return status;
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = t->first + i;
@@ -77,11 +75,11 @@ static wisp_status take_piece(void *arg, wisp__row_reader *reader, int64_t begin
 static wisp_status take_rows(take *t, int64_t count)
 {
     wisp_status status;
-    const int64_t pieces = (count + PER_PIECE - 1) / PER_PIECE;
-    WISP_TRY(wisp_alloc(t->ctx, &t->coo.run, (size_t)pieces, sizeof *t->coo.run));
-    t->coo.runs = t->coo.room = pieces;
-    status = wisp__for_rows(t->ctx, "collecting", t->src, NULL, count, PER_PIECE, take_piece, t);
-    for (int64_t i = 0; i < pieces; i++) t->coo.entries += t->coo.run[i].count;
+    const int64_t runs = (count + WISP__RUN_ROWS - 1) / WISP__RUN_ROWS;
+    WISP_TRY(wisp_alloc(t->ctx, &t->coo.run, (size_t)runs, sizeof *t->coo.run));
+    t->coo.runs = t->coo.room = runs;
+    status = wisp__for_rows(t->ctx, "collecting", t->src, NULL, count, WISP__RUN_ROWS, take_run, t);
+    for (int64_t i = 0; i < runs; i++) t->coo.entries += t->coo.run[i].count;
 out:
     return status;
 }

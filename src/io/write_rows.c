@@ -3,8 +3,6 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PER_PIECE = 64 }; /* rows */
-
 typedef struct {
     int64_t first; /* row */
     int64_t *before;
@@ -32,7 +30,7 @@ wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     wisp_status status = wisp_alloc(ctx, before, (size_t)rows.count + 1, sizeof **before);
     if (status != WISP_OK) return status;
     g.before = *before;
-    status = wisp__for_rows(ctx, "counting", src, cols, rows.count, PER_PIECE, count_rows, &g);
+    status = wisp__for_rows(ctx, "counting", src, cols, rows.count, WISP__RUN_ROWS, count_rows, &g);
     for (int64_t i = 0; i < rows.count; i++) g.before[i + 1] += g.before[i];
     return status;
 }
@@ -41,8 +39,8 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
 {
     gather *g = arg;
     int64_t count = g->before[end] - g->before[begin];
-    wisp__run *run = &g->coo.run[begin / PER_PIECE];
-    wisp_free(g->ctx, run->memory); /* a piece that failed is run again, for its message */
+    wisp__run *run = &g->coo.run[begin / WISP__RUN_ROWS];
+    wisp_free(g->ctx, run->memory); /* those of a run that failed are made again, for its message */
     wisp_status status = wisp__run_alloc(g->ctx, run, g->type, count);
     size_t size = wisp_type_size(g->type);
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
@@ -66,14 +64,14 @@ wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, c
     gather g = {.first = rows.first, .ctx = ctx, .type = wisp_type_is_complex(src->type) ? WISP_Z : WISP_D};
     wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
     wisp__deal deal = {0};
-    g.coo.runs = g.coo.room = (rows.count + PER_PIECE - 1) / PER_PIECE;
+    g.coo.runs = g.coo.room = (rows.count + WISP__RUN_ROWS - 1) / WISP__RUN_ROWS;
     g.coo.entries = before[rows.count];
     wisp_status status;
     WISP_TRY(wisp__check_size(ctx, path, "", src->rows, src->cols));
     WISP_TRY(wisp__alloc_raw(ctx, &g.before, (size_t)rows.count + 1, sizeof *before));
     memcpy(g.before, before, ((size_t)rows.count + 1) * sizeof *before);
     WISP_TRY(wisp_alloc(ctx, &g.coo.run, (size_t)g.coo.runs, sizeof *g.coo.run));
-    WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, rows.count, PER_PIECE, gather_rows, &g));
+    WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, rows.count, WISP__RUN_ROWS, gather_rows, &g));
     if (rows.own) {
         shape = wisp__crs_of_rank(ctx, src->weights, g.type, src->cols, src->rows);
         WISP_TRY(wisp__deal_open(&deal, ctx, src->weights, g.type, src->cols, false));
