@@ -189,7 +189,7 @@ static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(
 static inline int ref_steps(wisp_ctx *ctx, int steps)
 {
     int all = steps;
-    while (all < wisp_ctx_steps(ctx)) all += steps;
+    while (all < wisp_ctx_steps_per_call(ctx)) all += steps;
     return all;
 }
 /* Asserts a failure with this status and a message that has the given words. */

@@ -23,7 +23,7 @@ static scene scene_open(int d)
 {
     scene s = {.ctx = ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 2, .no_pin = 1}), .far = d == 0};
     REF_OK(s.ctx, wisp_mat_open(&s.A, s.ctx, "laplace:points=5,nx=59,ny=17", NULL));
-    assert_int_equal(wisp_ctx_steps(s.ctx), s.far ? ASKED : 1);
+    assert_int_equal(wisp_ctx_steps_per_call(s.ctx), s.far ? ASKED : 1);
     return s;
 }
 
@@ -162,7 +162,8 @@ static int watch(void *arg, int64_t done, int64_t terms)
         w->busy += q->queued != q->over;
         pthread_mutex_unlock(q->lock);
     }
-    assert_true(done > w->done && done <= terms && (done == terms || done - w->done >= wisp_ctx_steps(w->s->ctx)));
+    assert_true(done > w->done && done <= terms &&
+                (done == terms || done - w->done >= wisp_ctx_steps_per_call(w->s->ctx)));
     w->done = done;
     w->calls++;
     return 0;

@@ -95,8 +95,8 @@ typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WI
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* Progress of a long call. A progress function is called from the calling thread, at least once per sweep over the
-   matrix (where steps are interleaved, or the device asks for many: once per call of wisp_mpk, see wisp_ctx_steps). If
-   it returns anything but 0, the call is cancelled (WISP_ERR_CANCELLED). */
+   matrix (where steps are interleaved, or the device asks for many: once per call of wisp_mpk, see
+   wisp_ctx_steps_per_call). If it returns anything but 0, the call is cancelled (WISP_ERR_CANCELLED). */
 typedef struct {
     const char *task; /* "reading", "assembling", "bounds", "moments", ... */
     double done;      /* in [0, 1] */
@@ -169,7 +169,7 @@ WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_look_every(wisp_ctx *ctx);
 /* The steps that its device asks for in a call of wisp_mpk, at least, for it may have to be waited for between two
    calls: solvers give it so many where there are so many. 1: it does not ask for more (the CPU). */
-WISP_API int wisp_ctx_steps(wisp_ctx *ctx);
+WISP_API int wisp_ctx_steps_per_call(wisp_ctx *ctx);
 /* Sets the bytes of the last cache that all threads together really keep, as wisp_machine_measure found them in an
    earlier run (in this run it sets them by itself). 0: not known, 0.6 of the cache is assumed. */
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);

@@ -76,10 +76,10 @@ typedef struct {
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
     int depth;                /* the number of steps that are interleaved (blocked, fused), given to wisp_mpk at */
-                              /* once, or, where the device asks for more (wisp_ctx_steps), a multiple of it. 0: */
-                              /* chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
-    int64_t cache_budget;     /* as in wisp_mpk_opts */
-    int reduce_each_step;     /* 0: one reduction at the very end. 1: the device is not asked how many steps it wants */
+    /* once, or, where the device asks for more (wisp_ctx_steps_per_call), a multiple of it. 0: */
+    /* chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
+    int64_t cache_budget; /* as in wisp_mpk_opts */
+    int reduce_each_step; /* 0: one reduction at the very end. 1: the device is not asked how many steps it wants */
     wisp_type type; /* of the block vectors. DEFAULT: the matrix's. A real matrix also takes complex ones, and a */
                     /* single-precision one double ones. GIVEN, DEFAULT: that of `right` */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
@@ -260,7 +260,7 @@ typedef struct {
                      /* whatever their error: for functions that are not smooth */
     int depth;       /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
                      /* WISP_CHEBYSHEV_STEPS, and chooses the depth. A multiple of either, where the device asks for */
-                     /* more (wisp_ctx_steps) */
+                     /* more (wisp_ctx_steps_per_call) */
     int64_t cache_budget;      /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds;   /* of the spectrum; zero: found by Lanczos */
     wisp_chebyshev_fn observe; /* may be NULL */
@@ -327,7 +327,7 @@ typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
     int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
                       /* WISP_EVOLVE_STEPS, and chooses the depth. A multiple of either, where the device asks for */
-                      /* more (wisp_ctx_steps) */
+                      /* more (wisp_ctx_steps_per_call) */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget;    /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */

@@ -257,7 +257,7 @@ int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }
 
 int wisp_ctx_look_every(wisp_ctx *ctx) { return ctx ? wisp__facts_of(ctx).look_every : 0; }
 
-int wisp_ctx_steps(wisp_ctx *ctx) { return ctx ? wisp__facts_of(ctx).steps : 0; }
+int wisp_ctx_steps_per_call(wisp_ctx *ctx) { return ctx ? wisp__facts_of(ctx).steps : 0; }
 
 const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->device_name : NULL; }
 

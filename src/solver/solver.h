@@ -12,7 +12,7 @@ enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, W
 /* Steps of a call of wisp_mpk, where so many would do: as many times these as the device asks for. */
 static inline int wisp__steps_of(wisp_ctx *ctx, int steps)
 {
-    const int asked = wisp_ctx_steps(ctx);
+    const int asked = wisp_ctx_steps_per_call(ctx);
     return asked > steps ? (asked + steps - 1) / steps * steps : steps;
 }
 
