@@ -31,7 +31,8 @@ enum {
     WISP_STATE_BREAKDOWN = 1, /* WISP_ERR_BREAKDOWN */
     WISP_STATE_INDEFINITE,    /* WISP_ERR_INDEFINITE */
     WISP_STATE_ASKS,          /* CG: <p, A p> may be rounding. It can go on with <p, p> in set CG_PP. */
-    WISP_STATE_CAREFUL        /* CG, hidden: rounding spoils the recurrence. The classical one may go on. */
+    WISP_STATE_CAREFUL,       /* CG, hidden: rounding spoils the recurrence. The classical one may go on. */
+    WISP_STATE_WAITED         /* of a record alone: one of the last two was so before the step, which did nothing */
 };
 
 /* Numbers for all columns. */

@@ -66,6 +66,12 @@ static inline int k_goes_on(const k_column *c)
     return state[0] == 0 && state[1] == 0;
 }
 static inline void k_breaks(const k_column *c, int why) { k_pair(c, WISP_SET_STATE)[1] = why; }
+/* Whether it waits for the host. */
+static inline int k_waits(const k_column *c)
+{
+    const double why = k_pair(c, WISP_SET_STATE)[1];
+    return why == WISP_STATE_ASKS || why == WISP_STATE_CAREFUL;
+}
 
 /* The step is over: a column ends if |r| is small. */
 static inline void k_ends(const k_column *c)
@@ -73,13 +79,14 @@ static inline void k_ends(const k_column *c)
     if (k_uniform(c, WISP_NUMBER_RECORD) < 0 || !k_goes_on(c)) return;
     if (k_get(c, WISP_SET_RR) <= k_get(c, WISP_SET_ENOUGH)) k_pair(c, WISP_SET_STATE)[0] = 1;
 }
-static inline void k_record(const k_column *c)
+/* waited: it did so before the step, which has left it as it was. */
+static inline void k_record(const k_column *c, int waited)
 {
     const double record = k_uniform(c, WISP_NUMBER_RECORD);
     if (record < 0) return;
     double *to = k_pair(c, WISP_SET_RECORD + (int)record);
     to[0] = k_get(c, WISP_SET_RR);
-    to[1] = k_pair(c, WISP_SET_STATE)[1];
+    to[1] = waited ? WISP_STATE_WAITED : k_pair(c, WISP_SET_STATE)[1];
 }
 
 /* ---- CG ------------------------------------------------------------------------------------------ */
@@ -126,6 +133,7 @@ static inline void k_cg_lengths(const k_column *c)
 
 static inline void k_cg_step(const k_column *c, int again)
 {
+    const int waited = k_waits(c);
     if (k_goes_on(c) && !again) {
         const double mu = k_get(c, WISP_SET_XY), beta = k_get(c, WISP_CG_BETA);
         k_set(c, WISP_SET_RR, k_get(c, WISP_SET_DOT));
@@ -137,7 +145,7 @@ static inline void k_cg_step(const k_column *c, int again)
     if (k_goes_on(c)) k_cg_lengths(c);
     k_ends(c);
     k_cg_factors(c);
-    k_record(c);
+    k_record(c, waited);
 }
 
 static inline void k_cg_length(const k_column *c)
@@ -152,6 +160,7 @@ static inline void k_cg_length(const k_column *c)
 
 static inline void k_cg_turn(const k_column *c)
 {
+    const int waited = k_waits(c);
     if (k_goes_on(c)) {
         const double before = k_get(c, WISP_CG_RZ), rr = k_get(c, WISP_SET_DOT);
         const double rz = k_get(c, WISP_SET_DOT + (int)k_uniform(c, WISP_NUMBER_PRECOND));
@@ -162,7 +171,7 @@ static inline void k_cg_turn(const k_column *c)
     }
     k_cg_factors(c);
     k_ends(c);
-    k_record(c);
+    k_record(c, waited);
 }
 
 /* The next direction is p = M^-1 r + beta p' with <p, A p> = <M^-1 r, A M^-1 r> - beta <r, M^-1 r> / alpha'. Where that
@@ -186,6 +195,7 @@ static inline void k_cg_hidden_direction(const k_column *c)
 
 static inline void k_cg_hidden(const k_column *c, int again)
 {
+    const int waited = k_waits(c);
     if (k_goes_on(c)) {
         if (!again) k_set(c, WISP_CG_RZ_OLD, k_get(c, WISP_CG_RZ));
         if (!again) k_set(c, WISP_CG_ALPHA_OLD, k_get(c, WISP_CG_ALPHA));
@@ -196,7 +206,7 @@ static inline void k_cg_hidden(const k_column *c, int again)
     }
     if (k_goes_on(c)) k_cg_hidden_direction(c);
     k_cg_factors(c);
-    k_record(c);
+    k_record(c, waited);
 }
 
 /* ---- BiCGStab ------------------------------------------------------------------------------------ */
@@ -273,7 +283,7 @@ static inline void k_bicgstab_omega(const k_column *c)
     k_bicgstab_low(c);
     k_bicgstab_factors(c);
     k_ends(c);
-    k_record(c);
+    k_record(c, 0);
 }
 
 static inline void k_bicgstab_beta(const k_column *c)
@@ -285,7 +295,7 @@ static inline void k_bicgstab_beta(const k_column *c)
     }
     k_bicgstab_factors(c);
     k_ends(c);
-    k_record(c);
+    k_record(c, 0);
 }
 
 /* ---- MINRES -------------------------------------------------------------------------------------- */
@@ -357,7 +367,7 @@ static inline void k_minres_step(const k_column *c, int is_first)
     k_set(c, WISP_MINRES_F_U, -k_get(c, WISP_MINRES_MU) * by);
     k_set(c, WISP_MINRES_F_OLD, old > 0 && !ended ? -b / old : 0);
     k_ends(c);
-    k_record(c);
+    k_record(c, 0);
 }
 
 /* ---- all of them --------------------------------------------------------------------------------- */

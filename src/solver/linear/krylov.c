@@ -42,11 +42,12 @@ wisp_status wisp__scalars(wisp__krylov *k, wisp_step step)
 wisp_status wisp__tell(wisp__krylov *k, bool fresh)
 {
     if (k->method->restarts) return WISP_OK;
+    const bool ends = k->look_every == 1 || k->method->waits; /* else it stays fit: it goes on until the host looks */
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         wisp__set(k, WISP_SET_STATE)[j] = wisp__real(c->done);
         wisp__set(k, WISP_SET_RR)[j] = wisp__real(c->rr);
-        wisp__set(k, WISP_SET_ENOUGH)[j] = wisp__real(c->target);
+        wisp__set(k, WISP_SET_ENOUGH)[j] = wisp__real(ends ? c->target : -1);
         wisp__set(k, WISP_SET_BEST)[j] = wisp__real(c->best);
     }
     const int sets = (fresh ? WISP_SET_RECORD : WISP_SET_OWN) - WISP_SET_STATE;
@@ -78,13 +79,30 @@ out:
     return status;
 }
 
-void wisp__replay(wisp__krylov *k, int iteration)
+/* What waited for the host has been answered since: its state says how. */
+static bool replay_column(wisp__krylov *k, wisp__krylov_column *c, int iteration)
 {
-    if (k->method->restarts) return;
+    const int j = (int)(c - k->col);
+    const double complex record = wisp__number(k, WISP_SET_RECORD + iteration, j);
+    double why = cimag(record);
+    const bool waited = c->waits || why == WISP_STATE_WAITED;
+    c->waits = waited || why == WISP_STATE_ASKS || why == WISP_STATE_CAREFUL;
+    if (c->waits) why = cimag(wisp__number(k, WISP_SET_STATE, j));
+    take(k, c, creal(record), why);
+    return !waited;
+}
+
+bool wisp__replay(wisp__krylov *k, int iteration)
+{
+    bool any = false;
     for (int j = 0; j < k->width; j++) {
-        const double complex record = wisp__number(k, WISP_SET_RECORD + iteration, j);
-        take(k, &k->col[j], creal(record), cimag(record));
+        wisp__krylov_column *c = &k->col[j];
+        const bool goes = k->method->restarts ? !c->done && !c->claimed : wisp__going(c);
+        const bool moves = goes && (k->method->restarts || replay_column(k, c, iteration));
+        c->iterations += moves;
+        any |= moves;
     }
+    return any;
 }
 
 /* ---- passes -------------------------------------------------------------------------------------- */

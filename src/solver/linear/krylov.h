@@ -12,7 +12,8 @@ typedef struct {
     int b_exponent;     /* methods see b times 2^b_exponent: solve_scale.c */
     bool done;          /* has ended, or needs nothing: no step changes it */
     bool claimed;       /* within the tolerance by the recurrence: left alone until that is verified */
-    int64_t claimed_at; /* the iteration of that */
+    bool behind;        /* and steps have gone on without it */
+    bool waits;         /* for the host: no more of the steps that are queued change it */
     wisp_status broken; /* by a step that can't go on: why; WISP_OK: it can */
     double bb, rr;      /* |b|^2; |r|^2 by the recurrence */
     double target;      /* |r|^2 that is enough */
@@ -148,6 +149,11 @@ static inline int wisp__rz_set(const wisp__krylov *k, int set)
     if (!k->aside) return set + beside;
     return k->P && wisp_ctx_processes(k->ctx) == 1 ? k->aside + beside : set;
 }
+/* Whether steps leave out column j, or have met what they can't go on from: as the host heard last. */
+static inline bool wisp__has_ended(const wisp__krylov *k, int j)
+{
+    return !k->method->restarts && wisp__number(k, WISP_SET_STATE, j) != 0;
+}
 /* Sets first .. first + sets - 1 come to the host, which waits for them; or go from there. */
 wisp_status wisp__bring(wisp__krylov *k, int first, int sets);
 wisp_status wisp__send(wisp__krylov *k, int first, int sets);
@@ -157,8 +163,8 @@ wisp_status wisp__scalars(wisp__krylov *k, wisp_step step);
 wisp_status wisp__tell(wisp__krylov *k, bool fresh);
 /* All numbers are brought. After so many iterations, each with a record; 0: after the start of a method. */
 wisp_status wisp__hear(wisp__krylov *k, int iterations);
-/* Columns become what the record of an iteration says. */
-void wisp__replay(wisp__krylov *k, int iteration);
+/* Columns become what the record of an iteration says; whether it did something to one of them. */
+bool wisp__replay(wisp__krylov *k, int iteration);
 
 /* wisp_fuse; or, classical, one op after the other. Factors and dots have places; the dots are of this rank alone until
    wisp__sum_dots. */

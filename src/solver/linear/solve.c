@@ -97,6 +97,10 @@ static wisp_status iterate(wisp__krylov *k, int iterations)
 {
     wisp_status status = WISP_OK;
     k->at_zero = false;
+    for (int j = 0; j < k->width; j++) {
+        k->col[j].behind |= k->col[j].claimed && wisp__has_ended(k, j);
+        k->col[j].waits = false;
+    }
     for (k->record = 0; k->record < iterations; k->record++) {
         k->counting = k->counted < k->o.restart;
         WISP_TRY(k->method->step(k));
@@ -110,24 +114,24 @@ out:
     return status;
 }
 
-/* What is said of an iteration; after the last one of those that were queued x is what it has come to. */
-static wisp_status replay(wisp__krylov *k, int iteration, bool last)
+/* What is said of an iteration, unless it did nothing to any column: then it is none, and *ended. After the last one of
+   those that were queued x is what it has come to. */
+static wisp_status replay(wisp__krylov *k, int iteration, bool last, bool *ended)
 {
     int claimed = 0;
     for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
-    wisp__replay(k, iteration);
-    k->s->iterations++;
+    *ended = !wisp__replay(k, iteration);
+    k->s->iterations += !*ended;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
-        c->iterations += !c->done && !c->claimed;
         if (c->rr < 0.1 * c->least) c->least = c->rr, c->least_at = c->iterations;
         if (wisp__going(c) && (c->rr <= c->target || (last && wisp__has_come_far(k, c)))) {
             c->claimed = true;
-            c->claimed_at = k->s->iterations;
+            c->behind = !last && wisp__has_ended(k, j);
         }
     }
     k->looks |= wisp__must_look(k, claimed);
-    return record(k);
+    return *ended ? WISP_OK : record(k);
 }
 
 /* Iterations that are queued at once: up to a number that look_every divides, whatever ended those before, so that a
@@ -146,9 +150,11 @@ static wisp_status go_on(wisp__krylov *k)
     k->goes_on = false;
     while (!k->looks && !last) {
         const int n = queued(k);
+        const int64_t before = k->s->iterations;
+        bool ended = false;
         WISP_TRY(iterate(k, n));
-        for (int i = 0; i < n && (i == 0 || wisp__columns_going(k) > 0); i++) WISP_TRY(replay(k, i, i == n - 1));
-        if (k->live) WISP_TRY(wisp_state_offer(k->live, k->o.offer, k->o.offer_arg));
+        for (int i = 0; i < n && !ended; i++) WISP_TRY(replay(k, i, i == n - 1, &ended));
+        if (k->live && k->s->iterations > before) WISP_TRY(wisp_state_offer(k->live, k->o.offer, k->o.offer_arg));
         last = k->s->iterations >= k->o.max_iterations;
     }
 out:
