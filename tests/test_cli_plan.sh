@@ -76,6 +76,16 @@ done
 planned solve A.mtx --rhs columns.mtx --method cg -o x.mtx.gz
 planned solve laplace:nx=3,ny=1,nz=1 --rhs random:13x1 --method bicgstab --precond chebyshev
 planned solve matpde:nx=40,ny=40 --rhs random:4x1 --restart 100
+# Several ranks: what was read by other weights than those that are found is dealt out, and held twice meanwhile, which is
+# what takes most here.
+ok gen laplace:nx=30,ny=30,nz=30 -o spd.mtx
+awk 'BEGIN { print "%%MatrixMarket matrix array real general\n27000 2"; for (i = 0; i < 54000; i++) print i % 13 - 6.5 }' >sides.mtx
+for ranks in 2:9,1 3:9,0,1; do
+    export WISP_RANKS=${ranks%:*} WISP_WEIGHTS=${ranks#*:}
+    planned solve spd.mtx --rhs ones --method cg --weights nonzeros --tolerance 0.5
+    planned solve spd.mtx --rhs sides.mtx --x0 sides.mtx --weights nonzeros --method gmres --restart 5 --tolerance 0.5
+    unset WISP_RANKS WISP_WEIGHTS
+done
 unset only_bound most
 
 # ---- time evolution: how many sweeps follows from the bounds
@@ -89,6 +99,12 @@ done
 awk 'BEGIN { print "%%MatrixMarket matrix array complex general\n729 1"; for (i = 0; i < 729; i++) print i % 7, i % 5 }' >psi.mtx
 planned evolve A.mtx --time 5 --start psi.mtx -o t.csv
 planned evolve chain.crs --time 5 --start psi.mtx
+# How many times are best at once follows from the bounds: where these are not known, a run that fits is not refused for more.
+for how in "--steps 2" "--steps 8"; do
+    ok evolve topi:nx=24,ny=24,nz=24 --time 0.3 --random $how --json
+    memory=$(sed -n 's/^.*"memory_bytes": \([0-9]*\).*$/\1/p' out)
+    ok evolve topi:nx=24,ny=24,nz=24 --time 0.3 --random $how --mem-limit $((memory * 21 / 20)) --quiet
+done
 unset only_bound
 planned evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --bounds=-6,6
 json plan.json 'd["products"] == d["sweeps"] and d["sweeps"] > 30 and d["times"] == 101'
@@ -116,6 +132,7 @@ for start in three.mtx psi.mtx; do
     planned power A.mtx -p 1 --start $start --scale 1e-180
 done
 unset only_bound most
+planned power topi:nx=16,ny=16,nz=16 --scale 0.2 -p 7 --all -o x.mtx --threads 1
 planned power anderson:nx=30,ny=30,nz=30 -p 4 --width 16
 json plan.json 'd["products"] == 64 and d["sweeps"] == 4 and d["columns"] == 16'
 ok power topi:nx=24,ny=24,nz=24 -p 40 --plan

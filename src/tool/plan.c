@@ -199,15 +199,16 @@ json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const 
 
 /* A copy, in HDF5 a whole file in memory; else its transpose, of which each thread reads a row, a column of the block,
    and the text of the numbers that threads write at a time, which is compressed beside that. */
-int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width)
+int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width, bool most)
 {
-    enum { NUMBER = 96, READER = 48, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
+    enum { LONGEST = 96, USUAL = 24, READER = 48, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
     const int64_t threads = wisp_ctx_threads(t->ctx), once = AT_ONCE * threads, numbers = rows * width,
                   block = numbers * (int64_t)wisp_type_size(type);
     const int64_t some = numbers < once ? numbers : once;
     if (!path) return 0;
     const int copies = has_extension(path, "gz") ? 2 : 1;
-    return 4 * block + 8 * numbers + READER * threads * rows + copies * NUMBER * some + HEADS;
+    const int64_t number = most ? LONGEST : wisp_type_is_complex(type) ? 2 * USUAL : USUAL;
+    return 4 * block + 8 * numbers + READER * threads * rows + copies * number * some + HEADS;
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */

@@ -32,8 +32,9 @@ int plan_find(tool *t, plan_find_fn *find, const void *arg, plan_bytes *about, p
 void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_bytes *about, const plan_bytes *most);
 json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most);
 int64_t plan_largest(const int64_t *v, size_t n);
-/* What is held while a block's columns are written to a file (NULL: none), the copy of the block among it. */
-int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width);
+/* What is held while a block's columns are written to a file (NULL: none), the copy of the block among it: about, or at
+   most. */
+int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t rows, int64_t width, bool most);
 
 /* The seconds of a run. */
 typedef struct {

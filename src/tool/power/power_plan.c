@@ -42,7 +42,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const int64_t held = a->bytes + b->vectors;
     const int64_t parts[] = {p->reading, source + a->assembly_bytes, most ? held + file : a->bytes + blocks + file,
                              most ? held + a->props_bytes : held,
-                             held + plan_output(t, t->opt.output, p->type, rows, written * p->width)};
+                             held + plan_output(t, t->opt.output, p->type, rows, written * p->width, most)};
     b->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
     return EXIT_FINE;
 }

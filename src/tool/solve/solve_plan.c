@@ -33,7 +33,7 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     s->vectors = 2 * block + (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
                              file ? source + a->bytes + 3 * block : 0,
-                             plan_output(t, t->opt.output, r->type, rows, r->columns)};
+                             plan_output(t, t->opt.output, r->type, rows, r->columns, most)};
     s->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
     return EXIT_FINE;
 }
