@@ -235,9 +235,41 @@ static void filters(void **state)
     }
 }
 
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+/* What the dots of so many steps take is planned: of a matrix with few rows they are most of it. */
+static void memory(void **state)
+{
+    (void)state;
+    for (int d = 0; d < DEVICES; d++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 2, .no_pin = 1});
+        const wisp_kpm_opts o = {.moments = 512, .vectors = 32, .width = 32, .bounds = bounds};
+        wisp_mat *A;
+        wisp_mat_info info;
+        wisp_plan plan;
+        wisp_moments m;
+        char *ballast; /* as much as the matrix took while it was made */
+        int64_t before, peak;
+        REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=9,ny=2", NULL));
+        wisp_mat_get_info(A, &info);
+        wisp_ctx_memory(ctx, &before, &peak);
+        REF_OK(ctx, wisp_alloc(ctx, &ballast, (size_t)(peak - before) + 1, 1));
+        wisp_ctx_memory(ctx, &before, NULL);
+        REF_OK(ctx, wisp_kpm_plan(&plan, ctx, &info, &o, NULL));
+        REF_OK(ctx, wisp_kpm(&m, A, &o));
+        wisp_ctx_memory(ctx, NULL, &peak);
+        assert_in_range(peak - before, 1, plan.bytes_most);
+        wisp_moments_free(&m);
+        wisp_free(ctx, ballast);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(moments), cmocka_unit_test(evolution),
-                                       cmocka_unit_test(functions), cmocka_unit_test(filters)};
+                                       cmocka_unit_test(functions), cmocka_unit_test(filters),
+                                       cmocka_unit_test(memory)};
     return REF_RUN(tests);
 }
