@@ -217,6 +217,32 @@ out:
     return status;
 }
 
+/* The head, and then the rows, or of an array the columns: those of this source. */
+static wisp_status write_all(mtx_out *m, const wisp_src *src, const wisp_map *cols, wisp__rows_range rows)
+{
+    wisp__out out = {0};
+    const wisp__row_writer w = {.ctx = m->ctx,
+                                .src = src,
+                                .cols = cols,
+                                .rows = rows,
+                                .before = m->before,
+                                .entry_bytes = 2 * (WISP__INDEX_TEXT + 1) + 2 * (WISP__REAL_TEXT + 1),
+                                .gzip = m->gzip,
+                                .text = m->array ? array_text : coordinate_text,
+                                .arg = m,
+                                .done_end = 1};
+    wisp_status status = WISP_OK;
+    if (m->ctx->rank == 0) {
+        WISP_TRY(wisp__out_open(&out, m->ctx, m->path));
+        WISP_TRY(write_head(&out, m, m->array ? 0 : m->before[m->rows]));
+    }
+    WISP_TRY(wisp__write_rows(&out, &w));
+    if (m->ctx->rank == 0) status = wisp__out_commit(&out);
+out:
+    wisp__out_abort(&out);
+    return status;
+}
+
 wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts,
                             bool gzip)
 {
@@ -232,7 +258,6 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
                  .cols = src->cols,
                  .range = wisp__rows_to_write(src, ctx)};
     if (!m.complex && m.symmetry == WISP_SYM_HERMITIAN) m.symmetry = WISP_SYM_SYMMETRIC;
-    wisp__out out = {0};
     wisp__crs *t = NULL;
     wisp_src columns = {0};
     wisp_map *col_map = NULL, *row_map = NULL;
@@ -246,25 +271,11 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
     if (m.array) {
         WISP_TRY(wisp__map_alone(&row_map, ctx, src->rows));
         wisp__crs_source(&columns, t);
+        status = write_all(&m, &columns, row_map, (wisp__rows_range){0, m.cols, false});
+    } else {
+        status = write_all(&m, src, col_map, m.range);
     }
-    if (ctx->rank == 0) {
-        WISP_TRY(wisp__out_open(&out, ctx, path));
-        WISP_TRY(write_head(&out, &m, m.array ? 0 : before[m.rows]));
-    }
-    wisp__row_writer w = {.ctx = ctx,
-                          .src = m.array ? &columns : src,
-                          .cols = m.array ? row_map : col_map,
-                          .rows = m.array ? (wisp__rows_range){0, m.cols, false} : m.range,
-                          .before = before,
-                          .entry_bytes = 2 * (WISP__INDEX_TEXT + 1) + 2 * (WISP__REAL_TEXT + 1),
-                          .gzip = gzip,
-                          .text = m.array ? array_text : coordinate_text,
-                          .arg = &m,
-                          .done_end = 1};
-    WISP_TRY(wisp__write_rows(&out, &w));
-    if (ctx->rank == 0) status = wisp__out_commit(&out);
 out:
-    wisp__out_abort(&out);
     wisp__crs_free(t);
     wisp_free(ctx, before);
     wisp_map_free(col_map);
