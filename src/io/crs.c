@@ -238,14 +238,13 @@ static void sum_counts(builder *b)
 
 static wisp_status build(builder *b, const char *path)
 {
-    enum { LITTLE = 20000 };
     wisp_status status;
     wisp__crs *crs = b->crs;
     wisp_ctx *ctx = crs->ctx;
     crs->listed = crs->local;
     if (crs->local > (1 << 16) && crs->local / 8 > b->coo->entries)
         WISP_TRY(list_rows(crs, b->coo, b->symmetry != WISP_SYM_GENERAL));
-    bool little = crs->listed + b->coo->entries < LITTLE;
+    bool little = crs->listed + b->coo->entries < WISP__LITTLE;
     b->parts = little ? 1 : ctx->threads;
     WISP_TRY(wisp__alloc_raw(ctx, &b->part_begin, (size_t)b->parts + 1, sizeof *b->part_begin));
     WISP_TRY(wisp__alloc_raw(ctx, &b->spans, (size_t)b->coo->runs, sizeof *b->spans));

@@ -91,10 +91,9 @@ static void put_runs(void *arg, int thread, int threads)
 /* The messages, from the entries of the round, which are freed. */
 static wisp_status pack(deal_round *c, wisp__coo *coo)
 {
-    enum { LITTLE = 20000 };
     wisp_ctx *ctx = c->deal->ctx;
     const int ranks = ctx->ranks;
-    const bool little = coo->entries < LITTLE;
+    const bool little = coo->entries < WISP__LITTLE;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &c->at, (size_t)(coo->runs * ranks), sizeof *c->at));
     wisp__run_some(ctx->team, little, count_runs, c);

@@ -33,6 +33,8 @@ typedef struct {
 
 enum { WISP__RUN_ROWS = 64 }; /* rows whose entries are a run, where a source is read */
 
+enum { WISP__LITTLE = 20000 }; /* fewer entries, rows counted too, are the work of one thread */
+
 /* Whether a path ends so. */
 bool wisp__ends_in(const char *path, const char *ending);
 /* The words of Matrix Market for each wisp_symmetry; NULL ends the list. */
