@@ -5,11 +5,12 @@
 /* Numbers of a recurrence lie in a slot by sets: set i is [width] complex numbers, one for each column, from number
    i * width of its place on. Unless something else is said, they are real. */
 enum {
-    /* Dots of a product, where wisp_spmmv puts them: dot_at is the place itself. Then four more, as the steps say. */
+    /* Dots of a product, where wisp_spmmv puts them: dot_at is the place itself. */
     WISP_SET_XX,
     WISP_SET_XY,
     WISP_SET_YY,
     WISP_SET_UY,
+    /* Four more, as the steps say. */
     WISP_SET_DOT,
     /* Twelve of factors, as the steps say. */
     WISP_SET_FACTOR = WISP_SET_DOT + 4,

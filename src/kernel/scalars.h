@@ -158,6 +158,7 @@ static inline void k_cg_length(const k_column *c)
     k_cg_factors(c);
 }
 
+/* A column that ends here still goes along p: its r has done so. */
 static inline void k_cg_turn(const k_column *c)
 {
     const int waited = k_waits(c);
@@ -311,9 +312,9 @@ static inline void k_minres_rotate(const k_column *c)
     const double delta = cs * dbar + sn * mu, gbar = sn * dbar - cs * mu, next_dbar = -cs * b;
     const double gamma = hypot(gbar, b), root = hypot(gbar, next_dbar), eps = k_uniform(c, WISP_NUMBER_EPS);
     double first = k_get(c, WISP_MINRES_ROOT);
-    const double norm =
-        fmax(k_get(c, WISP_MINRES_NORM), fabs(mu) + b + (first > 0 ? b_old : 0)); /* the first b_old is */
-    if (first == 0) first = root;                                                 /* |r|, not of A */
+    const double of_a = first > 0 ? b_old : 0; /* the first one is |r| */
+    const double norm = fmax(k_get(c, WISP_MINRES_NORM), fabs(mu) + b + of_a);
+    if (first == 0) first = root;
     k_set(c, WISP_MINRES_EPSILON, sn * b);
     k_set(c, WISP_MINRES_DBAR, next_dbar);
     k_set(c, WISP_MINRES_NORM, norm);

@@ -9,13 +9,8 @@ enum { RHO = WISP_SET_DOT, RR, SS = WISP_SET_DOT, ST, RT };
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
-static wisp_term along(const wisp__krylov *k, const wisp_blk *x, int factor)
-{
-    return (wisp_term){.x = x, .factor_at = wisp__at(k, factor)};
-}
-
 /* <r*, r> and |r|^2. */
-static wisp_status look(wisp__krylov *k, const wisp_update *update, int updates)
+static wisp_status dots_of_r(wisp__krylov *k, const wisp_update *update, int updates)
 {
     const wisp_inner inner[] = {{.x = k->v[SHADOW], .y = k->r, .dot_at = wisp__at(k, RHO)},
                                 {.x = k->r, .y = k->r, .dot_at = wisp__at(k, RR)}};
@@ -29,7 +24,7 @@ static wisp_status begin(wisp__krylov *k, const wisp_update *update, int updates
     for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(k->col[j].low);
     WISP_TRY(wisp__send(k, WISP_BICGSTAB_LOW, 1));
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(look(k, update, updates));
+    WISP_TRY(dots_of_r(k, update, updates));
 out:
     return status;
 }
@@ -56,7 +51,8 @@ static wisp_status first_half(wisp__krylov *k)
     WISP_TRY(wisp__sum_dots(k, RR + 1));
     WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_ALPHA));
     WISP_TRY(wisp__clear(k));
-    const wisp_update update = {k->r, 2, (wisp_term[]){{.x = k->r}, along(k, k->v[V], WISP_BICGSTAB_F_MINUS_ALPHA)}};
+    const wisp_update update = {k->r, 2,
+                                (wisp_term[]){{.x = k->r}, wisp__times(k, k->v[V], WISP_BICGSTAB_F_MINUS_ALPHA)}};
     WISP_TRY(wisp__pass(k, &update, 1, &(wisp_inner){.x = k->r, .y = k->r, .dot_at = wisp__at(k, SS)}, 1));
 out:
     return status;
@@ -84,9 +80,9 @@ out:
 /* p = r + beta (p - omega v) */
 static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
 {
-    term[0] = along(k, k->r, WISP_BICGSTAB_F_R);
-    term[1] = along(k, k->v[P], WISP_BICGSTAB_F_BETA);
-    term[2] = along(k, k->v[V], WISP_BICGSTAB_F_MINUS_BETA_OMEGA);
+    term[0] = wisp__times(k, k->r, WISP_BICGSTAB_F_R);
+    term[1] = wisp__times(k, k->v[P], WISP_BICGSTAB_F_BETA);
+    term[2] = wisp__times(k, k->v[V], WISP_BICGSTAB_F_MINUS_BETA_OMEGA);
     return (wisp_update){k->v[P], 3, term};
 }
 
@@ -117,19 +113,19 @@ static wisp_status second_half(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     wisp_term x[] = {{.x = k->x},
-                     along(k, k->P ? k->v[MP] : k->v[P], WISP_BICGSTAB_F_ALPHA),
-                     along(k, k->P ? k->v[MS] : k->r, WISP_BICGSTAB_F_OMEGA)};
-    wisp_term r[] = {{.x = k->r}, along(k, k->v[T], WISP_BICGSTAB_F_MINUS_OMEGA)}, p[3];
-    wisp_term low[] = {along(k, k->v[LOW], WISP_BICGSTAB_F_KEEP), along(k, k->x, WISP_BICGSTAB_F_TAKE)};
+                     wisp__times(k, k->P ? k->v[MP] : k->v[P], WISP_BICGSTAB_F_ALPHA),
+                     wisp__times(k, k->P ? k->v[MS] : k->r, WISP_BICGSTAB_F_OMEGA)};
+    wisp_term r[] = {{.x = k->r}, wisp__times(k, k->v[T], WISP_BICGSTAB_F_MINUS_OMEGA)}, p[3];
+    wisp_term low[] = {wisp__times(k, k->v[LOW], WISP_BICGSTAB_F_KEEP), wisp__times(k, k->x, WISP_BICGSTAB_F_TAKE)};
     const wisp_update update[] = {{k->v[LOW], 2, low}, {k->x, 3, x}, {k->r, 2, r}, turned(k, p)};
-    const int record = k->record, first = k->look_every == 1;
+    const int record = k->record, host_keeps = k->look_every == 1;
     WISP_TRY(second_product(k));
-    if (k->separate) k->record = -1; /* beta comes later */
+    if (k->separate) k->record = -1; /* a step that ends none, and has no record: beta comes later */
     WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_OMEGA));
     k->record = record;
-    if (first) WISP_TRY(keep_low(k));
+    if (host_keeps) WISP_TRY(keep_low(k));
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(look(k, update + first, (k->separate ? 3 : 4) - first));
+    WISP_TRY(dots_of_r(k, update + host_keeps, (k->separate ? 3 : 4) - host_keeps));
     if (!k->separate) goto out;
     WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_BETA));
     WISP_TRY(wisp__pass(k, &update[3], 1, NULL, 0));

@@ -18,12 +18,8 @@ static int blocks(const wisp__krylov *k)
     return k->P && !k->rows ? 3 : 2;
 }
 
-static wisp_term along(const wisp__krylov *k, const wisp_blk *x, int factor)
-{
-    return (wisp_term){.x = x, .factor_at = wisp__at(k, factor)};
-}
-
-/* <p, p> for the columns that ask for it; for that p has stayed as it was. again: the step that asked. */
+/* <p, p> for the columns that ask for it: p has stayed as it was, for the steps that were queued behind have left them
+   alone. again: the step that asked, to be made once more; 0: the next one will do. */
 static wisp_status answer(wisp__krylov *k, wisp_step again)
 {
     wisp_status status = WISP_OK;
@@ -69,13 +65,15 @@ static wisp_status advance(wisp__krylov *k)
     wisp_status status = WISP_OK;
     wisp_blk *p = k->v[P], *s = k->v[S];
     WISP_TRY(wisp__clear(k));
-    const wisp_update update[] = {{k->x, 2, (wisp_term[]){{.x = k->x}, along(k, p, WISP_CG_F_ALPHA)}},
-                                  {k->r, 2, (wisp_term[]){{.x = k->r}, along(k, s, WISP_CG_F_MINUS_ALPHA)}},
-                                  {p, 2, (wisp_term[]){along(k, k->r, WISP_CG_F_R), along(k, p, WISP_CG_F_BETA)}}};
+    const wisp_update update[] = {
+        {k->x, 2, (wisp_term[]){{.x = k->x}, wisp__times(k, p, WISP_CG_F_ALPHA)}},
+        {k->r, 2, (wisp_term[]){{.x = k->r}, wisp__times(k, s, WISP_CG_F_MINUS_ALPHA)}},
+        {p, 2, (wisp_term[]){wisp__times(k, k->r, WISP_CG_F_R), wisp__times(k, p, WISP_CG_F_BETA)}}};
     const wisp_inner inner[] = {{.x = k->r, .y = k->r, .dot_at = wisp__at(k, RR)},
                                 {.x = s, .y = p, .dot_at = wisp__at(k, SP)}};
     WISP_TRY(wisp__pass(k, update, 3, inner, k->o.variant == WISP_PREDICT ? 2 : 1));
-    for (int j = 0; j < k->width; j++) /* until it is known; x would go with it if the product were interrupted */
+    /* Until |r|^2 is known: x is kept or left by this if the product is interrupted. */
+    for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j]) && k->look_every == 1 && wisp__number(k, WISP_CG_ALPHA, j) != 0)
             k->col[j].rr *= creal(wisp__number(k, WISP_CG_BETA, j));
     status = multiply(k);
@@ -115,8 +113,8 @@ static wisp_status turn(wisp__krylov *k, bool fresh)
     wisp_blk *p = k->v[P];
     const wisp_term z = {
         .x = k->P && !k->rows ? k->v[Z] : k->r, .rows = k->rows, .factor_at = wisp__at(k, WISP_CG_F_R)};
-    const wisp_update update[] = {{k->x, 2, (wisp_term[]){{.x = k->x}, along(k, p, WISP_CG_F_ALPHA)}},
-                                  {p, 2, (wisp_term[]){z, along(k, p, WISP_CG_F_BETA)}}},
+    const wisp_update update[] = {{k->x, 2, (wisp_term[]){{.x = k->x}, wisp__times(k, p, WISP_CG_F_ALPHA)}},
+                                  {p, 2, (wisp_term[]){z, wisp__times(k, p, WISP_CG_F_BETA)}}},
                       first = {p, 1, &z};
     return fresh ? wisp__pass(k, &first, 1, NULL, 0) : wisp__pass(k, update, 2, NULL, 0);
 }
@@ -141,7 +139,8 @@ static wisp_status step_twice(wisp__krylov *k)
         WISP_TRY(answer(k, WISP_STEP_CG_LENGTH));
     }
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(dots_of_r(k, &(wisp_update){k->r, 2, (wisp_term[]){{.x = k->r}, along(k, s, WISP_CG_F_MINUS_ALPHA)}}, 1));
+    WISP_TRY(
+        dots_of_r(k, &(wisp_update){k->r, 2, (wisp_term[]){{.x = k->r}, wisp__times(k, s, WISP_CG_F_MINUS_ALPHA)}}, 1));
     WISP_TRY(precondition(k));
     WISP_TRY(turn(k, false));
 out:
@@ -185,9 +184,9 @@ static wisp_status pass_and_hide(wisp__krylov *k, const wisp_update *update, int
     WISP_TRY(wisp__clear(k));
     WISP_TRY(wisp__pass(k, update, updates, inner, 3));
     WISP_TRY(wisp__start_dots(k, WZ + 1 - WISP_SET_DOT));
-    for (int j = 0; j < k->width && k->sum_begun;
-         j++) /* if the product is interrupted, x goes by this where there is */
-        if (wisp__going(&k->col[j])) k->col[j].rr = creal(wisp__number(k, RR, j)); /* one rank */
+    /* x is kept or left by this if the product is interrupted, where there is one rank. */
+    for (int j = 0; j < k->width && k->sum_begun; j++)
+        if (wisp__going(&k->col[j])) k->col[j].rr = creal(wisp__number(k, RR, j));
     WISP_TRY(multiply_image(k, k->v[N], M, k->v[W]));
     WISP_TRY(wisp__wait_for_dots(k));
     WISP_TRY(wisp__scalars(k, step));
@@ -211,14 +210,14 @@ static wisp_status step_hidden(wisp__krylov *k)
 {
     wisp_blk *p = k->v[P], *s = k->v[S], *y = k->v[Y], *w = k->v[W], *u = image(k, U, k->r), *q = image(k, Q, s);
     enum { ALPHA = WISP_CG_F_ALPHA, MINUS = WISP_CG_F_MINUS_ALPHA, BETA = WISP_CG_F_BETA, NEW = WISP_CG_F_R };
-    const wisp_update update[] = {{y, 2, (wisp_term[]){along(k, k->v[N], NEW), along(k, y, BETA)}},
-                                  {s, 2, (wisp_term[]){along(k, w, NEW), along(k, s, BETA)}},
-                                  {p, 2, (wisp_term[]){along(k, u, NEW), along(k, p, BETA)}},
-                                  {k->x, 2, (wisp_term[]){{.x = k->x}, along(k, p, ALPHA)}},
-                                  {k->r, 2, (wisp_term[]){{.x = k->r}, along(k, s, MINUS)}},
-                                  {w, 2, (wisp_term[]){{.x = w}, along(k, y, MINUS)}},
-                                  {q, 2, (wisp_term[]){along(k, image(k, M, w), NEW), along(k, q, BETA)}},
-                                  {u, 2, (wisp_term[]){{.x = u}, along(k, q, MINUS)}}};
+    const wisp_update update[] = {{y, 2, (wisp_term[]){wisp__times(k, k->v[N], NEW), wisp__times(k, y, BETA)}},
+                                  {s, 2, (wisp_term[]){wisp__times(k, w, NEW), wisp__times(k, s, BETA)}},
+                                  {p, 2, (wisp_term[]){wisp__times(k, u, NEW), wisp__times(k, p, BETA)}},
+                                  {k->x, 2, (wisp_term[]){{.x = k->x}, wisp__times(k, p, ALPHA)}},
+                                  {k->r, 2, (wisp_term[]){{.x = k->r}, wisp__times(k, s, MINUS)}},
+                                  {w, 2, (wisp_term[]){{.x = w}, wisp__times(k, y, MINUS)}},
+                                  {q, 2, (wisp_term[]){wisp__times(k, image(k, M, w), NEW), wisp__times(k, q, BETA)}},
+                                  {u, 2, (wisp_term[]){{.x = u}, wisp__times(k, q, MINUS)}}};
     return pass_and_hide(k, update, k->P ? 8 : 6, WISP_STEP_CG_HIDDEN);
 }
 

@@ -37,10 +37,7 @@ static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c
    those behind all dots. */
 enum { DOT = WISP_SET_DOT };
 static wisp_scalar *factors(const wisp__krylov *k, int i) { return wisp__set(k, k->dots + i); }
-static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int i)
-{
-    return (wisp_term){.x = x, .factor_at = wisp__at(k, k->dots + i)};
-}
+static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int i) { return wisp__times(k, x, k->dots + i); }
 static wisp_status bring_dots(wisp__krylov *k, int count)
 {
     const wisp_status status = wisp__sum_dots(k, DOT + count);

@@ -89,7 +89,7 @@ struct wisp__krylov {
     bool sum_begun;      /* wisp__start_dots */
     wisp_scalar *one, *zero, *b_factor, *own, *other; /* [width] each; the last two: of a moment */
     int step_of_cycle;                                /* GMRES */
-    bool cycle_ends; /* set by a step: x has to be settled, and the method starts again */
+    bool cycle_ends; /* by what steps have said x has to be settled, and the method starts again */
     double bytes;    /* of the passes so far, while counting */
     bool counting;
     int64_t counted;   /* iterations that were counted */
@@ -98,7 +98,7 @@ struct wisp__krylov {
     bool inner;        /* it is a part of a proof, and has none of its own */
     bool chosen;       /* the method is not the user's choice */
     bool fresh;        /* the method starts anew */
-    bool looks;        /* set by a step: residuals have to be looked at before the next one */
+    bool looks;        /* by what steps have said residuals have to be looked at before the next one */
     bool goes_on;      /* between two steps, from a kept state */
     bool begun;        /* x holds something */
     bool at_zero;      /* and that is 0 */
@@ -133,6 +133,11 @@ static inline wisp_place wisp__at(const wisp__krylov *k, int set)
 {
     return (wisp_place){k->slot, (int64_t)set * k->width};
 }
+/* A term with the factors of a set. */
+static inline wisp_term wisp__times(const wisp__krylov *k, const wisp_blk *x, int set)
+{
+    return (wisp_term){.x = x, .factor_at = wisp__at(k, set)};
+}
 static inline wisp_scalar *wisp__set(const wisp__krylov *k, int set)
 {
     return k->number + (size_t)set * (size_t)k->width;
@@ -154,6 +159,9 @@ static inline bool wisp__has_ended(const wisp__krylov *k, int j)
 {
     return !k->method->restarts && wisp__number(k, WISP_SET_STATE, j) != 0;
 }
+/* The host tells the slot how columns begin, queues iterations, hears what has become of them, all at once, and replays
+   it one by one. */
+
 /* Sets first .. first + sets - 1 come to the host, which waits for them; or go from there. */
 wisp_status wisp__bring(wisp__krylov *k, int first, int sets);
 wisp_status wisp__send(wisp__krylov *k, int first, int sets);

@@ -6,14 +6,9 @@
 #include <math.h>
 
 enum { U0, U1, Q, W0, W1, Z0, Z1 }; /* in turn: u_k-1 and u_k; A z_k; directions of x; z = M^-1 u */
-enum { BB = WISP_SET_DOT };         /* <u, z>, with a preconditioner in its set from there on */
+enum { BB = WISP_SET_DOT };         /* <u, z>; with a preconditioner in wisp__rz_set(k, BB) */
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
-
-static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int factor)
-{
-    return (wisp_term){.x = x, .factor_at = wisp__at(k, factor)};
-}
 
 static void swap(wisp__krylov *k, int a)
 {
@@ -31,11 +26,11 @@ static wisp_status advance(wisp__krylov *k, bool first)
     WISP_TRY(wisp__clear(k));
     const wisp_blk *z = k->v[k->P ? Z0 : U0];
     wisp_blk *u = k->v[U0], *w = k->v[W0];
-    wisp_term of_w[] = {times(k, z, WISP_MINRES_F_V), times(k, k->v[W1], WISP_MINRES_F_W),
-                        times(k, w, WISP_MINRES_F_WOLD)};
-    wisp_term of_x[] = {{.x = k->x}, times(k, w, WISP_MINRES_F_PHI)};
-    wisp_term of_u[] = {times(k, k->v[Q], WISP_MINRES_F_Q), times(k, k->v[U1], WISP_MINRES_F_U),
-                        times(k, u, WISP_MINRES_F_OLD)};
+    wisp_term of_w[] = {wisp__times(k, z, WISP_MINRES_F_V), wisp__times(k, k->v[W1], WISP_MINRES_F_W),
+                        wisp__times(k, w, WISP_MINRES_F_WOLD)};
+    wisp_term of_x[] = {{.x = k->x}, wisp__times(k, w, WISP_MINRES_F_PHI)};
+    wisp_term of_u[] = {wisp__times(k, k->v[Q], WISP_MINRES_F_Q), wisp__times(k, k->v[U1], WISP_MINRES_F_U),
+                        wisp__times(k, u, WISP_MINRES_F_OLD)};
     const wisp_update update[] = {{w, 3, of_w}, {k->x, 2, of_x}, {u, 3, of_u}};
     WISP_TRY(wisp__pass(k, update + (first ? 2 : 0), first ? 1 : 3,
                         &(wisp_inner){.x = u, .y = u, .dot_at = wisp__at(k, BB)}, k->P ? 0 : 1));
