@@ -508,6 +508,10 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
+    if (in_place(p)) {
+        in_strips(p, FN(kernel), begin, end, dot);
+        return;
+    }
     const unsigned terms = p->terms & ~(unsigned)K_PAIRS;
     const bool is_step = WIDTH > 2 && (terms & ~(unsigned)K_MASK_STEP_TOO) == K_MASK_STEP;
     const bool usual = is_step || p->terms == 0 || (PAIRS_TOO ? terms : p->terms) == K_MASK_KPM;

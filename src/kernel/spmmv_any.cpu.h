@@ -19,6 +19,10 @@ INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t e
 /* Columns that one kernel takes all at once need no strips. */
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
+    if (in_place(p)) {
+        in_strips(p, any_width, begin, end, dot);
+        return;
+    }
     const int64_t row_end = (end << p->a.log_c) < p->a.rows ? end << p->a.log_c : p->a.rows;
     const int64_t columns = p->reals / PARTS, most = any_kernels[0].width;
     const int64_t step = columns & (columns - 1) || columns > most ? K_STRIP : row_end;

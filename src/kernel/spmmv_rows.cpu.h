@@ -12,9 +12,6 @@ enum { SHORT_COLS = 1, CODES = 2, LISTS = 4 };
    patterns that have pieces. */
 enum { ROWS_ANY, ROWS_CRS, ROWS_LISTS, ROWS_PATTERNS, ROWS_PIECES };
 
-/* Keeps compilers from making two loops of one, with a branch and without. */
-#define ASKED_EACH_TIME(x) __asm__("" : "+r"(x))
-
 INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
 {
     return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->a.pattern);
@@ -25,23 +22,12 @@ INLINE int has_lists(const wisp__spmmv_params *p, const int stored)
     return stored == ROWS_LISTS || (stored == ROWS_ANY && p->a.list);
 }
 
-/* A row of CRS arrays in place. */
-INLINE row_entries crs_row(const wisp__spmmv_params *p, const int stored, int64_t row)
-{
-    const int log_words = stored == ROWS_ANY ? p->a.log_words : 0;
-    const int64_t begin = wisp__chunk_at(&p->a, row), end = wisp__chunk_at(&p->a, row + 1);
-    return (row_entries){begin, begin << log_words, 0, (int)(end - begin), 0, log_words};
-}
-
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (has_patterns(p, stored)) {
         const int64_t *first = p->a.chunk + p->a.pattern[row];
         return (row_entries){first[0], first[0], row, (int)(first[1] - first[0]), 0, 0};
     }
-    const int32_t *len = p->a.row_len;
-    ASKED_EACH_TIME(len);
-    if (!has_lists(p, stored) && !len) return crs_row(p, stored, row);
     const int log_c = stored == ROWS_ANY ? p->a.log_c : 0;
     const int64_t begin = p->a.chunk[row >> log_c] + (row & ((1 << log_c) - 1));
     if (has_lists(p, stored)) {
@@ -49,7 +35,32 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
         return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), log_c, 0};
     }
     const int64_t base = stored == ROWS_ANY && p->a.short_col ? row : 0;
-    return (row_entries){begin, begin, base, len[row], log_c, log_c};
+    const int log_words = stored == ROWS_ANY ? p->a.log_words : 0;
+    return (row_entries){begin, begin << log_words, base, p->a.row_len[row], log_c, log_c + log_words};
+}
+
+INLINE int in_place(const wisp__spmmv_params *p) { return !p->a.row_len && !p->a.pattern; }
+
+/* CRS arrays in place have no lengths of rows, and row pointers of either width. What rows go by is made of them for a
+   strip, and those rows ahead of it for which something is asked: so kernels are those of any other matrix. */
+static __attribute__((noinline)) void in_strips(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t begin,
+                                                int64_t end, double *dot)
+{
+    enum { AHEAD = 16 };
+    const int64_t row_end = end < p->a.rows ? end : p->a.rows;
+    int64_t chunk[K_STRIP + AHEAD];
+    int32_t row_len[K_STRIP + AHEAD];
+    wisp__cpu_sweep q = *K_SWEEP(p);
+    for (int64_t strip = begin, last; strip < row_end; strip = last) {
+        last = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
+        for (int64_t row = strip; row < last + AHEAD && row < p->a.rows; row++) {
+            chunk[row - strip] = wisp__chunk_at(&p->a, row);
+            row_len[row - strip] = (int32_t)(wisp__chunk_at(&p->a, row + 1) - chunk[row - strip]);
+        }
+        q.p.a.chunk = chunk - strip;
+        q.p.a.row_len = row_len - strip;
+        fn(&q.p, strip, last, dot);
+    }
 }
 
 /* Whether each of rows * apart rows has the list, or pattern, of the row `apart` before it. */
