@@ -72,8 +72,41 @@ static void promised(void **state)
         fail_msg("%lld iterations; on the CPU %lld", (long long)iterations[1], (long long)iterations[0]);
 }
 
+/* Ranks on different devices look as often as each other. */
+static int on_rank(void *arg, int rank)
+{
+    const wisp_solve_opts *o = arg;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[rank % DEVICES], .threads = 1, .no_pin = 1});
+    wisp_mat *A;
+    wisp_blk *x, *b;
+    wisp_solution s;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=12,ny=11,nz=10", NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 5, 1, 0));
+    REF_OK(ctx, wisp_solve(&s, x, A, b, o));
+    assert_true(s.residual <= o->tolerance);
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void devices_of_ranks(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return;
+    for (wisp_method m = WISP_CG; m <= WISP_MINRES; m++)
+        for (int p = 0; p < 2; p++) {
+            wisp_solve_opts o = {.method = m, .tolerance = 1e-10, .precond = p ? WISP_CHEBYSHEV : WISP_PRECOND_NONE};
+            ref_ranks_each(3, on_rank, &o);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(asked), cmocka_unit_test(promised)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(asked), cmocka_unit_test(promised),
+                                       cmocka_unit_test(devices_of_ranks)};
     return REF_RUN(tests);
 }

@@ -8,13 +8,24 @@
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
+/* Iterations before the host looks: of all ranks together, as they make the same sums; ranks whose devices ask for
+   different numbers look at each. */
+static wisp_status choose_looks(wisp__krylov *k)
+{
+    const double each = k->method->restarts ? 1 : wisp_ctx_look_every(k->ctx), ranks = wisp_ctx_processes(k->ctx);
+    double sum[] = {each, each * each};
+    const wisp_status status = ranks > 1 && !k->method->restarts ? wisp_ctx_sum(k->ctx, sum, 2) : WISP_OK;
+    k->look_every = ranks == 1 || ranks * sum[1] == sum[0] * sum[0] ? (int)each : 1;
+    return status;
+}
+
 static wisp_status prepare(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
     const size_t width = (size_t)k->width, m = (size_t)k->o.restart;
     k->method = wisp__method_of(k->o.method);
-    k->look_every = k->method->restarts ? 1 : wisp_ctx_look_every(k->ctx);
+    WISP_TRY(choose_looks(k));
     k->dots = k->method->restarts ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
     k->sets = k->method->restarts ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
     if (!k->method->restarts && (k->o.precond == WISP_CHEBYSHEV || k->o.precond == WISP_NEUMANN))
