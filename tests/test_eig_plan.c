@@ -155,8 +155,45 @@ static void planned_dense_and_scaled(void **state)
     }
 }
 
+/* Small matrices, whose sums of products are as large as their vectors, and whose density is more than all else; on a
+   device that takes many steps of it at a time, too. */
+static void planned_small(void **state)
+{
+    (void)state;
+    static const char *const spec[] = {"topi:nx=2,ny=2,nz=2,disorder=1", "topi:nx=3,ny=5,nz=4,disorder=1",
+                                       "topi:nx=5,ny=3,nz=5,disorder=1", "anderson:nx=5,ny=3,nz=3,disorder=4"};
+    static const char *const device[] = {"cpu", "far"};
+    static const wisp_type types[] = {WISP_DEFAULT, WISP_C, WISP_DEFAULT, WISP_DEFAULT};
+    for (size_t i = 0; i < 2 * sizeof spec / sizeof *spec; i++) {
+        const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.9, .high = 0.2, .method = WISP_CHEBFD};
+        wisp_plan plan;
+        wisp_eig_choice choice;
+        for (int run = 0; run < 2; run++) {
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[i % 2], .threads = 1, .no_pin = 1});
+            wisp_mat *A;
+            wisp_eigen e;
+            int64_t before, peak;
+            REF_OK(ctx, wisp_mat_open(&A, ctx, spec[i / 2], &(wisp_mat_opts){.type = types[i / 2], .width = 4}));
+            wisp_ctx_memory(ctx, &before, NULL);
+            if (run == 0) {
+                REF_OK(ctx, wisp_eig_plan(&plan, &choice, A, &o));
+            } else {
+                const wisp_status status = wisp_eig(&e, A, &o);
+                wisp_ctx_memory(ctx, NULL, &peak);
+                if (peak - before > plan.bytes_most)
+                    fail_msg("%s, %s, %s: %lld bytes are held, %lld were told", spec[i / 2], device[i % 2],
+                             wisp_status_string(status), (long long)(peak - before), (long long)plan.bytes_most);
+                wisp_eigen_free(&e);
+            }
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory), cmocka_unit_test(planned_dense_and_scaled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory), cmocka_unit_test(planned_dense_and_scaled),
+                                       cmocka_unit_test(planned_small)};
     return REF_RUN(tests);
 }

@@ -142,6 +142,8 @@ bool wisp__chebfd_is_whole(const wisp__chebfd *c);
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c);
 /* Bytes that a run holds beside the matrix. */
 int64_t wisp__chebfd_memory(const wisp__chebfd *c);
+/* The density alone. */
+int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c);
 /* A residual, times k->scale, up to which a pair is one in the target. */
 double wisp__chebfd_narrow(const wisp__chebfd *c);
 /* A look for what is missing: so many columns are filtered so often with so many terms. */

@@ -67,6 +67,8 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     choice->low = c.low, choice->high = c.high;
     if (wisp__chebfd_is_whole(&c) || c.search == 0) {
         status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, plan, choice) : wisp__chebfd_refuse(&c);
+        const int64_t look = c.m->n > 0 ? wisp__chebfd_look_bytes(&c) : 0; /* which comes first */
+        if (plan->bytes_most < look) plan->bytes_most = look;
         goto out;
     }
     const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp_now() - k->started;

@@ -14,7 +14,7 @@ static const double series_work = 2e6;
 /* ---- memory and work ------------------------------------------------------------------------------ */
 
 /* Bytes that the density held beside the matrix: more than all else, where a rank has few rows. */
-static int64_t look_bytes(const wisp__chebfd *c)
+int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c)
 {
     const wisp__eig *k = c->k;
     wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
@@ -25,6 +25,16 @@ static int64_t look_bytes(const wisp__chebfd *c)
     wisp_mat_get_info(k->A, &info);
     wisp_kpm_plan(&plan, k->ctx, &info, &o, NULL); /* the run had these options */
     return plan.bytes_most + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
+}
+
+/* What products of columns have beside their result: sums of a panel, on the device, on the host, and as they are made;
+   and the dots of the search for what is missing. */
+static double sums_bytes(const wisp__eig *k, double search, double width)
+{
+    enum { PANEL = 256, COPIES = 3, DOTS = 3 };
+    const double parts = k->is_complex ? 2 : 1, panel = fmin(parts * search, PANEL);
+    return COPIES * panel * panel * sizeof(double) +
+           2.0 * DOTS * wisp__steps_of(k->ctx, 8) * width * sizeof(wisp_scalar);
 }
 
 /* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
@@ -40,7 +50,7 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
     const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
     const int more = wisp__steps_of(k->ctx, WISP__FILTER_STEPS) - WISP__FILTER_STEPS; /* steps, each with its factors */
     return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1) +
-                     more * (width + 3) * sizeof(wisp_scalar)) +
+                     more * (width + 3) * sizeof(wisp_scalar) + sums_bytes(k, search, fmax(width, CHECK_COLUMNS))) +
            4096 + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
 }
@@ -48,7 +58,7 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
 /* The density's memory has gone when filters are chosen. */
 int64_t wisp__chebfd_memory(const wisp__chebfd *c)
 {
-    const int64_t run = memory(c, c->search, c->is_single), look = c->m->n > 0 ? look_bytes(c) : 0;
+    const int64_t run = memory(c, c->search, c->is_single), look = c->m->n > 0 ? wisp__chebfd_look_bytes(c) : 0;
     return run > look ? run : look;
 }
 
