@@ -95,6 +95,11 @@ static void refusals(void **state)
     REF_FAILS(ctx, wisp_scalars((wisp_place){s, 0}, WISP_STEP_CG, 0, numbers), WISP_ERR_ARG, "of 0 columns");
     REF_FAILS(ctx, wisp_scalars((wisp_place){s, 0}, WISP_STEPS, 1, numbers), WISP_ERR_ARG, "step");
     REF_FAILS(ctx, wisp_scalars((wisp_place){s, 0}, (wisp_step)0, 1, numbers), WISP_ERR_ARG, "step 0");
+    static const double far[] = {1e6, 1e18, NAN, -1, -1e6};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        const double beyond[WISP_NUMBERS] = {[WISP_NUMBER_RECORD] = -1, [WISP_NUMBER_PRECOND] = far[i]};
+        REF_FAILS(ctx, wisp_scalars((wisp_place){s, 0}, WISP_STEP_CG_TURN, 1, beyond), WISP_ERR_ARG, "scalars: ");
+    }
     REF_FAILS(ctx, wisp_scalars((wisp_place){s, 0}, WISP_STEP_CG, 1, NULL), WISP_ERR_ARG, "numbers");
     assert_int_equal(wisp_scalars((wisp_place){NULL, 0}, WISP_STEP_CG, 1, numbers), WISP_ERR_ARG);
     wisp_slot_free(s);

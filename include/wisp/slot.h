@@ -36,7 +36,7 @@ WISP_API wisp_status wisp_slot_sum(wisp_slot *slot, int64_t first, int64_t count
 
 /* One step of scalars of `width` columns (steps.h): from dots that ops have put into its sets to factors that others
    take, without the host. numbers[WISP_NUMBERS]. WISP_ERR_ARG: the step is not known, or the slot has not WISP_SETS
-   sets of so many numbers from its place on, and those of the records. */
+   sets of so many numbers from its place on, those of the records, and that of <r, M^-1 r>. */
 WISP_API wisp_status wisp_scalars(wisp_place sets, wisp_step step, int width, const double *numbers);
 
 #ifdef __cplusplus

@@ -9,10 +9,13 @@ wisp_status wisp_scalars(wisp_place sets, wisp_step step, int width, const doubl
     WISP_NEED(NULL, sets.slot);
     wisp_ctx *ctx = sets.slot->ctx;
     WISP_NEED(ctx, numbers);
-    const double record = numbers[WISP_NUMBER_RECORD];
-    if ((int)step < WISP_STEP_CG || step >= WISP_STEPS || width < 1 || !(record < INT_MAX - WISP_SETS))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "scalars: step %d of %d columns, record %g", (int)step, width, record);
-    const int64_t used = WISP_SETS + (record < 0 ? 0 : (int64_t)record + 1);
+    const double record = numbers[WISP_NUMBER_RECORD], precond = numbers[WISP_NUMBER_PRECOND];
+    if ((int)step < WISP_STEP_CG || step >= WISP_STEPS || width < 1 || !(record < INT_MAX - WISP_SETS) ||
+        !(precond >= 0 && precond < INT_MAX - WISP_SETS))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "scalars: step %d of %d columns, record %g, preconditioner %g",
+                              (int)step, width, record, precond);
+    const int64_t known = WISP_SETS + (record < 0 ? 0 : (int64_t)record + 1), rz = WISP_SET_DOT + (int64_t)precond;
+    const int64_t used = WISP__MAX(known, rz + 1);
     wisp__scalars_params p = {.width = width, .step = (int)step};
     memcpy(p.uniform, numbers, sizeof p.uniform);
     WISP_TRY(wisp__turn_begin(ctx->team));
