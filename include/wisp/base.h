@@ -191,8 +191,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 
    All ranks make these calls together, one at a time, in the same order:
    - wisp_ctx_create;
-   - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose,
-     weights; wisp_src_choose, weights;
+   - wisp_map_create_ordered; wisp_mat_create, open, borrow_crs, update, plan, bound, get_props, row_histogram,
+     fill_in, choose, weights; wisp_src_choose, weights;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_slot_sum, wisp_blk_fill_fn, wisp_ctx_sum,
      sum_start, sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_eig;
@@ -208,8 +208,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    rows. So no rank holds the whole matrix. Gzip, pipes, and arrays in .mtx, are read by rank 0, which deals the entries
    out. A matrix reads its own rows of a source, and has a halo: the rows of other ranks that its columns name. An x
    that is multiplied has room for the halo behind its own rows, which the product fills, so that nobody may read or
-   lend that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): CRS arrays in place, half storage, and
-   user memory as an x that needs a halo. Steps are not interleaved there yet: the depth is 1. */
+   lend that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): half storage, and user memory as an x
+   that needs a halo. CRS arrays are copied there. Steps are not interleaved there yet: the depth is 1. */
 
 /* The number of ranks, and the rank of this context, from 0. With a single rank: 1 and 0. */
 WISP_API int wisp_ctx_processes(const wisp_ctx *ctx);

@@ -198,7 +198,8 @@ WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, co
    ranks, of any number of dots at once; also counted where there is one rank). And what this rank has sent to others
    for products: messages, and bytes in them. Round trips: how often a call waited until numbers or memory of the device
    were there for the host (dots; wisp_blk_lend, wisp_blk_get and their like), or work was done (wisp_ctx_finish),
-   without those that only several ranks need; counted on the CPU as on a device that is far from the host. */
+   without those that only several ranks need; counted on the CPU as on a device that is far from the host (but
+   for factors of places that a product with an operator brings there). */
 typedef struct {
     int64_t passes, products, reductions;
     int64_t messages, sent_bytes;

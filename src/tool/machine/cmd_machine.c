@@ -273,8 +273,9 @@ static void print_devices(const json_t *o)
     json_array_foreach(json_object_get(o, "devices"), i, d)
     {
         const double bytes = json_number_value(json_object_get(d, "memory_bytes"));
-        text_line(i ? "" : "devices", "%s: %s, %s", json_string_value(json_object_get(d, "name")),
-                  json_string_value(json_object_get(d, "what")), text_bytes(b, bytes));
+        text_line(i ? "" : "devices", "%s: %s%s%s", json_string_value(json_object_get(d, "name")),
+                  json_string_value(json_object_get(d, "what")), bytes > 0 ? ", " : "",
+                  bytes > 0 ? text_bytes(b, bytes) : "");
     }
 }
 
