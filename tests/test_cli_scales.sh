@@ -58,6 +58,9 @@ for i, line in enumerate(open(sys.argv[1])):
             in_units "power: a start times 2^$exponent, $precision" one.mtx "$exponent" scaled-all.mtx
             json out "all(y == math.ldexp(x, $exponent) for a, b in zip(d['norms'], e['norms']) for y, x in zip(a, b))" one.json
         done
+        printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 0\n2 3 0\n' >zero.mtx
+        ok power zero.mtx -p 2 --precision $precision --json # of which nothing underflows
+        json out "d['norms'][1:] == [[0], [0]]"
         [ $precision = double ] && scale=1e-320 || scale=1e-40
         refused 1 "v_1 underflows in $precision: --scale" power $chain -p 3 --start start.mtx --precision $precision --scale $scale
         [ $precision = double ] && scale=1e-60 || scale=1e-8

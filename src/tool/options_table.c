@@ -98,8 +98,9 @@ const option_def option_table[] = {
         "no more than K, though others may be equal to the last one (without it all that are equal to that are given)"),
     CHOICE("method", CMD_EIG, method, eig_method_names, 1, END,
            "chebfd: Chebyshev filters, for --interval and --target; lanczos: block Lanczos, for the others; both take "
-           "Hermitian matrices; krylov-schur: for the others, any matrix; dense: all by LAPACK, for small Hermitian "
-           "matrices (dense up to 3000 rows where it takes less, else the first of these that fits)"),
+           "Hermitian matrices; krylov-schur: for the others, any matrix; dense: all by LAPACK, for small matrices, "
+           "Hermitian ones with --interval or --target (dense up to 3000 rows where it takes less, else the first of "
+           "these that fits)"),
     BOUNDS(CMD_EIG,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself"),
     VALUE("tolerance", "T", parse_positive, CMD_EIG, tolerance,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "chebfd.h"
 
-enum { MOST_SEARCH = 30000, CHECK_COLUMNS = 16 };
+enum { MOST_SEARCH = 30000, CHECK_COLUMNS = 16, SMALL = 1 << 16 }; /* SMALL: bytes of lists, views and options */
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
 static const double spare_digits = 0.5;
 /* Flops of dense kernels that take as long as one of a product. */
@@ -51,7 +51,7 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
     const int more = wisp__steps_of(k->ctx, WISP__FILTER_STEPS) - WISP__FILTER_STEPS; /* steps, each with its factors */
     return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1) +
                      more * (width + 3) * sizeof(wisp_scalar) + sums_bytes(k, search, fmax(width, CHECK_COLUMNS))) +
-           4096 + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
+           SMALL + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
 }
 

@@ -96,6 +96,7 @@ static bool has_squares(const powers *p, double norm)
 static bool underflows(const powers *p, double norm, double before)
 {
     const double least = type_is_single(p->type) ? (double)FLT_MIN : DBL_MIN;
+    if (norm == 0 && p->largest == 0) return false; /* the matrix is 0 */
     return (norm > 0 || before > 0) && fmax(norm, fabs(p->scale) * p->largest * before) < least;
 }
 
@@ -103,6 +104,7 @@ static bool underflows(const powers *p, double norm, double before)
 static bool product_underflows(const powers *p, double norm, double before)
 {
     const double least = type_is_single(p->type) ? (double)FLT_MIN : DBL_MIN;
+    if (norm == 0 && p->largest == 0) return false;
     return before > 0 && (norm > 0 ? norm / fabs(p->scale) : p->largest * before) < least;
 }
 
