@@ -50,6 +50,21 @@ static inline wisp_blk *blk_of(wisp_ctx *ctx, const wisp_mat *A, wisp_type type,
     return x;
 }
 
+/* z = M^-1 x, and dot[width] = <x, z> of this rank, by way of a slot. */
+static inline wisp_status apply_with_dot(wisp_ctx *ctx, wisp__precond *P, wisp_blk *z, const wisp_blk *x,
+                                         wisp_scalar *dot)
+{
+    const int width = wisp_blk_width(x), degree = wisp__precond_products(P), sets = 4 * (degree > 1 ? degree : 1);
+    wisp_slot *s = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_slot_create(&s, ctx, (int64_t)sets * width));
+    WISP_TRY(wisp__precond_apply(P, z, x, (wisp_place){s, 0}));
+    WISP_TRY(wisp_slot_read(s, (int64_t)wisp__precond_set(P) * width, width, dot));
+out:
+    wisp_slot_free(s);
+    return status;
+}
+
 /* M^-1 r, into a block of NaN. r must be left alone, and the dots be those of what came out; without them z must be the
    same bit by bit. */
 static inline ref_mat applied(wisp_ctx *ctx, const wisp_mat *A, wisp__precond *P, wisp_type type, ref_mat r)
@@ -57,7 +72,7 @@ static inline ref_mat applied(wisp_ctx *ctx, const wisp_mat *A, wisp__precond *P
     wisp_blk *x = blk_of(ctx, A, type, r), *z = blk_of(ctx, A, type, r);
     wisp_scalar *dot = calloc((size_t)r.cols, sizeof *dot);
     REF_OK(ctx, wisp_blk_fill(z, (wisp_scalar){NAN, NAN}));
-    REF_OK(ctx, wisp__precond_apply(P, z, x, dot));
+    REF_OK(ctx, apply_with_dot(ctx, P, z, x, dot));
     REF_OK(ctx, wisp_ctx_sum(ctx, &dot->re, 2 * (size_t)r.cols));
     ref_mat got = ref_get(z), kept = ref_get(x);
     assert_memory_equal(kept.a, r.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
@@ -71,7 +86,7 @@ static inline ref_mat applied(wisp_ctx *ctx, const wisp_mat *A, wisp__precond *P
         assert_true(cabs(dot[j].re + I * dot[j].im - want) <= ref_eps(type) * size);
     }
     REF_OK(ctx, wisp_blk_fill(z, (wisp_scalar){NAN, NAN}));
-    REF_OK(ctx, wisp__precond_apply(P, z, x, NULL));
+    REF_OK(ctx, wisp__precond_apply(P, z, x, (wisp_place){0}));
     ref_mat again = ref_get(z);
     assert_memory_equal(again.a, got.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
     ref_free(again), ref_free(kept);

@@ -174,12 +174,12 @@ static void functions(void **state)
         ref_mat got = applied(ctx, A, P, ref_pair[p].blk, r), want = ref_times(m, r);
         ref_assert_close("a function", got, want, 2 * ref_eps(ref_pair[p].blk));
         f.status = WISP_ERR_IO;
-        REF_FAILS(ctx, wisp__precond_apply(P, y, x, NULL), WISP_ERR_CALLBACK, "preconditioner: ");
+        REF_FAILS(ctx, wisp__precond_apply(P, y, x, (wisp_place){0}), WISP_ERR_CALLBACK, "preconditioner: ");
         f.words = "the moon is new";
-        REF_FAILS(ctx, wisp__precond_apply(P, y, x, NULL), WISP_ERR_CALLBACK,
+        REF_FAILS(ctx, wisp__precond_apply(P, y, x, (wisp_place){0}), WISP_ERR_CALLBACK,
                   "input or output failed: the moon is new");
         f.status = WISP_ERR_CANCELLED;
-        REF_FAILS(ctx, wisp__precond_apply(P, y, x, NULL), WISP_ERR_CANCELLED, "the moon is new");
+        REF_FAILS(ctx, wisp__precond_apply(P, y, x, (wisp_place){0}), WISP_ERR_CANCELLED, "the moon is new");
         wisp__precond_free(P);
         wisp_blk_free(x);
         wisp_blk_free(y);
@@ -273,7 +273,7 @@ static wisp_status all_of_it(wisp_ctx *ctx, void *kind)
     WISP_TRY(wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
     WISP_TRY(wisp_blk_create(&z, ctx, wisp_mat_map(A), WISP_D, 2));
     WISP_TRY(wisp__precond_make(&P, A, &o, WISP_D, 2));
-    WISP_TRY(wisp__precond_apply(P, z, x, dot));
+    WISP_TRY(apply_with_dot(ctx, P, z, x, dot));
 out:
     wisp__precond_free(P);
     wisp_blk_free(x);

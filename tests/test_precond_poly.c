@@ -166,9 +166,9 @@ static void interleaved(void **state)
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, WIDTH));
         REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
         REF_OK(ctx, wisp__precond_make(&P, A, &o, WISP_D, WIDTH));
-        REF_OK(ctx, wisp__precond_apply(P, y, x, NULL));
+        REF_OK(ctx, wisp__precond_apply(P, y, x, (wisp_place){0}));
         wisp_ctx_counts(ctx, &before);
-        REF_OK(ctx, wisp__precond_apply(P, y, x, dot[deep]));
+        REF_OK(ctx, apply_with_dot(ctx, P, y, x, dot[deep]));
         wisp_ctx_counts(ctx, &after);
         assert_int_equal(after.products - before.products, DEGREE);
         copies[deep] = after.passes - before.passes - DEGREE;

@@ -44,7 +44,7 @@ static wisp_status first_half(wisp__krylov *k)
     wisp_status status = WISP_OK;
     const wisp_blk *p = k->v[P];
     if (k->P) {
-        WISP_TRY(wisp__precond_apply(k->P, k->v[MP], p, NULL));
+        WISP_TRY(wisp__precond_apply(k->P, k->v[MP], p, (wisp_place){0}));
         p = k->v[MP];
     }
     WISP_TRY(wisp__multiply(k, k->v[V], p, WISP_DOT_UY, k->v[SHADOW]));
@@ -68,7 +68,7 @@ static wisp_status second_product(wisp__krylov *k)
     } else {
         const wisp_inner inner[] = {{.x = k->r, .y = t, .dot_at = wisp__at(k, ST)},
                                     {.x = k->v[SHADOW], .y = t, .dot_at = wisp__at(k, RT)}};
-        WISP_TRY(wisp__precond_apply(k->P, k->v[MS], k->r, NULL));
+        WISP_TRY(wisp__precond_apply(k->P, k->v[MS], k->r, (wisp_place){0}));
         WISP_TRY(wisp__multiply(k, t, k->v[MS], WISP_DOT_YY, NULL));
         WISP_TRY(wisp__pass(k, NULL, 0, inner, 2));
     }

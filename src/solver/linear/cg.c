@@ -167,7 +167,7 @@ static wisp_blk *image(const wisp__krylov *k, int i, wisp_blk *v) { return k->P 
 static wisp_status multiply_image(wisp__krylov *k, wisp_blk *y, int i, wisp_blk *v)
 {
     wisp_status status = WISP_OK;
-    if (k->P) WISP_TRY(wisp__precond_apply(k->P, k->v[i], v, NULL));
+    if (k->P) WISP_TRY(wisp__precond_apply(k->P, k->v[i], v, (wisp_place){0}));
     WISP_TRY(wisp__multiply(k, y, image(k, i, v), 0, NULL));
 out:
     return status;

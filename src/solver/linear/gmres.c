@@ -166,7 +166,7 @@ static wisp_status step(wisp__krylov *k)
     for (int j = 0; j < k->width; j++)
         for (int l = 0; l <= k->o.restart; l++) triangle(k, &k->col[j], i)[l] = 0;
     if (k->P) {
-        WISP_TRY(wisp__precond_apply(k->P, k->v[k->o.restart + 1], x, NULL));
+        WISP_TRY(wisp__precond_apply(k->P, k->v[k->o.restart + 1], x, (wisp_place){0}));
         x = k->v[k->o.restart + 1];
     }
     WISP_TRY(wisp__clear(k));
@@ -218,7 +218,7 @@ static wisp_status settle(wisp__krylov *k)
     if (!k->P) return wisp__pass(k, &(wisp_update){k->x, n + 1, term}, 1, NULL, 0);
     wisp_blk *z = k->v[k->o.restart + 1];
     WISP_TRY(wisp__pass(k, &(wisp_update){k->r, n, term + 1}, 1, NULL, 0));
-    WISP_TRY(wisp__precond_apply(k->P, z, k->r, NULL));
+    WISP_TRY(wisp__precond_apply(k->P, z, k->r, (wisp_place){0}));
     term[1] = (wisp_term){.x = z};
     WISP_TRY(wisp__pass(k, &(wisp_update){k->x, 2, term}, 1, NULL, 0));
 out:

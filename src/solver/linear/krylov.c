@@ -204,7 +204,7 @@ wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, 
     wisp_status status = WISP_OK;
     const int rz = wisp__rz_set(k, set), own = k->aside + wisp__precond_set(k->P);
     const wisp_place at = wisp__at(k, rz);
-    WISP_TRY(wisp__precond_apply_at(k->P, z, r, wisp__at(k, k->aside ? k->aside : set)));
+    WISP_TRY(wisp__precond_apply(k->P, z, r, wisp__at(k, k->aside ? k->aside : set)));
     if (k->aside && rz != own) {
         WISP_TRY(wisp__bring(k, own, 1));
         memcpy(wisp__set(k, rz), wisp__set(k, own), (size_t)k->width * sizeof *k->number);

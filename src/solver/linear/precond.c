@@ -18,7 +18,6 @@ struct wisp__precond {
     wisp_blk *work;     /* a block for it, of the width that was asked for last */
     wisp_scalar *add;   /* [degree][width] its p.add */
     int depth;          /* of its interleaved steps; 0: not known yet */
-    wisp_scalar *dot;   /* of a product, or of each of its steps */
 };
 
 /* ---- made ---------------------------------------------------------------------------------------- */
@@ -81,7 +80,6 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
 {
     const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
     const size_t width = (size_t)P->width;
-    size_t steps = 1;
     wisp_status status = WISP_OK;
     switch (P->kind) {
     case WISP_JACOBI:
@@ -89,8 +87,7 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN:
         WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, P->type, P->width, spectrum));
-        steps = (size_t)o->degree;
-        WISP_TRY(wisp_alloc(P->ctx, &P->add, steps * width, sizeof *P->add));
+        WISP_TRY(wisp_alloc(P->ctx, &P->add, (size_t)o->degree * width, sizeof *P->add));
         break;
     case WISP_PRECOND_APPLY:
         if (!o->apply)
@@ -100,7 +97,6 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
         break;
     default: return wisp_ctx_failf(P->ctx, WISP_ERR_ARG, "opts.precond: unknown value %d", (int)P->kind);
     }
-    WISP_TRY(wisp_alloc(P->ctx, &P->dot, steps * 4 * width, sizeof *P->dot));
 out:
     return status;
 }
@@ -138,7 +134,6 @@ void wisp__precond_free(wisp__precond *P)
     wisp_mat_free(P->M);
     wisp__polynomial_free(P->ctx, &P->p);
     wisp_free(P->ctx, P->add);
-    wisp_free(P->ctx, P->dot);
     wisp_free(P->ctx, P);
 }
 
@@ -166,31 +161,21 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
 
 /* ---- applied ------------------------------------------------------------------------------------- */
 
-/* Where <r, z> goes: nowhere, to the host, or to a place. */
-typedef struct {
-    wisp_scalar *host; /* [width] */
-    wisp_place at;     /* where so many sets are free as may be written */
-} target;
-
-static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
+static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {
     const wisp_term term = {.x = r, .rows = P->rows};
     const wisp_update update = {.y = z, .terms = 1, .term = &term};
-    const wisp_inner inner = {.x = r, .y = z, .dot = rz.host, .dot_at = rz.at};
-    return wisp_fuse(&update, 1, &inner, rz.host || rz.at.slot ? 1 : 0, WISP_NOREDUCE);
+    const wisp_inner inner = {.x = r, .y = z, .dot_at = rz};
+    return wisp_fuse(&update, 1, &inner, rz.slot ? 1 : 0, WISP_NOREDUCE);
 }
 
 /* The user's function is of A. A failure of it is said to be the preconditioner's, for A may be an operator, too. */
-static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
+static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {
     const unsigned scale = P->kind == WISP_PRECOND_APPLY && P->factor != 1 ? WISP_SCALE : 0;
-    const wisp_aug aug = {.terms = scale | (rz.host || rz.at.slot ? WISP_DOT_XY | WISP_NOREDUCE : 0),
-                          .alpha = wisp__real(1 / P->factor),
-                          .dot = P->dot,
-                          .dot_at = rz.at};
-    const size_t width = (size_t)wisp_blk_width(r);
+    const wisp_aug aug = {
+        .terms = scale | (rz.slot ? WISP_DOT_XY | WISP_NOREDUCE : 0), .alpha = wisp__real(1 / P->factor), .dot_at = rz};
     const wisp_status status = wisp_spmmv(z, P->M, r, &aug);
-    if (status == WISP_OK && rz.host) memcpy(rz.host, P->dot + width, width * sizeof *rz.host);
     if (status == WISP_ERR_CALLBACK) {
         char message[512];
         wisp_ctx_message(P->ctx, message, sizeof message);
@@ -227,7 +212,6 @@ static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, 
                         &(wisp_aug){.terms = WISP_SCALE | WISP_SHIFT | WISP_ADD | dot,
                                     .alpha = p->alpha[0],
                                     .shift = shift,
-                                    .dot = P->dot,
                                     .dot_at = at,
                                     .u = r,
                                     .add = P->add}));
@@ -239,49 +223,36 @@ out:
 /* v_k is in z and in the work block by turns, v_degree in z. Where steps are interleaved, r is copied to be v_0, so
    that the first one can be among them; else the copy would cost more than it saves. The results are the same, bit by
    bit. */
-static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
+static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {
     const wisp__polynomial *p = &P->p;
     const size_t width = (size_t)wisp_blk_width(r);
-    const unsigned dot = rz.host || rz.at.slot ? WISP_DOT_UY | WISP_NOREDUCE : 0;
+    const unsigned dot = rz.slot ? WISP_DOT_UY | WISP_NOREDUCE : 0;
     wisp_status status;
     WISP_TRY(set_width(P, wisp_blk_width(r)));
     const int from = p->degree > 1 && P->depth != 1 ? 0 : 1;
     wisp_blk *begin = (p->degree - from) % 2 ? P->work : z, *other = begin == z ? P->work : z;
     if (from == 0) WISP_TRY(wisp_copy(begin, r));
-    if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0, rz.at));
+    if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0, rz));
     const wisp_mpk_opts mo = {.steps = p->degree - from,
                               .alpha = p->alpha + from,
                               .beta = p->beta + from,
                               .gamma = p->gamma + from,
                               .terms = dot,
-                              .dot = P->dot,
-                              .dot_at = {rz.at.slot, rz.at.first + 4 * from * (int64_t)width},
+                              .dot_at = {rz.slot, rz.first + 4 * from * (int64_t)width},
                               .u = r,
                               .add = P->add + (size_t)from * width,
                               .depth_used = from == 0 ? &P->depth : NULL};
     if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
-    const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
-    if (rz.host) memcpy(rz.host, P->dot + (4 * last + 3) * width, width * sizeof *rz.host);
 out:
     return status;
 }
 
-static wisp_status apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, target rz)
+wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {
     wisp_ctx_enter(P->ctx);
     return wisp_ctx_leave(P->ctx, P->rows ? scale(P, z, r, rz) : P->M ? multiply(P, z, r, rz) : evaluate(P, z, r, rz));
 }
 
-wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
-{
-    return apply(P, z, r, (target){.host = rz});
-}
-
 /* A product puts <r, z> behind <r, r>; of the steps of a polynomial it is the last dot of the last one. */
 int wisp__precond_set(const wisp__precond *P) { return P->M ? 1 : P->p.degree > 0 ? 4 * P->p.degree - 1 : 0; }
-
-wisp_status wisp__precond_apply_at(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
-{
-    return apply(P, z, r, (target){.at = rz});
-}

@@ -16,12 +16,10 @@ wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double 
                                    wisp_type type, int width, const double spectrum[2]);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
 void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
-/* z = M^-1 r. rz[width], which may be NULL, becomes <r_j, z_j> of this rank alone. A narrower block than before costs
-   an allocation. On all ranks together. */
-wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz);
-/* The same, with <r_j, z_j> in a place: in its set wisp__precond_set. Three sets may be written, of a polynomial 4
-   times its degree. */
-wisp_status wisp__precond_apply_at(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz);
+/* z = M^-1 r. Where rz has a slot, <r_j, z_j> of this rank alone goes to set wisp__precond_set from there on; three
+   sets may be written, of a polynomial 4 times its degree. A narrower block than before costs an allocation. On all
+   ranks together. */
+wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz);
 int wisp__precond_set(const wisp__precond *P);
 /* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */
 const wisp_blk *wisp__precond_rows(const wisp__precond *P);
