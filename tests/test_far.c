@@ -3,6 +3,7 @@
    buffer but those that it names. What looks at a matrix does so where lend says. Work is queued, with a copy of what
    the host gave, and waited for where it is to be. */
 #include "ref.h"
+#include "backend/far/far.h"
 #include "data/data.h"
 #include <wisp/solve.h>
 #include <wisp/solvers.h>
@@ -404,6 +405,70 @@ static void host_data_is_read_at_once(void **state)
     queued_close(&q);
 }
 
+/* ---- time -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    queued q;
+    int64_t launched;
+} timed;
+
+static wisp_status launch_one(wisp_ctx *ctx, void *arg)
+{
+    timed *t = arg;
+    assert_ptr_equal(ctx, t->q.ctx);
+    t->launched++;
+    return wisp_scal(t->q.y, (wisp_scalar){-1, 0});
+}
+
+static wisp_status launch_none(wisp_ctx *ctx, void *arg) { return (void)ctx, (void)arg, WISP_OK; }
+
+static wisp_status launch_failing(wisp_ctx *ctx, void *arg)
+{
+    timed *t = arg;
+    if (++t->launched == 3) ctx->alloc_fail_at = atomic_load(&ctx->alloc_number) + 1; /* that of the kernel */
+    return wisp_spmmv(t->q.y, t->q.A, t->q.x, NULL);
+}
+
+/* Launches are timed when they have run, by the device's time or, where a backend has none, by the host's; what was
+   queued before is no part of that. What fails is told, and what a launch itself says. */
+static void launches_are_timed(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 7 };
+    timed t = {.q = queued_open()};
+    wisp_ctx *ctx = t.q.ctx;
+    const wisp__backend *whole = ctx->backend;
+    wisp__backend lacking = *whole;
+    const wisp__far *f = wisp__far_of(ctx);
+    lacking.time_launches = NULL;
+    for (int way = 0; way < 2; way++) {
+        double seconds = -1;
+        ctx->backend = way == 0 ? whole : &lacking;
+        t.launched = 0;
+        for (int i = 0; i < CALLS; i++) REF_OK(ctx, wisp_spmmv(t.q.y, t.q.A, t.q.x, NULL));
+        const double began = wisp_now();
+        REF_OK(ctx, wisp__time_launches(ctx, launch_one, &t, LAUNCHES, &seconds));
+        assert_int_equal(t.launched, LAUNCHES);
+        assert_int_equal(f->over, f->queued);
+        assert_true(seconds > 0 && seconds * LAUNCHES <= (wisp_now() - began) * (1 + 1e-9));
+        t.launched = 0;
+        REF_FAILS(ctx, wisp__time_launches(ctx, launch_failing, &t, LAUNCHES, &seconds), WISP_ERR_NOMEM,
+                  "out of memory");
+        ctx->alloc_fail_at = 0;
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+        wisp_ctx_cancel(ctx);
+        assert_int_equal(wisp__time_launches(ctx, launch_failing, &t, LAUNCHES, &seconds), WISP_ERR_CANCELLED);
+        wisp_ctx_resume(ctx);
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+    }
+    /* The device's time is that of its work alone: a launch of none takes none. */
+    double seconds = -1;
+    ctx->backend = whole;
+    REF_OK(ctx, wisp__time_launches(ctx, launch_none, NULL, LAUNCHES, &seconds));
+    assert_true(seconds == 0);
+    queued_close(&t.q);
+}
+
 /* A failure is told by the next call that waits, once; what was behind it does not run, what comes after it does. */
 static void failures_come_later(void **state)
 {
@@ -611,6 +676,7 @@ int main(void)
         cmocka_unit_test(only_its_own_addresses),
         cmocka_unit_test(counted),
         cmocka_unit_test(host_data_is_read_at_once),
+        cmocka_unit_test(launches_are_timed),
         cmocka_unit_test(failures_come_later),
         cmocka_unit_test(waits_end),
         cmocka_unit_test(cancelled_once),

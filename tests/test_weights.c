@@ -158,15 +158,23 @@ static int tail_row(void *arg, int64_t i, int64_t *col, cplx *val)
     return n;
 }
 
-/* A product takes 0.1 ms for each entry of this rank's rows. */
-typedef struct {
-    double now, product;
-} entry_clock;
+/* A backend whose products take 0.1 ms for each entry of this rank's rows. */
+static _Thread_local double product;
+static _Thread_local int64_t launches, calls;
 
-static double after_a_product(void *arg)
+static wisp_status by_entries(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds)
 {
-    entry_clock *c = arg;
-    return c->now += c->product;
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < n && i < 3 && status == WISP_OK; i++) status = launch(ctx, arg);
+    launches += n, calls++;
+    *seconds = product;
+    return status;
+}
+
+static wisp_status fails(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds)
+{
+    (void)launch, (void)arg, (void)n, (void)seconds;
+    return wisp_ctx_rank(ctx) == wisp_ctx_processes(ctx) - 1 ? wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "no time") : 0;
 }
 
 static void measured(void **state)
@@ -182,8 +190,10 @@ static void measured(void **state)
     assert_int_equal(wisp_mat_weights(A, WISP_D, 0, weights), WISP_ERR_ARG);
     assert_int_equal(wisp_mat_weights(A, WISP_S, 4, weights), WISP_ERR_UNSUPPORTED);
     REF_OK(ctx, wisp_mat_weights(A, WISP_DEFAULT, 4, weights));
+    int64_t first, local = wisp_map_local(wisp_mat_map(A), &first), rows[MOST];
+    for (int i = 0; i < ranks; i++) rows[i] = sum_of(ctx, i == wisp_ctx_rank(ctx) ? local : 0);
     for (int i = 0; i < ranks; i++) {
-        assert_in_range(weights[i], 1, 100);
+        assert_in_range(weights[i], rows[i] > 0, rows[i] > 0 ? 100 : 0);
         if (weights[i] > most) most = weights[i];
         int64_t a = factor, b = weights[i];
         while (b) {
@@ -198,10 +208,27 @@ static void measured(void **state)
     /* The same on all ranks. */
     for (int i = 0; i < ranks; i++) assert_int_equal(sum_of(ctx, weights[i]), ranks * weights[i]);
     /* Where time goes by entries, the last rank does far fewer rows in a second. */
-    int64_t first, local = wisp_map_local(wisp_mat_map(A), &first);
-    entry_clock clock = {.product = 1e-4 * (double)entries(&src, first, first + local, NULL)};
-    REF_OK(ctx, wisp__mat_weights(A, WISP_DEFAULT, 4, (wisp__clock){after_a_product, &clock}, weights));
-    for (int i = 0; i < ranks; i++) assert_int_equal(weights[i], i + 1 < ranks ? 100 : 1);
+    const wisp__backend *whole = ctx->backend;
+    wisp__backend timed = *whole;
+    timed.time_launches = by_entries;
+    product = 1e-4 * (double)entries(&src, first, first + local, NULL);
+    launches = calls = 0;
+    ctx->backend = &timed;
+    REF_OK(ctx, wisp_mat_weights(A, WISP_DEFAULT, 4, weights));
+    for (int i = 0; i < ranks; i++) assert_int_equal(weights[i], i + 1 == ranks ? 1 : rows[i] > 0 ? 100 : 0);
+    /* As many as take 0.3 seconds, and no more. */
+    const double slack = 1e-9;
+    if (local > 0) assert_true((double)launches * product > 0.3 - slack);
+    if (local > 0) assert_true((double)(launches - 1) * product < 0.3 + slack);
+    /* However little it is, it ends; and a failure is that of all ranks. */
+    product = 0;
+    calls = 0;
+    REF_OK(ctx, wisp_mat_weights(A, WISP_DEFAULT, 4, weights));
+    for (int i = 0; i < ranks; i++) assert_in_range(weights[i], rows[i] > 0, rows[i] > 0 ? 100 : 0);
+    assert_in_range(calls, 0, 64);
+    timed.time_launches = fails;
+    REF_FAILS(ctx, wisp_mat_weights(A, WISP_DEFAULT, 4, weights), WISP_ERR_NUMERIC, "no time");
+    ctx->backend = whole;
     wisp_mat_free(A);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);

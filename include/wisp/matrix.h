@@ -196,7 +196,7 @@ WISP_SIZED wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_
    then have; each rank counts the rows that are its own now.
    wisp_mat_weights measures how many rows of this matrix each rank does in a second: all at the same time, each on its
    own rows, in products with blocks of this width and type (DEFAULT: the matrix's) without any exchange, for about 0.3
-   seconds. The weights are percents of the fastest rank, without common factors. From the
+   seconds of its device's time. The weights are percents of the fastest rank, without common factors. From the
    fastest rank on, those within 10% of the fastest one of their group have equal weights, so that the same machine
    gives the same layout (rates of 100, 92 and 90 are two groups: 92 goes with 100, 90 does not); ranks without rows
    have 0. Rates of a matrix whose rows are far from equal hold for the rows that a rank has now. It holds two blocks

@@ -94,14 +94,17 @@ typedef struct {
     bool adds;  /* to what is there */
 } wisp__dot_kind;
 
+/* Queues some work: what is timed. */
+typedef wisp_status (*wisp__launch_fn)(wisp_ctx *ctx, void *arg);
+
 /* A device: its memory, its kernels, and a queue of work for them.
 
    A call returns when its work is queued, and work runs in the order of the calls. What comes with a call from the host
    (parameters, factors, chains, lists of columns, a small matrix) is read before the call returns. Only read, get,
-   pack, lend and finish wait, until all work before them is done. Where work fails, the next of these tells, once, and
-   what was queued behind that work does not run. To free memory never waits: it stays until the work that uses it is
-   over. Making and preparing a matrix, releasing what was prepared, and reserve_steps may wait, too. On the CPU all
-   work is done when its call returns.
+   pack, lend, time_launches and finish wait, until all work before them is done. Where work fails, the next of these
+   tells, once, and what was queued behind that work does not run. To free memory never waits: it stays until the work
+   that uses it is over. Making and preparing a matrix, releasing what was prepared, and reserve_steps may wait, too. On
+   the CPU all work is done when its call returns.
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
    may follow it; the host follows what lend gives. Dots go to the device's memory: summed over the blocks of the grid
@@ -157,6 +160,10 @@ typedef struct wisp__backend {
     /* The same as launch_spmmv with half of a Hermitian matrix. */
     wisp_status (*launch_half)(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p, const wisp__half *half,
                                double *dot, size_t dot_size);
+    /* Calls launch(ctx, arg) n times, which queues work, and waits for it: *seconds becomes the device's time of one,
+       by its own clock. NULL: by the host's, from one wait to the next (wisp__time_launches, which others call, sees to
+       that), as is right where work is done when its call returns. */
+    wisp_status (*time_launches)(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
     /* Moving data. NULL: it is done through lent memory instead (wisp__fill and the functions beside it, which others
        call, see to that). Lists of rows and columns, and values, come from the host with the call. */
     wisp_status (*fill)(wisp_ctx *ctx, const wisp__fill_params *p);
@@ -189,6 +196,10 @@ extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
 const wisp__backend *wisp__device(int i, wisp_device *device);
 extern const wisp__row_cut wisp__cpu_row_cut;
 extern const wisp__tuned wisp__cpu_tuned;
+
+/* ---- default.c: time, by the backend or by the host's clock -------------------------------------- */
+
+wisp_status wisp__time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
 
 /* ---- default.c: moving data, by the backend, or through lent memory if it lacks the call -------- */
 

@@ -131,12 +131,4 @@ typedef struct {
 /* Weights of the ranks, percents of the fastest. From the fastest rank on, those within 10% of the fastest one of their
    group are one group, and have its mean rate: rates of 100, 92 and 90 are two groups. Sorts all[]. */
 void wisp__weigh(wisp__ranked *all, int ranks, int64_t *weights);
-
-/* Asked once after each product. */
-typedef struct {
-    double (*seconds)(void *arg);
-    void *arg;
-} wisp__clock;
-/* wisp_mat_weights by this clock, which tests set. */
-wisp_status wisp__mat_weights(const wisp_mat *A, wisp_type type, int width, wisp__clock clock, int64_t *weights);
 #endif

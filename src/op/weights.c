@@ -66,30 +66,34 @@ wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weight
 
 /* ---- by rates --------------------------------------------------------------------------------- */
 
-/* Rows a second of products with this rank's rows alone: the halo behind x stays as it is. */
-static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *x, wisp__clock clock, double *rate)
+static wisp_status launch(wisp_ctx *ctx, void *sweep) { return (void)ctx, wisp__sweep_run(sweep, NULL); }
+
+/* Rows a second of products with this rank's rows alone, by the device's time: the halo behind x stays as it is. */
+static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *x, double *rate)
 {
-    const double seconds = 0.3;
+    const double seconds = 0.3, least = 1e-9; /* of all; of one, whatever a coarse clock says */
     const wisp_aug plain = {0};
     wisp_mat alone = *A;
     wisp__sums none = {0};
     wisp__sweep sweep;
-    double ready = 1, began = 0, took = 0;
-    int64_t done = -1; /* the first one warms up */
+    double ready = 1, took = 0, one;
+    int64_t done = 0;
     wisp_status status;
+    *rate = 0;
     if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
     alone.halo = NULL;
     WISP_TRY(wisp__sweep_set(&sweep, "weights", &alone, y, x, y, &plain, &none, NULL));
-    WISP_TRY(wisp__sweep_run(&sweep, NULL));
-    WISP_TRY(A->ctx->comm->sum(A->ctx, &ready, 1)); /* all begin together */
-    do {
-        WISP_TRY(wisp__sweep_run(&sweep, NULL));
-        WISP_TRY(A->ctx->backend->finish(A->ctx));
-        const double now = clock.seconds(clock.arg);
-        if (++done == 0) began = now;
-        took = now - began;
-    } while (A->local_rows > 0 && took < seconds);
-    *rate = done > 0 ? (double)A->local_rows * (double)done / took : 0;
+    WISP_TRY(wisp__sweep_run(&sweep, NULL)); /* warms up */
+    WISP_TRY(A->ctx->backend->finish(A->ctx));
+    WISP_TRY(A->ctx->comm->sum(A->ctx, &ready, 1));                      /* all begin together */
+    for (int64_t n = 1; A->local_rows > 0 && took < seconds; n = done) { /* as many again */
+        if (done) n = WISP__MIN(n, (int64_t)((seconds - took) / one) + 1);
+        WISP_TRY(wisp__time_launches(A->ctx, launch, &sweep, n, &one));
+        one = WISP__MAX(one, least);
+        took += (double)n * one;
+        done += n;
+    }
+    if (done) *rate = (double)A->local_rows * (double)done / took;
 out:
     return status;
 }
@@ -129,7 +133,7 @@ void wisp__weigh(wisp__ranked *all, int ranks, int64_t *weights)
     for (int r = 0; r < ranks; r++) weights[r] = factor ? weights[r] / factor : 1;
 }
 
-static wisp_status measure(const wisp_mat *A, wisp_type type, int width, wisp__clock clock, int64_t *weights)
+static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_blk *x = NULL, *y = NULL;
@@ -140,7 +144,7 @@ static wisp_status measure(const wisp_mat *A, wisp_type type, int width, wisp__c
     WISP_TRY(wisp_blk_create(&y, ctx, A->map, type, width));
     WISP_TRY(wisp_blk_fill(x, (wisp_scalar){1, 0}));
     WISP_TRY(wisp__spmmv_check(y, A, x, &(wisp_aug){0}));
-    WISP_TRY(measure_rate(A, y, x, clock, &own.rate));
+    WISP_TRY(measure_rate(A, y, x, &own.rate));
     WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
     wisp__weigh(all, ctx->ranks, weights);
 out:
@@ -150,22 +154,15 @@ out:
     return status;
 }
 
-wisp_status wisp__mat_weights(const wisp_mat *A, wisp_type type, int width, wisp__clock clock, int64_t *weights)
+wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
 {
     wisp_status status;
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, weights);
     WISP_TRY(wisp__need_entries(A, "the rate of products"));
     WISP_TRY(wisp__together_begin(A->ctx));
-    status = measure(A, type == WISP_DEFAULT ? A->type : type, width, clock, weights);
+    status = measure(A, type == WISP_DEFAULT ? A->type : type, width, weights);
     status = wisp__together_end(A->ctx, status);
 out:
     return status;
-}
-
-static double now(void *arg) { return (void)arg, wisp_now(); }
-
-wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
-{
-    WISP_NEED(NULL, A);
-    WISP_NEED(A->ctx, weights);
-    return wisp__mat_weights(A, type, width, (wisp__clock){now, NULL}, weights);
 }

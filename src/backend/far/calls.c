@@ -444,6 +444,7 @@ const wisp__backend wisp__backend_far = {
     .reserve_steps = far_reserve_steps,
     .launch_steps = far_launch_steps,
     .launch_half = far_launch_half,
+    .time_launches = wisp__far_time_launches,
     .fill = wisp__far_fill,
     .random = wisp__far_random,
     .put = wisp__far_put, /* and no get: it goes through lent memory */

@@ -39,6 +39,7 @@ typedef struct wisp__far {
     wisp_status failed;
     char message[WISP_MESSAGE];
     uint64_t queued, over; /* items so far */
+    double worked;         /* seconds in which items ran */
     bool forking;          /* nothing more is queued until the process has been copied */
 } wisp__far;
 
@@ -63,6 +64,8 @@ wisp_status wisp__far_finish(wisp_ctx *ctx);
 /* Queues a call with its arguments, for which the item has room. After a failure the item goes. */
 wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *item,
                              wisp_status (*run)(wisp_ctx *, void *), const void *call, size_t bytes);
+/* The seconds in which items run that launch queues, without those between them. */
+wisp_status wisp__far_time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
 /* What a cancel ends is not begun while one is on; what it has ended of the queue is told with that. */
 wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task);
 

@@ -20,9 +20,12 @@ static void run_first(wisp__far *f)
     f->busy = true;
     pthread_mutex_unlock(f->lock);
     char *const copies = i->copies; /* an item that is part of something else may go with it */
+    const double began = wisp_now();
     if (runs) status = i->run(f->ctx, i->call);
+    const double took = wisp_now() - began;
     if (copies) free(i);
     pthread_mutex_lock(f->lock);
+    f->worked += took;
     if (status != WISP_OK) {
         f->failed = status;
         wisp_ctx_message(f->ctx, f->message, sizeof f->message);
@@ -218,6 +221,28 @@ wisp_status wisp__far_finish(wisp_ctx *ctx)
     f->failed = WISP_OK;
     pthread_mutex_unlock(f->lock);
     return status == WISP_OK ? status : wisp_ctx_fail(ctx, status, text);
+}
+
+static double worked(wisp__far *f)
+{
+    pthread_mutex_lock(f->lock);
+    const double seconds = f->worked;
+    pthread_mutex_unlock(f->lock);
+    return seconds;
+}
+
+/* All is through before and after: the work in between is the launches'. */
+wisp_status wisp__far_time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    wisp_status status;
+    WISP_TRY(wisp__far_finish(ctx));
+    const double before = worked(f);
+    for (int64_t i = 0; i < n; i++) WISP_TRY(launch(ctx, arg));
+    WISP_TRY(wisp__far_finish(ctx));
+    *seconds = (worked(f) - before) / (double)n;
+out:
+    return status;
 }
 
 wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *item,
