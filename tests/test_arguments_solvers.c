@@ -12,11 +12,18 @@ CALL(wisp_kpm_bounds_opts)
     return o.sweeps > 0 ? WISP_OK : WISP_ERR_ARG;
 }
 QUERY(wisp_kpm_type, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
+static int go_on(void *arg, int64_t moments, int64_t vectors) { return (void)moments, (void)vectors, *(int *)arg; }
 CALL(wisp_kpm)
 {
+    int ends = 0;
     wisp_moments m = {.mu = val};
-    const wisp_kpm_opts o = {
-        .moments = MOMENTS, .trace = WISP_TRACE_GIVEN, .right = P(3, f->x), .left = P(4, f->y), .adjoint = P(5, f->A)};
+    const wisp_kpm_opts o = {.moments = MOMENTS,
+                             .trace = WISP_TRACE_GIVEN,
+                             .right = P(3, f->x),
+                             .left = P(4, f->y),
+                             .adjoint = P(5, f->A),
+                             .observe = P(6, go_on),
+                             .observe_arg = &ends};
     const wisp_status status = wisp_kpm(P(0, &m), P(1, f->A), P(2, &o));
     if (null) wisp_moments_free(&m);
     return status;
@@ -174,7 +181,7 @@ static const argument_row table[] = {
     ROW(wisp_bounds_plan, 5, 24, 2),
     ROW(wisp_kpm_bounds_opts, 1, 1, ALL),
     ROW(wisp_kpm_type, 1, 1, ALL),
-    ROW(wisp_kpm, 6, 52, 2),
+    ROW(wisp_kpm, 7, 116, 2),
     ROW(wisp_kpm_width, 1, 1, 0),
     ROW(wisp_kpm_plan, 5, 24, 2),
     ROW(wisp_moments_free, 1, 0, ALL),

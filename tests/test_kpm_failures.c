@@ -1,5 +1,6 @@
 /* Moments that cannot be had: bounds that are too narrow, options and matrices that are refused, cancelling, memory. */
 #include "kpm_dense.h"
+#include <stdbool.h>
 
 /* Bounds that are too narrow stop the run, and the message names the side. */
 static void guard(void **state)
@@ -205,6 +206,122 @@ static void cancel(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* What an observer was shown, and the call of it that ends the run; offers beside them. */
+enum { MOST_SHOWN = 200 };
+typedef struct {
+    int left, shown, offers;
+    bool here; /* on this rank */
+    int64_t moments[MOST_SHOWN], vectors[MOST_SHOWN];
+} watching;
+
+static int watch(void *arg, int64_t moments, int64_t vectors)
+{
+    watching *w = arg;
+    assert_in_range(w->shown, 0, MOST_SHOWN - 1);
+    w->moments[w->shown] = moments;
+    w->vectors[w->shown++] = vectors;
+    return --w->left == 0 && w->here ? -1 : 0;
+}
+
+static int count_offers(void *arg, wisp_state *state)
+{
+    assert_false(wisp_state_is_kept(state));
+    ((watching *)arg)->offers++;
+    return 0;
+}
+
+/* Once after each call of wisp_mpk: moments grow until all vectors of the batch are complete. */
+static void check_shown(const watching *w, const wisp_kpm_opts *o, int64_t vectors)
+{
+    int64_t complete = 0, moments = 0;
+    assert_int_equal(w->shown, w->offers);
+    for (int i = 0; i < w->shown; i++) {
+        assert_true(w->moments[i] > moments && w->moments[i] <= o->moments);
+        const bool through = w->moments[i] == o->moments && w->vectors[i] > complete;
+        if (!through) assert_int_equal(w->vectors[i], complete);
+        moments = through ? 0 : w->moments[i];
+        complete = w->vectors[i];
+    }
+    assert_true(moments == 0 && complete == vectors);
+}
+
+/* What is kept of a run that was ended when it had shown these is what the whole run has. */
+static void check_kept(const wisp_moments *part, const wisp_moments *all, int64_t moments, int64_t vectors, int width)
+{
+    const bool begun = vectors == 0 && ref_ranks() == 1;
+    assert_int_equal(part->partial, 1);
+    assert_int_equal(part->vectors, all->trace == WISP_TRACE_EXACT ? 0 : begun ? width : vectors);
+    if (part->vectors > 0) assert_int_equal(part->n, begun ? moments : all->n);
+    for (int64_t v = 0; v < part->vectors; v++) {
+        assert_memory_equal(part->mu + v * part->n, all->mu + v * all->n, (size_t)part->n * sizeof(double));
+        if (all->imag)
+            assert_memory_equal(part->imag + v * part->n, all->imag + v * all->n, (size_t)part->n * sizeof(double));
+    }
+}
+
+/* Ended at each of the times at which it is called, by one rank or by all; other solvers: test_offers. */
+static void observed(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { WIDTH = 3 };
+    static const int64_t site[] = {2, 11, 5, 7};
+    wisp_mat *A = mat_of_spec(ctx, "topi:nx=2,ny=2,nz=2", NULL);
+    wisp_blk *r, *l;
+    const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
+    wisp_blk **given[] = {&r, &l};
+    for (int i = 0; i < 2; i++) {
+        REF_OK(ctx, wisp_blk_create(given[i], ctx, wisp_mat_map(A), WISP_Z, 4));
+        REF_OK(ctx, wisp_blk_fill_random(*given[i], WISP_RANDOM_GAUSS, 1, 4 * (uint32_t)i, 0));
+    }
+    const wisp_kpm_opts each[] = {{.moments = 12, .vectors = 7},
+                                  {.moments = 13, .vectors = 4, .variant = WISP_KPM_FUSED, .width = 1},
+                                  {.moments = 6, .vectors = 2, .variant = WISP_KPM_NAIVE, .width = 1},
+                                  {.moments = 7, .vectors = 4, .reduce_each_step = 1, .depth = 2},
+                                  {.moments = 7, .trace = WISP_TRACE_EXACT, .width = 16},
+                                  {.moments = 9, .vectors = 4, .trace = WISP_TRACE_SITES, .sites = site},
+                                  {.moments = 6, .vectors = 4, .adjoint = A},
+                                  {.moments = 6, .trace = WISP_TRACE_GIVEN, .right = r, .left = l}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        wisp_kpm_opts o = each[i];
+        watching w = {.here = true};
+        wisp_moments all, part;
+        if (o.width == 0) o.width = WIDTH;
+        o.observe = watch, o.observe_arg = &w, o.offer = count_offers, o.offer_arg = &w;
+        REF_OK(ctx, wisp_kpm(&all, A, &o));
+        check_shown(&w, &o, all.trace == WISP_TRACE_EXACT ? all.rows : all.vectors);
+        const watching whole = w;
+        for (int at = 1; at <= whole.shown; at++) {
+            const int by = at % (ranks + 1);
+            w = (watching){.left = at, .here = by == ranks || by == rank};
+            REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "kpm: ended by opts.observe after");
+            check_kept(&part, &all, whole.moments[at - 1], whole.vectors[at - 1], o.width);
+            wisp_moments_free(&part);
+        }
+        wisp_moments_free(&all);
+    }
+    /* The further run that tells rounding is none of the observer's. */
+    watching w = {0};
+    wisp_moments m;
+    wisp_mat *S;
+    REF_OK(ctx, wisp_mat_open(&S, ctx, "topi:nx=2,ny=2,nz=2", &(wisp_mat_opts){.type = WISP_C}));
+    const wisp_kpm_opts single = {.moments = 12,
+                                  .vectors = 4,
+                                  .width = 2,
+                                  .rounding_limit = 1e9,
+                                  .observe = watch,
+                                  .observe_arg = &w,
+                                  .offer = count_offers,
+                                  .offer_arg = &w};
+    REF_OK(ctx, wisp_kpm(&m, S, &single));
+    assert_true(m.rounding > 0);
+    check_shown(&w, &single, 4);
+    wisp_moments_free(&m);
+    wisp_mat_free(S);
+    wisp_blk_free(r), wisp_blk_free(l);
+    wisp_mat_free(A);
+    ref_nothing_left(ctx);
+}
+
 static wisp_status kpm_all(wisp_ctx *ctx, void *arg)
 {
     const wisp_kpm_opts o = {.moments = 8, .vectors = 3, .variant = WISP_KPM_NAIVE};
@@ -233,8 +350,9 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guard),      cmocka_unit_test(bad_options), cmocka_unit_test(bad_matrices),
-        cmocka_unit_test(odd_moment), cmocka_unit_test(cancel),      cmocka_unit_test(failing_memory),
+        cmocka_unit_test(guard),          cmocka_unit_test(bad_options), cmocka_unit_test(bad_matrices),
+        cmocka_unit_test(odd_moment),     cmocka_unit_test(cancel),      cmocka_unit_test(observed),
+        cmocka_unit_test(failing_memory),
     };
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

@@ -66,6 +66,11 @@ WISP_SIZED wisp_status wisp_bounds_plan(wisp_plan *plan, wisp_ctx *ctx, const wi
 typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_variant;
 typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES, WISP_TRACE_GIVEN } wisp_trace;
 
+/* Called after each call of wisp_mpk: `moments` of the vectors under way are made, of opts.moments, and `vectors`
+   before them are complete; where the vectors under way have become complete, they are among `vectors`, and `moments`
+   are all. A return value other than 0 ends the call (WISP_ERR_CANCELLED), which keeps what it has by then. */
+typedef int (*wisp_kpm_fn)(void *arg, int64_t moments, int64_t vectors);
+
 typedef struct {
     int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
     int64_t vectors;      /* R random vectors; 0: 32. GIVEN: the columns of `right`; 0: all, and no other number */
@@ -97,6 +102,8 @@ typedef struct {
     const wisp_blk *right;   /* |r>: for WISP_TRACE_GIVEN, which needs it; else NULL. Any width, any view */
     const wisp_blk *left;    /* |l>, of the same width, for WISP_TRACE_GIVEN; NULL: |l> = |r> */
     const wisp_mat *adjoint; /* B^H, the adjoint of B, for any trace; NULL: B = 1 */
+    wisp_kpm_fn observe;     /* may be NULL */
+    void *observe_arg;       /* passed to observe() */
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 
@@ -120,7 +127,7 @@ typedef struct {
     double seconds, flops;     /* of the moment loop alone */
     double bounds_seconds;
     double rounding;        /* the largest share found, see wisp_kpm_opts.rounding_limit; 0: not estimated */
-    int64_t partial;        /* 1: cancelled before all vectors and moments were there */
+    int64_t partial;        /* 1: the call was cancelled, and vectors or moments may be missing */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
     double *imag; /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
@@ -140,12 +147,12 @@ typedef struct {
    the user's vectors and of |w> meanwhile, so that their unit is of no matter to the arithmetic.
    WISP_ERR_MISMATCH: a block or B is not on A's map, or of another type or width. WISP_ERR_NUMERIC: a vector holds a
    NaN, an infinity, or too large numbers, or a vector's moments are beyond double precision, or all below it.
-   WISP_ERR_CANCELLED, also where offer() ended it: m holds the vectors that were completed, m->vectors of them; or, if
-   there is none yet, those of the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
-   WISP_ERR_BOUNDS: a moment exceeds mu_0 (or the norms of |w> and |r>), so that eigenvalues lie outside the bounds; the
-   message names the bound. WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED: blocks of that
-   type do not go with A. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are counted as in table
-   I of the KPM paper. */
+   WISP_ERR_CANCELLED, also where observe() or offer() ended it: m holds the vectors that were completed, m->vectors of
+   them; or, if there is none yet, those of the first batch with fewer moments, m->n; or none (an exact trace keeps
+   nothing). WISP_ERR_BOUNDS: a moment exceeds mu_0 (or the norms of |w> and |r>), so that eigenvalues lie outside the
+   bounds; the message names the bound. WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED:
+   blocks of that type do not go with A. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are
+   counted as in table I of the KPM paper. */
 WISP_SIZED wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
 /* The width of the blocks that wisp_kpm will use, for a matrix with values of this type and so many rows: give it to
    the matrix when it is made (wisp_mat_opts.width). It is opts->width; if that is 0, block rows are 128 bytes long, or

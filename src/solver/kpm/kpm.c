@@ -121,6 +121,15 @@ out:
     return status;
 }
 
+static wisp_status observe(const wisp__kpm_run *k, int64_t moments, int64_t vectors)
+{
+    const wisp_kpm_opts *o = k->opts;
+    if (!o->observe || !o->observe(o->observe_arg, moments, vectors)) return WISP_OK;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED,
+                          "kpm: ended by opts.observe after %lld vectors, and %lld moments of the last ones",
+                          (long long)vectors, (long long)moments);
+}
+
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. With two sides: n - 1 sweeps, a dot each, and one before. */
 static wisp_status run_batch(wisp__kpm_run *k, int64_t first)
@@ -145,6 +154,7 @@ static wisp_status run_batch(wisp__kpm_run *k, int64_t first)
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
         k->flops += k->sweep_flops * k->width * count;
+        if (k->sweeps < sweeps) WISP_TRY(observe(k, k->left ? k->sweeps + 1 : 2 * k->sweeps, first));
     }
     if (!whole) {
         WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(dots * k->parts * k->width)));
@@ -243,8 +253,8 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
         done = first + k->width;
         if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
         if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) WISP_TRY(find_rounding(k, m));
+        WISP_TRY(observe(k, m->n, done));
     }
-    m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
     WISP_TRY(wisp_ctx_step(k->ctx, k->task, 1, k->flops));
 out:
     m->partial = status == WISP_ERR_CANCELLED;
@@ -346,6 +356,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
 out:
     status = wisp_ctx_leave(ctx, status);
     m->partial = status == WISP_ERR_CANCELLED;
+    if (status == WISP_OK && m->trace == WISP_TRACE_EXACT) m->vectors = 1; /* of which all ranks have all */
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
     return status;
 }

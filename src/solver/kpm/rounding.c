@@ -68,7 +68,7 @@ wisp_kpm_opts wisp__kpm_exact_opts(const wisp_kpm_opts *full)
 {
     enum { FEWEST = 32, PART = 16 }; /* moments: enough to see rounding, and little beside the run */
     wisp_kpm_opts o = *full;
-    o.offer = NULL, o.resume = NULL;
+    o.offer = NULL, o.resume = NULL, o.observe = NULL;
     o.type = wisp__in_double(full->type);
     if (full->moments > FEWEST) o.moments = full->moments > PART * FEWEST ? full->moments / PART : FEWEST;
     o.vectors = o.width = 1;
