@@ -37,15 +37,23 @@ static wisp_status enter_grid(wisp_ctx *ctx, wisp__far_item *item, wisp__grid *t
     return WISP__FAR_ENTER(ctx, &to->weight);
 }
 
-/* The factors that lie in the device's memory, when the call runs; there is room for them. */
+static size_t real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
+
+/* Factors that lie in the device's memory (NULL: these don't), when the call runs; there is room for them. period: real
+   elements, of `parts` for each number. */
+static void spread_placed(const double *at, int parts, bool is_double, int width, int period, const void *room)
+{
+    char *to = (char *)(uintptr_t)room;
+    if (at)
+        wisp__spread(wisp__type_of(parts, is_double), (const wisp_scalar *)(const void *)at, true, width, period, to,
+                     to + (size_t)period * real_bytes(is_double));
+}
+
 static void spread_factors(const wisp__spmmv_params *p)
 {
-    const wisp_type type = wisp__type_of(p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double));
-    for (int i = 0; i < K_FACTOR_SETS; i++) {
-        const wisp_scalar *f = (const wisp_scalar *)(const void *)p->factors_at[i];
-        char *to = (char *)(uintptr_t)p->factors[i];
-        if (f) wisp__spread(type, f, true, p->width, (int)p->reals, to, to + factor_bytes(p) / 2);
-    }
+    for (int i = 0; i < K_FACTOR_SETS; i++)
+        spread_placed(p->factors_at[i], p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double), p->width,
+                      (int)p->reals, p->factors[i]);
 }
 
 typedef struct {
@@ -179,8 +187,6 @@ out:
 
 /* ---- ops on blocks ---------------------------------------------------------------------------- */
 
-static size_t real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
-
 typedef struct {
     bool is_double;
     wisp__axpby_params p;
@@ -244,14 +250,11 @@ static wisp_status run_fuse(wisp_ctx *ctx, void *call)
 {
     const fuse_call *c = call;
     const wisp__fuse_params *p = &c->p;
-    const size_t bytes = (size_t)p->period * real_bytes(c->is_double);
-    const wisp_type type = wisp__type_of(p->parts, c->is_double);
     for (int i = 0; i < p->updates; i++)
         for (int t = 0; t < p->update[i].terms; t++) {
             const wisp__fuse_term *term = p->update[i].term + t;
-            const wisp_scalar *f = (const wisp_scalar *)(const void *)term->factors_at;
-            char *to = (char *)(uintptr_t)p->factors + (size_t)term->factors * real_bytes(c->is_double);
-            if (f) wisp__spread(type, f, true, p->row / p->parts, p->period, to, to + bytes);
+            spread_placed(term->factors_at, p->parts, c->is_double, p->row / p->parts, p->period,
+                          (const char *)p->factors + (size_t)term->factors * real_bytes(c->is_double));
         }
     return wisp__backend_cpu.fuse(ctx, c->is_double, &c->p, c->per_block);
 }
