@@ -60,6 +60,22 @@ done < <(cd "$objects" && find . -name '*.o' | while read -r o; do
 done | sort -u | awk '$2 != "U" { at[$3] = $1; next } { need[$1 " " $3] } END {
     for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }')
 
+# What the system is asked for, and the only rooms and files that may ask (docs/design.md, section 3).
+while read -r symbols askers; do
+    while read -r file symbol; do say "src/${file%.o} calls $symbol, which is left to $askers"; done < <(
+        cd "$objects" && find . -name '*.o' -printf '%P\n' | grep -vE "^($askers)" | xargs nm -A |
+            awk -v symbols="^($symbols)$" '$(NF-1) == "U" && $NF ~ symbols { sub(/:$/, "", $1); print $1, $NF }')
+done <<'END'
+sched_[gs]etaffinity|sched_getcpu|pthread_[gs]etaffinity_np|pthread_getcpuclockid|hwloc_.*|prctl topo/
+pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/queue
+sched_yield|madvise base/
+clock_gettime base/|topo/
+mmap|munmap|mprotect base/|backend/far/memory
+sysconf base/|topo/
+nanosleep|usleep base/|comm/
+fork|vfork|waitpid|kill|raise|signal|sigaction nobody
+END
+
 # Circles: in these folders files use one another in one direction, by headers and by symbols, so that each can be read
 # after those below it.
 for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far solver solver/eig solver/evolve solver/kpm abi; do

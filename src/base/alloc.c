@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { HEADER = WISP__LINE, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIFT = 5 * WISP__LINE };
 
@@ -18,7 +17,7 @@ typedef struct {
  */
 static char *place_guarded(wisp_ctx *ctx, size_t bytes)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), lines = wisp__lines(bytes),
+    const size_t page = wisp__page_bytes(), lines = wisp__lines(bytes),
                  usable = (lines + HEADER + page - 1) / page * page;
     char *base = mmap(NULL, usable + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;

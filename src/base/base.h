@@ -141,6 +141,9 @@ void wisp__team_resume(wisp__team *team);
 void wisp__tell_of_tasks(wisp_ctx *ctx);
 /* Whether this rank wishes to cancel what all of them do in a held context: it goes with what a round sends. */
 static inline bool wisp__held_wish(wisp_ctx *ctx) { return atomic_load(&ctx->is_held) && atomic_load(&ctx->wish); }
+/* Other threads and processes may have this core for a while. */
+void wisp__yield(void);
+size_t wisp__page_bytes(void); /* of the machine's memory */
 /* WISP_ERR_CANCELLED if a run is not whole. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 

@@ -1,6 +1,8 @@
 /* What the library and the command both need of time and words; what a context has counted. */
 #include "base.h"
+#include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 double wisp_now(void)
 {
@@ -8,6 +10,10 @@ double wisp_now(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+void wisp__yield(void) { sched_yield(); }
+
+size_t wisp__page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 int wisp_word_distance(const char *a, const char *b)
 {

@@ -33,7 +33,7 @@ void wisp__mpi_give_way(int *turns)
 {
     enum { AWAKE = 200 };
     if (++*turns < AWAKE)
-        sched_yield();
+        wisp__yield();
     else
         usleep(WISP__MPI_SLEEP);
 }

@@ -8,7 +8,6 @@
 #include "comm.h"
 #include "../base/futex.h"
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +154,7 @@ static int await_all(world *w, int64_t round, bool copied)
     int gone;
     for (int turns = 0; !through(w, round, copied, &gone); turns++) {
         if (turns < AWAKE) {
-            sched_yield();
+            wisp__yield();
             continue;
         }
         const unsigned seen = atomic_load(&w->news);

@@ -5,7 +5,6 @@
 #include "op.h"
 #include <math.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 typedef struct {
     const wisp__sweep *s;
@@ -66,7 +65,7 @@ static wisp_status await_halo(wisp_task *task, void *arg)
 {
     halo_wait *w = arg;
     (void)task;
-    prctl(PR_SET_TIMERSLACK, 1000ul); /* ns: the thread sleeps between two looks, but not long */
+    wisp__sleep_lightly(); /* between two looks */
     w->status = wisp__halo_come(w->halo);
     w->done = true;
     return WISP_OK;

@@ -3,6 +3,13 @@
 #include "crew.h"
 #include "task.h"
 #include <string.h>
+#include <sys/prctl.h>
+
+void wisp__sleep_lightly(void)
+{
+    enum { NANOSECONDS = 1000 };
+    prctl(PR_SET_TIMERSLACK, (unsigned long)NANOSECONDS);
+}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static wisp__crew *first;

@@ -27,7 +27,7 @@ bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly)
 
 void wisp__pin_settle(wisp__crew *crew, wisp__pin *pin)
 {
-    while (atomic_load(&crew->looking)) sched_yield(); /* after that nobody moves this thread: it may end */
+    while (atomic_load(&crew->looking)) wisp__yield(); /* after that nobody moves this thread: it may end */
     if (atomic_load(&crew->member->away)) wisp__team_tell(&crew->team);
     if (!atomic_load(&crew->moved)) return; /* a load first: others read this line as well */
     atomic_store(&crew->moved, false);

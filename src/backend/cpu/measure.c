@@ -40,7 +40,7 @@ static void stream_thread(void *arg, int thread, int threads)
     const wisp__stream_params p = {base, b, c, r->bytes, r->passes, 0.5};
     atomic_fetch_add(&r->ready, 1);
     for (int i = 1; atomic_load(&r->ready) < threads; i++)
-        if (i % 1024 == 0) sched_yield();
+        if (i % 1024 == 0) wisp__yield();
     r->start[thread] = wisp_now();
     r->sum[thread] = r->fn(&p);
     r->end[thread] = wisp_now();
@@ -249,7 +249,7 @@ typedef struct {
 static void all_here(exchange_run *e, int *turn, int threads)
 {
     atomic_fetch_add(&e->here, 1);
-    for (++*turn; atomic_load(&e->here) < *turn * threads;) sched_yield();
+    for (++*turn; atomic_load(&e->here) < *turn * threads;) wisp__yield();
 }
 
 /* A number from each of `lines` cache lines (a power of two), not in their order, as entries of a matrix gather:

@@ -3,7 +3,6 @@
 #include "far.h"
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 struct wisp__far_buffer {
     wisp__far_buffer *next;
@@ -73,7 +72,7 @@ static bool map_ranges(wisp__far_buffer *b)
 static wisp__far_buffer *new_buffer(wisp__far *f, size_t bytes)
 {
     enum { BEHIND = 1 << 16 }; /* a view without rows may begin behind the last byte */
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t page = wisp__page_bytes();
     wisp__far_buffer *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->bytes = WISP__MAX(bytes, 1);
