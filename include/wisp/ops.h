@@ -137,6 +137,14 @@ typedef struct {
     double iteration_bytes, iteration_seconds; /* of an iteration, where it is their number that is not known: least */
                                                /* traffic, and time; else NaN */
 } wisp_plan;
+/* For those who write plans: bytes of a call's lists, options and other small arrays; and what a dot of so many columns
+   over so many rows holds at most, the sums of row blocks. */
+enum { WISP_PLAN_LITTLE = 16 << 10 };
+static inline double wisp_dot_bytes(double rows, double columns)
+{
+    const double blocks = rows < 1024 ? rows : 1024, each = 32; /* of a column */
+    return blocks * each * columns;
+}
 /* *plan becomes what wisp_mpk with such options will take, for blocks of this type (DEFAULT: the matrix's) and width.
    A: what is known of the matrix, from wisp_mat_plan, wisp_mat_bound (only with this one bytes_most holds before the
    matrix is there) or wisp_mat_get_info. step: what wisp_src_choose or wisp_mat_choose found for the columns of all

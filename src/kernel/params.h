@@ -294,7 +294,8 @@ typedef struct {
     int reads_w;  /* beta is not zero */
     int in_place; /* v and w begin at one address, with one stride */
     int upper;    /* column b needs v's columns 0 .. b alone (and b + 1 if b is even): below is zero in x */
-    int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows */
+    int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows; the */
+                  /* CPU's backend says so */
 } wisp__update_params;
 /* Rows of a strip, which a kernel goes through once for each panel of columns; `copy` has room for them (of V), when in
    place. */

@@ -117,7 +117,6 @@ static int64_t half_making_bytes(const way *w, int64_t whole)
 /* The most that is held until the matrix stands. */
 static int64_t assembly_bytes(const way *w)
 {
-    enum { LITTLE = 16 << 10 };
     const wisp_mat *A = w->A;
     const int64_t rows = A->local_rows, lengths = 4 * rows, map = map_bytes(w);
     const int64_t readers = A->ctx->threads * wisp__row_reader_bytes(w->src);
@@ -132,7 +131,7 @@ static int64_t assembly_bytes(const way *w)
     const int64_t tables = w->pattern || w->list ? wisp__strings_most(strings, bytes) : 0;
     most = WISP__MAX(most, stored + making + tables + (w->pattern ? lengths : 0));
     if (A->format == WISP_FORMAT_HERMITIAN) most = WISP__MAX(most, half_making_bytes(w, stored));
-    return most + readers + LITTLE;
+    return most + readers + WISP_PLAN_LITTLE;
 }
 
 static void describe(const way *w, int64_t work_blocks, wisp_mat_info *info)

@@ -73,7 +73,6 @@ typedef struct {
         int list_run_narrow; /* in rows of their own, up to two columns */
     } compress;
     int64_t from_memory; /* bytes: a matrix of more comes from memory */
-    int64_t past;        /* bytes of a sweep that writes past the caches */
 
     /* ---- blocks ---- */
     int line;      /* bytes of a cache line */

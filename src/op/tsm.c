@@ -183,15 +183,6 @@ static bool upper(const wisp_scalar *X, int64_t ldx, int rows, int columns)
     return true;
 }
 
-/* Whether W is better written past the caches: it is large, and whole lines are written. */
-static bool streams(const wisp_blk *W, const wisp_blk *V)
-{
-    const size_t size = wisp_type_size(W->type), row = (size_t)W->stride * size;
-    const bool lines = W->stride == W->width || ((uintptr_t)wisp__at(W) % WISP__LINE == 0 && row % WISP__LINE == 0 &&
-                                                 (size_t)W->width * size % WISP__LINE == 0);
-    return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > (size_t)wisp__tuned_of(W->ctx)->past;
-}
-
 static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
                           wisp_scalar beta)
 {
@@ -222,8 +213,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
                              .beta = {beta.re, beta.im},
                              .reads_w = reads_w,
                              .in_place = in_place,
-                             .upper = upper(X, ldx, V->width, W->width),
-                             .stream = !reads_w && !in_place && streams(W, V)};
+                             .upper = upper(X, ldx, V->width, W->width)};
     const size_t x_count = (size_t)p.p * (size_t)ld, real = is_double ? sizeof(double) : sizeof(float);
     char *scratch;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &scratch, x_count, real));

@@ -109,14 +109,13 @@ void wisp__bounds_size(const wisp_mat_info *A, const wisp_bounds_opts *opts, int
 static wisp_status lanczos_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int columns, double *about,
                                  double *most)
 {
-    enum { LITTLE = 16 << 10 };
     const wisp_mpk_opts one = {.steps = 1, .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY};
     const double held = (double)(A->local_rows + A->halo_rows);
     const double blocks = 2.0 * columns * (double)wisp_type_size(type) * held;
     wisp_plan product;
     const wisp_status status = wisp_mpk_plan(&product, ctx, A, type, columns, &one, NULL);
     *about = blocks + (double)product.bytes;
-    *most = blocks + (double)product.bytes_most + wisp__dot_bytes(held, columns) + LITTLE;
+    *most = blocks + (double)product.bytes_most + wisp_dot_bytes(held, columns) + WISP_PLAN_LITTLE;
     return status;
 }
 

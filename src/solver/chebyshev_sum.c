@@ -89,7 +89,7 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
     wisp_plan products;
     const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
     *about = blocks + (double)products.bytes;
-    *most = blocks + (double)products.bytes_most + wisp__dot_bytes(held, width) + FACTORS * width +
+    *most = blocks + (double)products.bytes_most + wisp_dot_bytes(held, width) + FACTORS * width +
             (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
     return status;
 }

@@ -163,12 +163,5 @@ double wisp__fit_bytes(double points);
 /* The exponent of x, if that is beyond -+ slack: as far as `most`. Else 0. */
 int wisp__exponent(double x, int slack, int most);
 
-/* What a dot of so many columns, over so many rows, holds at most: the sums of row blocks. */
-static inline double wisp__dot_bytes(double rows, double columns)
-{
-    enum { SUMS = 1024, EACH = 32 }; /* row blocks, bytes of a column */
-    return fmin(rows, SUMS) * EACH * columns;
-}
-
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
 #endif

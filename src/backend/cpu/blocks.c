@@ -201,6 +201,14 @@ static void update_thread(void *arg, int thread, int threads)
     if (begin < end) r->fn(r->p, begin, end, copy);
 }
 
+/* Whether w is better written past the caches: what is written alone is too large, and in whole cache lines. */
+static bool writes_past(const wisp__update_params *p, int64_t real, int64_t rows)
+{
+    const bool gapless = p->ld_w == p->q, lines = (uintptr_t)p->w % WISP__LINE == 0 &&
+                                                  p->ld_w * real % WISP__LINE == 0 && p->q * real % WISP__LINE == 0;
+    return !p->reads_w && !p->in_place && (gapless || lines) && wisp__past_caches(rows * real * (p->p + p->q));
+}
+
 wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
     const size_t real = is_double ? sizeof(double) : sizeof(float), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
@@ -208,7 +216,9 @@ wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_p
     wisp_status status = WISP_OK;
     if (p->in_place) status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
     if (status != WISP_OK) return status;
-    update_run run = {ctx->isa->update[is_double], p, rows, copy, bytes};
+    wisp__update_params advised = *p;
+    advised.stream = writes_past(p, (int64_t)real, rows);
+    update_run run = {ctx->isa->update[is_double], &advised, rows, copy, bytes};
     wisp__run_some(ctx->team, wisp__is_little(ctx->team, rows * p->p * p->q), update_thread, &run);
     return WISP_OK;
 }

@@ -5,6 +5,9 @@
 #include "kernels.h"
 #include "tuned.h"
 
+/* Whether what is written in a pass that moves so many bytes is not found in the caches again. */
+static inline bool wisp__past_caches(int64_t bytes) { return bytes >= TUNED_PAST; }
+
 /* WISP__COMBOS if there is no kernel for the pair. */
 wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
 

@@ -88,7 +88,7 @@ void wisp__cpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64
 static bool writes_past(const wisp__cpu_prepared *m, const wisp__spmmv_params *p)
 {
     const int64_t row = p->ld_y * p->real_bytes;
-    const bool large = m->read + p->a.rows * row >= TUNED_PAST, column = p->ld_y * p->width == p->reals;
+    const bool large = wisp__past_caches(m->read + p->a.rows * row), column = p->ld_y * p->width == p->reals;
     return large && (row % WISP__LINE == 0 || column) && (uintptr_t)p->y % WISP__LINE == 0;
 }
 

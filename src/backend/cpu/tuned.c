@@ -88,7 +88,6 @@ const wisp__tuned wisp__cpu_tuned = {
        faster side by side only. */
     .compress = {.strings = 256 << 10, .share = 64, .worth_it = 0.85, .list_run = 128, .list_run_narrow = 8},
     .from_memory = TUNED_FROM_MEMORY,
-    .past = TUNED_PAST,
 
     .line = WISP__LINE,
     .row_bytes = 128, /* two lines: "How fast is a KPM step?", where wider blocks gain little */

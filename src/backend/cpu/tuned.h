@@ -7,7 +7,8 @@ enum {
     /* "The matrix prefetched 4 KB ahead", "Runs of columns loaded, not gathered": a matrix of more bytes comes from
        memory. One from the cache loses up to a quarter by being asked for. */
     TUNED_FROM_MEMORY = 32 << 20,
-    /* "y stored past the caches": the matrix and y are so large that y is not found in the caches again. */
+    /* "y stored past the caches": the matrix and y (of an update of columns, both blocks) have so many bytes that y is
+       not found in the caches again. */
     TUNED_PAST = 64 << 20,
     /* "Prefetch of gathered rows of one line": sweeps (matrix and two blocks) of so many times the last cache come
        from memory, and gain by it; others lose. */

@@ -273,7 +273,6 @@ static wisp_status add_product(wisp_plan *steps, wisp_ctx *ctx, const wisp_mat_i
 wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts,
                           const wisp_choice *step)
 {
-    enum { LITTLE = 16 << 10 };
     wisp_status status;
     wisp_kpm_opts full;
     wisp_plan steps;
@@ -296,16 +295,16 @@ wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(A->type, A->rows, opts);
     double unused, bounds;
     WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
-    const double all = p.blocks + p.dots + p.moments, sums = wisp__dot_bytes((double)held, p.width);
+    const double all = p.blocks + p.dots + p.moments, sums = wisp_dot_bytes((double)held, p.width);
     const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)wisp__kpm_sweeps(&full);
-    *plan = (wisp_plan){.bytes = wisp_whole_number(all + (double)steps.bytes),
-                        .bytes_most =
-                            wisp_whole_number(fmax(bounds, all + (double)steps.bytes_most + sums + ranks + LITTLE)),
-                        .products = sweeps * (double)vectors,
-                        .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
-                        .seconds = sweeps * step_seconds(&full, vectors, A, step),
-                        .iteration_bytes = NAN,
-                        .iteration_seconds = NAN};
+    *plan = (wisp_plan){
+        .bytes = wisp_whole_number(all + (double)steps.bytes),
+        .bytes_most = wisp_whole_number(fmax(bounds, all + (double)steps.bytes_most + sums + ranks + WISP_PLAN_LITTLE)),
+        .products = sweeps * (double)vectors,
+        .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
+        .seconds = sweeps * step_seconds(&full, vectors, A, step),
+        .iteration_bytes = NAN,
+        .iteration_seconds = NAN};
 out:
     return status;
 }

@@ -30,7 +30,6 @@ static int64_t copy_of(tool *t, const evolve_results *r, const plan_bytes *about
 /* psi(0) is filled by way of an array, from a file that is open until then; psi is looked at through another one. */
 static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
 {
-    enum { LITTLE = 16 << 10 };
     const evolve_inputs *in = arg;
     const evolve_results *r = in->r;
     const wisp_mat_info *a = &b->matrix;
@@ -41,9 +40,10 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
         return tool_fail_ctx(t);
     if (find_run(t, r, a, NULL, &run)) return tool_fail_ctx(t);
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
-    b->vectors = block + held + numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held) + LITTLE;
+    b->vectors =
+        block + held + numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held) + WISP_PLAN_LITTLE;
     const int64_t parts[] = {in->reading, source + a->assembly_bytes, a->bytes + b->vectors,
-                             a->bytes + in->start + numbers_of(r) + 2 * block + LITTLE};
+                             a->bytes + in->start + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE};
     b->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
     return EXIT_FINE;
 }

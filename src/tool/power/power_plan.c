@@ -22,7 +22,6 @@ static wisp_status find_steps(tool *t, const powers *p, const wisp_mat_info *a, 
    the entries have been looked at, too. What is written is a copy beside all blocks. */
 static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
 {
-    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: row blocks at most, bytes of a column */
     const asked *in = arg;
     const powers *p = in->p;
     const wisp_mat_info *a = &b->matrix;
@@ -35,10 +34,10 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const int64_t rows = a->local_rows, block = rows * p->width * (int64_t)wisp_type_size(p->type);
     const int64_t stored = p->stored - (t->opt.all ? 1 : 0) + p->keeps, written = t->opt.all ? p->n + 1 : 1;
     const int64_t numbers = 8 * (p->n + 1) * p->width + 16 * POWER_AT_ONCE * (1 + 3 * p->width);
-    const int64_t sums = (rows < SUMS ? rows : SUMS) * EACH * p->width;
+    const int64_t sums = (int64_t)wisp_dot_bytes((double)rows, p->width);
     const int64_t blocks = stored * (block + (int64_t)sizeof(wisp_blk *)),
                   file = t->opt.start ? p->start_bytes + block : 0;
-    b->vectors = blocks + numbers + (most ? steps.bytes_most + sums : steps.bytes) + LITTLE;
+    b->vectors = blocks + numbers + (most ? steps.bytes_most + sums : steps.bytes) + WISP_PLAN_LITTLE;
     const int64_t held = a->bytes + b->vectors;
     const int64_t parts[] = {p->reading, source + a->assembly_bytes, most ? held + file : a->bytes + blocks + file,
                              most ? held + a->props_bytes : held,
