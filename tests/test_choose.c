@@ -1,5 +1,6 @@
 /* The model of a sweep against closed forms, and the width that is chosen by it. */
 #include "backend/backend.h"
+#include "make/assemble.h"
 #include "model/model.h"
 #include "ref.h"
 #include <math.h>
@@ -180,9 +181,46 @@ static void sources(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Both are judged by the bytes that a product reads, not by all that are stored: those of a matrix that stands, and,
+   where all of it is looked at, of the matrix that is foreseen. */
+static void read_bytes(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000, WIDTH = 8 };
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ref_rng r = {7};
+    static const wisp_format formats[] = {WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_DEFAULT};
+    for (int i = 0; i < 2 * 3; i++) {
+        wisp_src src = {0};
+        const wisp_mat_opts o = {.format = formats[i % 3], .width = WIDTH};
+        wisp__sample sample = {0};
+        wisp__shape foreseen, stands;
+        wisp_mat_info plan, info;
+        wisp_mat *A;
+        if (i < 3)
+            REF_OK(ctx, wisp_src_open(&src, ctx, "anderson:nx=15,ny=15,nz=15"));
+        else
+            src = ref_random_src(&r, WISP_D, ROWS, ROWS, 9);
+        wisp_ctx_enter(ctx);
+        REF_OK(ctx, wisp_ctx_leave(ctx, wisp__mat_foresee(ctx, &src, &o, &plan, &sample, &foreseen)));
+        wisp__sample_close(&sample, ctx);
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        wisp_mat_get_info(A, &info);
+        wisp_ctx_enter(ctx);
+        REF_OK(ctx, wisp_ctx_leave(ctx, wisp__shape_of(A, &sample, &stands)));
+        wisp__sample_close(&sample, ctx);
+        assert_true(plan.sweep_bytes < plan.bytes && info.sweep_bytes <= info.bytes);
+        assert_true(foreseen.bytes == (double)plan.sweep_bytes);
+        assert_true(stands.bytes == (double)info.sweep_bytes);
+        wisp_mat_free(A);
+        wisp_src_close(&src);
+    }
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(samples), cmocka_unit_test(traffic), cmocka_unit_test(widths),
-                                       cmocka_unit_test(sources)};
+                                       cmocka_unit_test(sources), cmocka_unit_test(read_bytes)};
     return REF_RUN(tests);
 }

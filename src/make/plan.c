@@ -175,7 +175,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     const wisp__facts f = wisp__facts_of(ctx);
     *m = (wisp__shape){.rows = (double)info->local_rows,
                        .entries = (double)info->nnz,
-                       .bytes = (double)info->bytes,
+                       .bytes = (double)info->sweep_bytes,
                        .type = info->type,
                        .patterns = w.pattern,
                        .bundles = w.pattern && wisp__bundle_rows(&f, info->type) >= 2,
