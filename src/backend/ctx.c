@@ -225,7 +225,7 @@ void wisp_ctx_free(wisp_ctx *ctx)
 }
 
 /* GB/s that were measured, and no nonsense, in units of so many bytes. */
-static void take(double *rate, double gbs, int unit)
+static void set_rate(double *rate, double gbs, int unit)
 {
     const double least = 1e-3, most = 1e6;
     if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
@@ -238,11 +238,11 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
     pthread_mutex_lock(&ctx->lock);
     wisp__rates *r = &ctx->rates;
-    take(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
-    take(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
-    take(&r->exchange, m->exchange_gbs, 1);
-    take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
-    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
+    set_rate(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
+    set_rate(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
+    set_rate(&r->exchange, m->exchange_gbs, 1);
+    set_rate(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
+    set_rate(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
     pthread_mutex_unlock(&ctx->lock);
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 } sight;
 
 /* A file without a known name is taken for what it begins with. */
-static wisp_status look(wisp_ctx *ctx, const wisp__input *in, sight *s)
+static wisp_status recognise(wisp_ctx *ctx, const wisp__input *in, sight *s)
 {
     char begin[16] = "";
     ssize_t got = in->size < 0 ? 0 : pread(in->fd, begin, sizeof begin - 1, 0);
@@ -88,7 +88,7 @@ static wisp_status open_together(wisp_ctx *ctx, wisp__input *in, bool named, sig
     WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
     if (ctx->rank == 0) {
         WISP_TRY(open_input(ctx, in, named));
-        WISP_TRY(look(ctx, in, s));
+        WISP_TRY(recognise(ctx, in, s));
     }
     WISP_TRY(ctx->comm->gather(ctx, s, sizeof *s, all));
     *s = all[0];

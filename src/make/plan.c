@@ -131,7 +131,7 @@ out:
 
 /* Looks at fewer rows if there is no memory for more: to tell the storage that is meant takes less of it than to have
    it. (One of several ranks would have to ask the others.) */
-static wisp_status look(guess *g, wisp__way *w)
+static wisp_status look_at_rows(guess *g, wisp__way *w)
 {
     const guess none = *g;
     const wisp__way nothing = *w;
@@ -162,7 +162,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, ctx, whole, o->map));
     WISP_TRY(wisp__mat_shape(src, o, &g.A));
-    WISP_TRY(look(&g, &w));
+    WISP_TRY(look_at_rows(&g, &w));
     w.order_bytes = g.order.likely;
     w.spill_rows = src->rows / 8; /* as a rule */
     w.outside = wisp__way_upper(&w) / 8;

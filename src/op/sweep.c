@@ -57,7 +57,7 @@ out:
 }
 
 /* Takes a scalar over; true if it has an imaginary part that counts. */
-static bool take(double to[2], wisp_scalar from)
+static bool set_scalar(double to[2], wisp_scalar from)
 {
     to[0] = from.re;
     to[1] = from.im;
@@ -81,7 +81,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug,
     p->terms = 0;
     if (t & WISP_SCALE) {
         p->terms |= K_SCALE;
-        imaginary |= take(p->alpha, aug->alpha);
+        imaginary |= set_scalar(p->alpha, aug->alpha);
     }
     if (t & WISP_SHIFT) {
         p->terms |= K_SHIFT;
@@ -89,7 +89,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug,
     }
     if ((t & WISP_AXPBY) && (aug->beta.re != 0 || aug->beta.im != 0)) {
         p->terms |= p->prev == p->y ? K_AXPBY : K_AXPBY | K_PREV;
-        imaginary |= take(p->beta, aug->beta);
+        imaginary |= set_scalar(p->beta, aug->beta);
     }
     if (t & WISP_ADD) {
         p->terms |= K_ADD;
@@ -100,7 +100,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug,
         for (int i = 0; i < p->chains; i++) imaginary |= p->chain[i].eta[1] != 0;
         if (aug->delta.re != 0 || aug->delta.im != 0) {
             p->terms |= K_DELTA;
-            imaginary |= take(p->delta, aug->delta);
+            imaginary |= set_scalar(p->delta, aug->delta);
         }
     }
     if (t & WISP_DOT_XX) p->terms |= K_DOT_XX;

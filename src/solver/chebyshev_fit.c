@@ -67,7 +67,7 @@ static void cosines(const fit *t, const wisp_scalar *c, int64_t count, int64_t n
 /* Chebyshev point j of n + 1, which falls from 1 to -1. */
 static double point(int64_t j, int64_t n) { return sin(M_PI * (double)(n - 2 * j) / (double)(2 * n)); }
 
-static wisp_status look(const fit *t, double x, wisp_scalar *v)
+static wisp_status value_at(const fit *t, double x, wisp_scalar *v)
 {
     const double energy = t->f->bounds->center + t->f->bounds->halfwidth * x;
     const double low = t->f->bounds->center - t->f->bounds->halfwidth,
@@ -112,7 +112,7 @@ static wisp_status resize(fit *t, int64_t n)
         if (t->value && j % 2 == 0)
             next.value[j] = t->value[j / 2];
         else if (status == WISP_OK)
-            status = look(&next, point(j, n), next.value + j);
+            status = value_at(&next, point(j, n), next.value + j);
     }
     close_fit(t);
     *t = next;
@@ -191,7 +191,7 @@ static wisp_status look_between(const fit *t, wisp__series *s)
     for (int i = 1; i <= SOME; i++) {
         const double x = cos(M_PI * fmod(i * 0.6180339887498949, 1));
         wisp_scalar v, b = {0, 0}, c = {0, 0};
-        const wisp_status status = look(t, x, &v);
+        const wisp_status status = value_at(t, x, &v);
         if (status != WISP_OK) return status;
         for (int64_t k = s->terms - 1; k >= 0; k--) { /* Clenshaw */
             const double f = k ? 2 * x : x;

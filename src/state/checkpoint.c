@@ -249,7 +249,7 @@ out:
 }
 
 /* The ranks look at each other. What rank 0's clock says counts for all. */
-static wisp_status look(wisp_checkpoint *c, wisp_state *state)
+static wisp_status meet(wisp_checkpoint *c, wisp_state *state)
 {
     enum { WRITES, ENDS, OVER, FAILED, SECONDS, DUE, COUNT };
     wisp_ctx *ctx = c->ctx;
@@ -292,7 +292,7 @@ int wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
     if (++c->offers < c->next_look) return WISP_OK;
     const double before = wisp_now();
     wisp_ctx_enter(c->ctx);
-    const wisp_status status = wisp_ctx_leave(c->ctx, look(c, state));
+    const wisp_status status = wisp_ctx_leave(c->ctx, meet(c, state));
     c->info.seconds += wisp_now() - before;
     return (int)status;
 }

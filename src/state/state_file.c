@@ -140,7 +140,8 @@ static int read_at(int fd, void *to, size_t bytes, uint64_t at)
 }
 
 /* The same of a file with its right length. */
-static wisp_status take(const wisp__state_file *f, wisp_ctx *ctx, const char *path, void *to, size_t bytes, uint64_t at)
+static wisp_status read_from(const wisp__state_file *f, wisp_ctx *ctx, const char *path, void *to, size_t bytes,
+                             uint64_t at)
 {
     const int error = read_at(f->fd, to, bytes, at);
     return error == EPIPE ? damaged(ctx, path, "the checkpoint became shorter while it was read")
@@ -175,14 +176,14 @@ static wisp_status check_tail(const wisp__state_file *f, wisp_ctx *ctx, const ch
     char *piece = NULL;
     wisp_status status;
     const uint64_t end = f->head.bytes - sizeof tail;
-    WISP_TRY(take(f, ctx, path, &tail, sizeof tail, end));
+    WISP_TRY(read_from(f, ctx, path, &tail, sizeof tail, end));
     bool good = !memcmp(tail.magic, tail_magic, sizeof tail.magic);
     if (whole && good) {
         WISP_TRY(wisp__alloc_raw(ctx, &piece, PIECE, 1));
         XXH3_64bits_reset(&sum);
         for (uint64_t at = 0, n; at < end; at += n) {
             n = WISP__MIN((uint64_t)PIECE, end - at);
-            WISP_TRY(take(f, ctx, path, piece, n, at));
+            WISP_TRY(read_from(f, ctx, path, piece, n, at));
             XXH3_64bits_update(&sum, piece, n);
         }
         good = XXH3_64bits_digest(&sum) == tail.hash;
@@ -199,7 +200,7 @@ static wisp_status take_array(wisp__state_file *f, wisp_ctx *ctx, const char *pa
     if (*at > end || n > (end - *at) / sizeof **array)
         return damaged(ctx, path, "the checkpoint is damaged: its parts do not fit");
     wisp_status status = wisp__alloc_raw(ctx, array, n + 1, sizeof **array);
-    if (status == WISP_OK) status = take(f, ctx, path, *array, n * sizeof **array, *at);
+    if (status == WISP_OK) status = read_from(f, ctx, path, *array, n * sizeof **array, *at);
     *at += n * sizeof **array;
     return status;
 }
@@ -221,7 +222,7 @@ static wisp_status find_items(wisp__state_file *f, wisp_ctx *ctx, const char *pa
     for (uint64_t i = 0; i < h->items; i++) {
         wisp__item *item = &f->item[i];
         if (end - at < sizeof item->head) return damaged(ctx, path, bad);
-        WISP_TRY(take(f, ctx, path, &item->head, sizeof item->head, at));
+        WISP_TRY(read_from(f, ctx, path, &item->head, sizeof item->head, at));
         item->at = at += sizeof item->head;
         item->head.name[WISP__ITEM_NAME - 1] = '\0';
         const uint64_t bytes = item->head.bytes;
@@ -233,7 +234,7 @@ static wisp_status find_items(wisp__state_file *f, wisp_ctx *ctx, const char *pa
         if (item->head.kind != WISP__WORDS) continue;
         item->owned = true;
         WISP_TRY(wisp_alloc(ctx, &item->data, bytes + 1, 1)); /* with an end, whatever the file has */
-        WISP_TRY(take(f, ctx, path, item->data, bytes, item->at));
+        WISP_TRY(read_from(f, ctx, path, item->data, bytes, item->at));
     }
 out:
     return status;
@@ -250,7 +251,7 @@ wisp_status wisp__state_file_open(wisp__state_file *f, wisp_ctx *ctx, const char
         status = unread(ctx, path, errno);
     else if (!S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof f->head.magic)
         status = damaged(ctx, path, "this is no checkpoint of wisp");
-    if (status == WISP_OK) status = take(f, ctx, path, &f->head, WISP__MIN((size_t)st.st_size, sizeof f->head), 0);
+    if (status == WISP_OK) status = read_from(f, ctx, path, &f->head, WISP__MIN((size_t)st.st_size, sizeof f->head), 0);
     if (status == WISP_OK) status = check_head(f, ctx, path, (size_t)st.st_size);
     if (status == WISP_OK) status = check_tail(f, ctx, path, whole);
     if (status == WISP_OK) status = find_items(f, ctx, path);
@@ -294,7 +295,7 @@ out:
 wisp_status wisp__state_read(wisp_state *kept, const wisp__state_file *f, const wisp__item *item, size_t from, void *to,
                              size_t bytes)
 {
-    return take(f, kept->ctx, kept->path, to, bytes, item->at + from);
+    return read_from(f, kept->ctx, kept->path, to, bytes, item->at + from);
 }
 
 bool wisp__state_is(const char *path)
