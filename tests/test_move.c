@@ -281,7 +281,7 @@ static void arrays_out(void **state) { (void)state, everywhere(get_out); }
 static void copy(scene *s, int way, ref_rng *r)
 {
     static const int from[] = {6, 1, 4, 0, 2, 3, 5};
-    const int parts = wisp__parts(s->type);
+    const int parts = wisp__reals(s->type);
     const wisp_type type = wisp__type_of(parts, ref_below(r, 2));
     wisp_blk *x, *rows, *view;
     REF_OK(s->ctx, wisp_blk_create(&x, s->ctx, s->map, type, WIDTH));
@@ -321,7 +321,7 @@ static void copy_side_by_side(scene *s, int way, ref_rng *r)
                                     .width = 2,
                                     .from_bytes = (int)s->size,
                                     .to_bytes = (int)s->size,
-                                    .parts = wisp__parts(s->type)};
+                                    .parts = wisp__reals(s->type)};
     REF_OK(s->ctx, wisp__copy_columns(s->ctx, &p, local));
     void *data;
     REF_OK(s->ctx, wisp_blk_lend(x, WISP_READ, &data, NULL));

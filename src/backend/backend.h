@@ -222,7 +222,7 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
 }
 
 /* Real numbers in an element. */
-static inline int wisp__parts(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
+static inline int wisp__reals(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
 /* The type with so many of them. */
 static inline wisp_type wisp__type_of(int parts, bool is_double)
 {

@@ -4,7 +4,7 @@
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
                   void *swapped)
 {
-    const int parts = wisp__parts(type);
+    const int parts = wisp__reals(type);
     const wisp_type real_type = wisp__real_type(type);
     const size_t size = wisp_type_size(real_type);
     for (int l = 0; l < period; l++) {

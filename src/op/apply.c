@@ -49,7 +49,7 @@ static const wisp_scalar one = {1, 0};
 static wisp_status add_columns(const wisp_mat *A, wisp_blk *y, const wisp__spmmv_params *p, int set, double sign,
                                const wisp_blk *x)
 {
-    const int parts = wisp__parts(x->type);
+    const int parts = wisp__reals(x->type);
     const wisp_type real = wisp__real_type(x->type);
     const size_t size = wisp_type_size(real), row = (size_t)p->reals * size;
     const char *re = p->factors[set], *im = re + row + size; /* as wisp__spread has them */

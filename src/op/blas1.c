@@ -53,7 +53,7 @@ static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
                                     .width = x->width,
                                     .from_bytes = (int)wisp_type_size(x->type),
                                     .to_bytes = (int)wisp_type_size(y->type),
-                                    .parts = wisp__parts(x->type)};
+                                    .parts = wisp__reals(x->type)};
     return wisp__copy_columns(y->ctx, &p, y->nrows);
 }
 
@@ -92,7 +92,7 @@ static wisp_status axpby_rows(wisp_blk *y, const wisp_scalar *a, const wisp_blk 
 {
     wisp_ctx *ctx = y->ctx;
     const bool is_double = wisp__type_is_double(y->type);
-    const int parts = wisp__parts(y->type);
+    const int parts = wisp__reals(y->type);
     const size_t size = wisp_type_size(wisp__real_type(y->type));
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     wisp__axpby_params p = {.x = wisp__at(x),
@@ -159,7 +159,7 @@ wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x)
 {
     WISP_NEED(wisp_blk_ctx(x), y);
     WISP_NEED(y->ctx, x);
-    if (x->type != y->type && wisp__parts(x->type) == wisp__parts(y->type)) return convert(y, x);
+    if (x->type != y->type && wisp__reals(x->type) == wisp__reals(y->type)) return convert(y, x);
     return checked("copy", y, &one, x, NULL, false);
 }
 
@@ -249,7 +249,7 @@ static wisp_status dot_periods(const wisp_blk *x, const wisp__dot_kind *kind, co
 static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, dots to)
 {
     if (x->column || y->column) return dot_runs(x, y, cross, exponent, to);
-    const int parts = wisp__parts(x->type);
+    const int parts = wisp__reals(x->type);
     const size_t size = wisp_type_size(wisp__real_type(x->type));
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     wisp__dot_kind kind = {.is_double = wisp__type_is_double(x->type), .cross = cross};

@@ -161,8 +161,8 @@ static wisp__fuse_params params_of(const lists *l, memory *m)
     const wisp_blk *b = l->like;
     const wisp__cut cut = wisp__cut_of(b, m->list.compact && !m->list.wide_rows);
     wisp__fuse_params p = {.count = b->nrows,
-                           .parts = wisp__parts(b->type),
-                           .row = b->width * wisp__parts(b->type),
+                           .parts = wisp__reals(b->type),
+                           .row = b->width * wisp__reals(b->type),
                            .period = cut.period,
                            .rows = cut.rows,
                            .flat = m->list.compact,
@@ -274,7 +274,7 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
                               "dots",
                               (long long)rows, width, (int)type, terms, dots);
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
-    const int64_t parts = wisp__parts(type), period = wisp__cut_of(&like, true).period, row = width * parts;
+    const int64_t parts = wisp__reals(type), period = wisp__cut_of(&like, true).period, row = width * parts;
     const int64_t sums = dots * row * parts, numbers = rows * row;
     const lists l = {.updates = terms, .inners = dots, .terms = (size_t)terms};
     size_t list[ARRAYS];

@@ -119,7 +119,7 @@ _Static_assert((LEAST_PERIOD - 1) * MOST_ROWS <= K_DOT_PERIOD, "kernels keep a p
 
 wisp__cut wisp__cut_of(const wisp_blk *x, bool compact)
 {
-    const int row = x->width * wisp__parts(x->type);
+    const int row = x->width * wisp__reals(x->type);
     wisp__cut c = {1, row, x->nrows, 0};
     if (compact && row < LEAST_PERIOD) {
         /* 16 rows and more make a whole number of registers, whatever the width. */

@@ -105,7 +105,7 @@ wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_
 /* The kernel's key. */
 static inline wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
-    const int width = (int)p->reals / wisp__parts(s->A->type);
+    const int width = (int)p->reals / wisp__reals(s->A->type);
     return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width};
 }
 /* The same with an operator (apply.c). */

@@ -129,7 +129,7 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
 static void set_blocks(wisp__sweep *s)
 {
     const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
-    const int parts = wisp__parts(x->type);
+    const int parts = wisp__reals(x->type);
     s->p = (wisp__spmmv_params){.a = s->A->entries,
                                 .gather = wisp__at(x),
                                 .x = wisp__at(x),
@@ -151,7 +151,7 @@ static void set_chains(wisp__spmmv_params *p, const wisp__sums *sums)
     for (int i = 0; i < sums->count; i++) {
         const wisp_blk *z = sums->z[i];
         sums->chain[i] =
-            (wisp__chain){wisp__at(z), z->stride * wisp__parts(z->type), {sums->eta[i].re, sums->eta[i].im}};
+            (wisp__chain){wisp__at(z), z->stride * wisp__reals(z->type), {sums->eta[i].re, sums->eta[i].im}};
     }
     p->chain = sums->chain;
     p->chains = sums->count;

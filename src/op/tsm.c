@@ -78,7 +78,7 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
     wisp_ctx *ctx = V->ctx;
     const wisp__tuned *t = wisp__tuned_of(ctx);
     wisp_status status;
-    const int parts = wisp__parts(V->type);
+    const int parts = wisp__reals(V->type);
     const size_t element = wisp_type_size(V->type);
     const wisp__gram_params p = {.v = (const char *)wisp__at(V) + (size_t)c->v * element,
                                  .w = (const char *)wisp__at(W) + (size_t)c->w * element,
@@ -112,9 +112,9 @@ enum { LINE_REALS = WISP__LINE / sizeof(float) };
 static int panel_of(const wisp_blk *x)
 {
     const int most = wisp__tuned_of(x->ctx)->dots.gram_panel;
-    const int reals = x->width * wisp__parts(x->type), panels = (reals + most - 1) / most;
+    const int reals = x->width * wisp__reals(x->type), panels = (reals + most - 1) / most;
     const int each = ((reals + panels - 1) / panels + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
-    return each / wisp__parts(x->type);
+    return each / wisp__reals(x->type);
 }
 
 /* Wide blocks go by panels of columns: the sums of one, which each row block has of its own, stay in the caches. If V
@@ -156,7 +156,7 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
 static void take_apart(char *to, int64_t ld, wisp_type type, const wisp_scalar *X, int64_t ldx, wisp_scalar alpha,
                        int rows, int columns)
 {
-    const int parts = wisp__parts(type);
+    const int parts = wisp__reals(type);
     const wisp_type real_type = wisp__real_type(type);
     const size_t size = wisp_type_size(real_type);
     for (int i = 0; i < rows; i++)
@@ -200,7 +200,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "tsm_update: the blocks overlap; in place, W must be V or a view of its first columns");
     const bool is_double = wisp__type_is_double(V->type), reads_w = beta.re != 0 || beta.im != 0;
-    const int parts = wisp__parts(V->type);
+    const int parts = wisp__reals(V->type);
     /* Rows of X one line apart from a multiple of the cache's period. */
     const int64_t ld = (W->width * parts + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
     wisp__update_params p = {.v = wisp__at(V),
