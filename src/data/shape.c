@@ -2,7 +2,7 @@
 #include "shape.h"
 #include <math.h>
 
-enum { MOST_RUNS = 128, MOST_ENTRIES = 1 << 20 };
+enum { MOST_RUNS = 128, MOST_ENTRIES = 1 << 20 }; /* at most: a look is to be little work */
 
 /* Which rows are looked at: all, or some runs of them, the fewer the longer rows are. */
 typedef struct {

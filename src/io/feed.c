@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RAW = 1 << 18, STEP = 1 << 20 };
+enum { RAW = 1 << 18, STEP = 1 << 20 }; /* so many bytes at once: a call of the system is little beside them */
 
 static wisp_status fail(wisp__feed *feed, wisp_status status, const char *what)
 {

@@ -12,7 +12,7 @@
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { BATCH = 1024, STRETCH = 32 }; /* seams everywhere */
-#else
+#else /* a batch is read while the one before it is parsed: many stretches, of which each is worth a thread's turn */
 enum { BATCH = 4 << 20, STRETCH = 64 << 10 };
 #endif
 enum { STRETCHES = BATCH / STRETCH + 1, SLACK = 64 };

@@ -105,7 +105,7 @@ static double lost(double passed, const capacity *c)
 /* What is lost passes again, and pushes out more: from nothing lost up to where that ends. */
 static double comes(const gaps *g, double row_bytes, double stream_bytes, capacity cache)
 {
-    enum { MOST_TURNS = 100 };
+    enum { MOST_TURNS = 100 }; /* it ends long before that, as a rule */
     double times = g->first, before = 0;
     for (int turn = 0; turn < MOST_TURNS && times - before > 1e-3; turn++) {
         const double row = stream_bytes + times * row_bytes;

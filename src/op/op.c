@@ -114,6 +114,7 @@ wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *
                           wisp_type_name(x->type), y->map == x->map ? "" : " on different maps");
 }
 
+/* Numbers of a period at least, so that what a kernel does for each is little; rows of one at most. */
 enum { LEAST_PERIOD = 64, MOST_ROWS = 16 };
 _Static_assert((LEAST_PERIOD - 1) * MOST_ROWS <= K_DOT_PERIOD, "kernels keep a period's sums");
 

@@ -116,7 +116,7 @@ static void sink(const search *s, int32_t *row, int64_t i, int64_t n)
 /* Neighbours found from one row stand by rising length; the many of a hub are sorted by a heap. */
 static void by_length(const search *s, int64_t begin, int64_t end)
 {
-    enum { FEW = 64 };
+    enum { FEW = 64 }; /* that are sorted by insertion, whose work grows with their square */
     int32_t *row = s->queue + begin;
     const int64_t n = end - begin;
     if (n <= FEW) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 24 };
+enum { MOST = 24 }; /* candidates; there are fewer */
 
 static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 

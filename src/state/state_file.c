@@ -170,7 +170,7 @@ static wisp_status check_head(const wisp__state_file *f, wisp_ctx *ctx, const ch
 
 static wisp_status check_tail(const wisp__state_file *f, wisp_ctx *ctx, const char *path, bool whole)
 {
-    enum { PIECE = 1 << 20 };
+    enum { PIECE = 1 << 20 }; /* a call of the system is little beside it, and it is little memory */
     wisp__state_tail tail;
     XXH3_state_t sum;
     char *piece = NULL;

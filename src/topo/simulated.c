@@ -125,7 +125,7 @@ static const char *finish(reader *r)
 
 static char *read_file(wisp_ctx *ctx, const char *path, wisp_status *status)
 {
-    enum { MOST = 1 << 20 };
+    enum { MOST = 1 << 20 }; /* far more than any machine has to tell */
     char *text = malloc(MOST);
     FILE *f = text ? fopen(path, "r") : NULL;
     const size_t n = f ? fread(text, 1, MOST - 1, f) : 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 16 };
+enum { MOST_ROWS = 16 }; /* of a bundle: the numbers in the widest register */
 
 /* A kind of bundles: its number as threads came, how many bundles are of it, and the first of them. */
 typedef struct {

@@ -2,10 +2,10 @@
 #include "prepare.h"
 
 enum {
-    UNIT = 16,    /* bytes; the clock counts what was fetched in these */
-    MASK = 32,    /* entries of a row that have a bit */
-    SEARCHES = 4, /* threads at most: each has a clock for every column */
-    SAMPLE = 1 << 20
+    UNIT = 16,       /* bytes; the clock counts what was fetched in these */
+    MASK = 32,       /* entries of a row that have a bit */
+    SEARCHES = 4,    /* threads at most: each has a clock for every column */
+    SAMPLE = 1 << 20 /* rows, in windows all over a longer matrix: its entries vote as all of them would */
 };
 
 typedef struct {

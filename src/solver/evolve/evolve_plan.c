@@ -112,7 +112,7 @@ static outline outline_of(const wisp__evolve_times *t)
    allows the tolerance, else the call is refused. */
 static double most_terms(const wisp__evolve_times *t, wisp_type type, double tolerance, int count)
 {
-    enum { MOST = 1 << 20 };
+    enum { MOST = 1 << 20 }; /* halfwidth times time, as far as a plan goes where nothing else bounds it */
     const double path = path_of(t->times, t->time);
     double reach = 0, halfwidth = t->halfwidth;
     for (int64_t i = 0; i < t->times; i++)
