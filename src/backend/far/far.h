@@ -41,6 +41,7 @@ typedef struct wisp__far {
     uint64_t queued, over; /* items so far */
     double worked;         /* seconds in which items ran */
     bool forking;          /* nothing more is queued until the process has been copied */
+    bool lost;             /* this process is a child of fork for which there was no room for all the memory */
 } wisp__far;
 
 static inline wisp__far *wisp__far_of(wisp_ctx *ctx) { return ctx->device; }
@@ -88,6 +89,10 @@ wisp_status wisp__far_write(wisp_ctx *ctx, void *address, const void *host, size
 /* Puts the kernels' address in place of the device's at each of n places; NULL stays. Fails at an address that is no
    buffer's. */
 wisp_status wisp__far_enter(wisp_ctx *ctx, void *const *place, size_t n);
+/* In a fork, with the lock: before it, and after it in the parent and the child. */
+void wisp__far_copy(wisp__far *f);
+void wisp__far_end_copy(wisp__far *f, bool child);
+wisp_status wisp__far_is_lost(wisp_ctx *ctx); /* tells so */
 #define WISP__FAR_ENTER(ctx, ...) \
     wisp__far_enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 

@@ -1,5 +1,5 @@
-/* The memory of the device `far`: what lies behind its addresses, and when. A child of fork has it in common with its
-   parent. */
+/* The memory of the device `far`: what lies behind its addresses, and when. A child of fork has memory of its own at
+   the same addresses, with what was there at the fork. */
 #include "far.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,6 +11,7 @@ struct wisp__far_buffer {
     size_t apart;         /* from one range to the next */
     size_t bytes, mapped; /* asked for; in whole pages: no range has memory behind these */
     int reads, writes;    /* loans of it */
+    void *copy;           /* for the child of a fork that is under way; MAP_FAILED: there is no room for one */
 };
 
 struct wisp__far_loan {
@@ -55,17 +56,21 @@ static void drop(wisp__far_buffer *b)
 
 /* New memory in the host's and the kernels' ranges; false: there is none. (No file of a size: the limit of files would
    count.) */
-static bool map_ranges(wisp__far_buffer *b)
+static bool map_memory(wisp__far_buffer *b)
 {
     const int open = PROT_READ | PROT_WRITE, all = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
-    b->range = mmap(NULL, 3 * b->apart, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (b->range == MAP_FAILED) return false;
     char *host = of_host(b, b->range), *kernels = of_kernels(b, b->range);
     if (mmap(kernels, b->mapped, open, all, -1, 0) == MAP_FAILED) return false;
     /* Of length 0: it stays where it is, too. */
     if (mremap(kernels, 0, b->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, host) == MAP_FAILED) return false;
-    mprotect(host, b->mapped, PROT_NONE);
+    mprotect(host, b->mapped, access_of(b));
     return true;
+}
+
+static bool map_ranges(wisp__far_buffer *b)
+{
+    b->range = mmap(NULL, 3 * b->apart, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return b->range != MAP_FAILED && map_memory(b);
 }
 
 /* Memory that is not counted yet; NULL: there is none. */
@@ -161,6 +166,37 @@ wisp_status wisp__far_borrow(wisp_ctx *ctx, const void *host)
     (void)host;
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
                           "the device 'far' has memory of its own and can't use arrays in place; copy them");
+}
+
+/* ---- fork ------------------------------------------------------------------------------------- */
+
+/* Ranges that name one memory are common to a parent and its child. So there is a copy of each for the child to fill
+   new memory with; the parent may go on meanwhile. */
+void wisp__far_copy(wisp__far *f)
+{
+    for (wisp__far_buffer *b = f->buffer; b; b = b->next) {
+        b->copy = mmap(NULL, b->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (b->copy != MAP_FAILED) memcpy(b->copy, of_kernels(b, b->range), b->mapped);
+    }
+}
+
+void wisp__far_end_copy(wisp__far *f, bool child)
+{
+    for (wisp__far_buffer *b = f->buffer; b; b = b->next) {
+        const bool there = b->copy != MAP_FAILED;
+        if (child && there && map_memory(b))
+            memcpy(of_kernels(b, b->range), b->copy, b->mapped);
+        else if (child)
+            f->lost = true;
+        if (there) munmap(b->copy, b->mapped);
+    }
+}
+
+wisp_status wisp__far_is_lost(wisp_ctx *ctx)
+{
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM,
+                          "out of memory: when the process was forked there was no room to copy the device's; make a "
+                          "context here");
 }
 
 /* ---- loans ------------------------------------------------------------------------------------ */
@@ -289,6 +325,7 @@ wisp_status wisp__far_enter(wisp_ctx *ctx, void *const *place, size_t n)
 {
     wisp__far *f = wisp__far_of(ctx);
     bool ours = true;
+    if (f->lost) return wisp__far_is_lost(ctx);
     pthread_mutex_lock(f->lock);
     for (size_t i = 0; i < n && ours; i++) {
         char *address;

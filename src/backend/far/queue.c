@@ -85,6 +85,7 @@ static void before_fork(void)
         pthread_mutex_lock(f->lock);
         f->forking = true;
         drain(f);
+        wisp__far_copy(f);
     }
 }
 
@@ -92,6 +93,7 @@ static void after_fork(void)
 {
     for (wisp__far *f = all; f; f = f->next) {
         f->forking = false;
+        wisp__far_end_copy(f, false);
         pthread_cond_broadcast(&f->news);
         pthread_mutex_unlock(f->lock);
     }
@@ -104,6 +106,7 @@ static void in_child(void)
         pthread_mutex_init(f->lock, NULL);
         pthread_cond_init(&f->news, NULL);
         f->has_thread = f->forking = false;
+        wisp__far_end_copy(f, true);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -214,6 +217,7 @@ wisp_status wisp__far_finish(wisp_ctx *ctx)
     wisp__far *f = wisp__far_of(ctx);
     char text[WISP_MESSAGE];
     if (!f) return WISP_OK;
+    if (f->lost) return wisp__far_is_lost(ctx);
     pthread_mutex_lock(f->lock);
     drain(f);
     const wisp_status status = f->failed;
