@@ -19,6 +19,14 @@ static wisp_ctx *ctx_with(MPI_Comm comm, wisp_ctx_opts o)
 
 static wisp_ctx *ctx_of(MPI_Comm comm) { return ctx_with(comm, (wisp_ctx_opts){0}); }
 
+/* A context ends with the last object on it, and its communicator when it ends on all: the others would wait for ever
+   for a process that keeps one. It fails here, and so ends them. */
+static void end_ctx(wisp_ctx *ctx)
+{
+    if (ctx) ref_nothing_left(ctx);
+    wisp_ctx_free(ctx);
+}
+
 /* All processes have the same number. */
 static void same(int64_t number)
 {
@@ -79,7 +87,7 @@ static void groups(void **state)
     same_moments(&alone, &half, 1e-12);
     same_moments(&alone, &all, 1e-12);
     wisp_moments_free(&alone), wisp_moments_free(&half), wisp_moments_free(&all);
-    for (int i = 0; i < 3; i++) wisp_ctx_free(ctx[i]);
+    for (int i = 0; i < 3; i++) end_ctx(ctx[i]);
     MPI_Comm_free(&group);
 }
 
@@ -103,7 +111,7 @@ static void sums(void **state)
         assert_memory_equal(x, want, length[k] * sizeof *x + 1);
         free(x), free(want);
     }
-    wisp_ctx_free(ctx);
+    end_ctx(ctx);
 }
 
 /* Each allocation of one process fails in turn, until no more are made: all have the same status, and the context still
@@ -131,7 +139,7 @@ static void no_memory(void **state)
             REF_OK(ctx, moments_by(ctx, "graphene:nx=12,ny=10", 2, &m));
         }
         wisp_moments_free(&m);
-        wisp_ctx_free(ctx);
+        end_ctx(ctx);
     }
     unsetenv("WISP_ALLOC_FAIL_AT");
     assert_true(failures > 40 && last > 90);
@@ -190,7 +198,7 @@ static void cancelled(void **state)
         wisp_moments_free(&m);
     }
     wisp_moments_free(&want);
-    wisp_ctx_free(ctx);
+    end_ctx(ctx);
 }
 
 /* This program asks MPI for fewer threads than a task takes: then it is not said to be one. */
@@ -211,7 +219,7 @@ static void halo_without_threads(void **state)
     assert_int_equal(info.halo, WISP_HALO_TASK);
     assert_int_equal(info.halo_used, may ? WISP_HALO_TASK : WISP_HALO_OVERLAP);
     wisp_mat_free(A);
-    wisp_ctx_free(ctx);
+    end_ctx(ctx);
 }
 
 int main(int argc, char **argv)
