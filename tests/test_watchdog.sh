@@ -43,7 +43,8 @@ clean() {
 trap clean EXIT
 
 launcher="mpirun --oversubscribe --bind-to none -n 3" ranks=3
-# Long, for a machine that is busy with other work; but shorter than CTest waits, so that nothing is left.
+# Long, for a machine that is busy with other work; but shorter than CTest waits, so that nothing is left. Only what fails
+# waits so long.
 silence=60 most=900 stop=${WISP_STOP_SECONDS:-12}
 [ -z "$all" ] || silence=4 most=60
 endless=(dos 'topi:nx=60,ny=60,nz=20' --moments 200000 --vectors 8 --threads 1 --log text --watchdog "$silence")
@@ -65,7 +66,8 @@ begin() {
     cat <&8 >>err &
     copier=$!
     exec 8<&-
-    until [ "$(pids watchdogs | wc -l)" -ge "$1" ]; do # a process does not wait for its own to begin
+    # A process does not wait for its watchdog to begin, and nobody is told: so it is looked for, as long as it takes.
+    until [ "$(pids watchdogs | wc -l)" -ge "$1" ]; do
         kill -0 $run 2>/dev/null || fail "${*:2}: it ends"
         sleep 0.1
     done
@@ -86,7 +88,7 @@ for pid in sys.argv[1:]:
     select.select([end], [], [])'
 }
 # gone WORDS: no process is left, within 60 seconds if all is tested, and the one message has these words; "": the launcher
-# can't tell it.
+# can't tell it. How long it took is told, and not tested.
 gone() {
     local began=$SECONDS status=0
     until ended; do
