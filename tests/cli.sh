@@ -53,7 +53,8 @@ if not eval("(" + sys.argv[2] + ")"):
     sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
 PY
 json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (and the other, e)
-    [ $have_python = 1 ] || return 0
+    # A sanitizer has nothing to say of results, which other builds show.
+    [ $have_python = 1 ] && [ -z "${SANITIZED:-}" ] || return 0
     checks=$((checks + 1))
     python3 check.py "$@" || fail "json $1"
 }

@@ -49,9 +49,9 @@ static void units(void **state)
     enum { N = 250 };
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
-    /* A sanitizer has two of them, of 2^-110 in single precision and of 2^1000, and stored ones and products in turn.
+    /* Few are two of them, of 2^-110 in single precision and of 2^1000, and stored ones and products in turn.
      */
-    for (int c = REF_SANITIZED ? 2 : 0; c < 8; c += REF_SANITIZED ? 3 : 1) {
+    for (int c = ref_few() ? 2 : 0; c < 8; c += ref_few() ? 3 : 1) {
         const wisp_type type = types[c % 4];
         const bool single = type == WISP_S || type == WISP_C;
         const int by = (c < 4 ? -1 : 1) * (single ? 110 : c % 4 ? 1000 : 370);
@@ -69,8 +69,8 @@ static void units(void **state)
             if (method == WISP_KRYLOV_SCHUR) continue;
             wisp_eig_opts o = method == WISP_LANCZOS ? ends : inner;
             o.method = (wisp_eig_method)method;
-            if (!REF_SANITIZED || (c + method) % 2) ask_units(ctx, A, by, e, N, o, blur);
-            if (!REF_SANITIZED || (c + method) % 2 == 0) ask_units(ctx, B, by, e, N, o, blur);
+            if (!ref_few() || (c + method) % 2) ask_units(ctx, A, by, e, N, o, blur);
+            if (!ref_few() || (c + method) % 2 == 0) ask_units(ctx, B, by, e, N, o, blur);
         }
         wisp_mat_free(B);
         wisp_mat_free(A);

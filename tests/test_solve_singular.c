@@ -142,10 +142,10 @@ static ref_mat scaled_laplacian(ref_rng *r, int64_t n, int most, double diagonal
 static void hinted(void **state)
 {
     (void)state;
-    enum { SYSTEMS = 40 };
+    const int systems = ref_few() ? 8 : 40; /* of each method as many */
     static const wisp_method all[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
     int of[STATUSES] = {0}, silent = 0, hints = 0;
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed++)
+    for (uint64_t seed = 1; seed <= (uint64_t)systems; seed++)
         for (int regular = 0; regular < 3; regular++) { /* 2: its rows are of very different size, too */
             ref_rng r = {seed * 1299709};
             listener heard = {0};
@@ -169,8 +169,8 @@ static void hinted(void **state)
             linear_free(&l);
             wisp_ctx_free(ctx);
         }
-    if (silent || hints == 0 || 2 * of[WISP_ERR_SINGULAR] < SYSTEMS)
-        fail_msg("%d of %d are named, %d told by a hint, and %d end without a word", of[WISP_ERR_SINGULAR], SYSTEMS,
+    if (silent || (hints == 0 && !ref_few()) || 2 * of[WISP_ERR_SINGULAR] < systems)
+        fail_msg("%d of %d are named, %d told by a hint, and %d end without a word", of[WISP_ERR_SINGULAR], systems,
                  hints, silent);
 }
 
