@@ -29,6 +29,24 @@ refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on std
     grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
     [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
 }
+# What `wisp machine` measures beside other work may be refused as what can't be true; then a made-up file takes its place.
+measured() { # measured ARGS...: stdout is in out; a file is kept
+    checks=$((checks + 1))
+    "$wisp" machine "$@" >out 2>err
+    local rc=$?
+    [ $rc = 0 ] && [ ! -s err ] && return
+    [ $rc = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .* but nothing is kept for later runs: .* can't be true: .*; measure again" err ||
+        fail "wisp machine $*: exit $rc: $(cat err)"
+    "$wisp" machine "$@" --json 2>/dev/null | made_up '[10, 20]' >made_up.json
+    mv made_up.json "$XDG_CACHE_HOME/wisp/machine-$(uname -n).json"
+}
+made_up() { # made_up FMA [L1] [MEMORY] [DATE]: JSON of wisp machine with these figures; multiply-adds in single precision
+    local date=${4-\"measured\": \"2020-02-03T04:05:06Z\",}
+    local others='"copy": [2, 4], "copy_past": [2, 4], "triad": [2, 4], "triad_past": [2, 4], "update": [2, 4]'
+    sed -e "s/^  \"fma_gflops\":.*/  \"fma_gflops\": {\"single\": $1, \"double\": [5, 10]},/" \
+        -e "s/^  \"exchange_gbs\":.*/  \"exchange_gbs\": 15,/" -e "s/^  \"measured\":.*/  $date/" -e 's/^  "devices":.*/  "made_up": true/' \
+        -e "s/^  \"bandwidth_gbs\":.*/  \"bandwidth_gbs\": {\"memory\": {\"load\": ${3:-[2, 4]}, $others}, \"L2\": {\"load\": [8, 16]}, \"L1\": {\"load\": ${2:-[16, 32]}}},/"
+}
 left_out=()
 leave_out() { left_out+=("$1"); } # leave_out WHAT, WHY: the test ends as skipped, if nothing fails
 version=$("$wisp" --version) || { echo "FAILED: wisp --version: exit $?"; exit 1; }

@@ -99,7 +99,7 @@ PLAIN(wisp_file_check, P(0, f->ctx), P(1, f->mtx))
 QUERY(wisp_file_same, P(0, f->mtx), P(1, f->mtx))
 QUERY(wisp_device_info, 0, P(0, &(wisp_device){0}))
 CALL(wisp_device_find) { return (void)f, wisp_device_find(P(0, "cpu:0")) == 0 ? WISP_OK : WISP_ERR_ARG; }
-PROCEDURE(wisp_ctx_set_machine, P(0, f->ctx), P(1, &(wisp_machine){0}))
+PLAIN(wisp_ctx_set_machine, P(0, f->ctx), P(1, &(wisp_machine){0}))
 PLAIN(wisp_machine_measure, P(0, f->ctx), P(1, &(wisp_machine){0}), 0)
 PLAIN(wisp_load_bandwidth, P(0, f->ctx), P(1, &(double){0}))
 PLAIN(wisp_ctx_placement, P(0, f->ctx), P(1, (int[4096]){0}))
@@ -253,7 +253,7 @@ static const argument_row table[] = {
     ROW(wisp_free, 2, 3, ALL),
     ROW(wisp_device_info, 1, 1, ALL),
     ROW(wisp_device_find, 1, 0, ALL),
-    ROW(wisp_ctx_set_machine, 2, 0, ALL),
+    ROW(wisp_ctx_set_machine, 2, 0, 1),
     ROW(wisp_machine_measure, 2, 0, 1),
     ROW(wisp_load_bandwidth, 2, 0, 1),
     ROW(wisp_ctx_placement, 2, 0, 1),

@@ -1,22 +1,68 @@
 #!/bin/bash
-# wisp machine: what it measures is kept for later runs, or it says that it is not.
+# wisp machine: what it measures is kept for later runs, or it says that it is not; what can't be true is neither kept nor
+# taken.
 . "$2/tests/cli.sh"
 unset WISP_MACHINE
+file=cache/wisp/machine-$(uname -n).json
 
+measured --threads 1 --json
+json out 'd["threads"] == 1 and d["load_gbs"] > 0 and d["measured"][:2] == "20" and d["measured"][-1] == "Z"'
+check "the kept file" test -s "$file"
 ok machine --threads 1 --json
-json out 'd["threads"] == 1 and d["load_gbs"] > 0'
-check "the kept file" sh -c 'test -s cache/wisp/machine-*.json'
 cp out kept.json
 ok machine --threads 1 --json
-json out 'd["bandwidth_gbs"] == e["bandwidth_gbs"] and d["fma_gflops"] == e["fma_gflops"]' kept.json
+json out 'd["bandwidth_gbs"] == e["bandwidth_gbs"] and d["fma_gflops"] == e["fma_gflops"] and d["measured"] == e["measured"]' kept.json
 
 # Devices: those of this build, not of the kept file.
-ok machine --threads 1 --json
 json out '[(x["name"], x["number"], x["for_tests"]) for x in d["devices"]] == [("cpu", 0, False), ("far", 0, True), ("far:1", 1, True)]'
 json out 'all(x["memory_bytes"] == d["memory_bytes"] and x["what"] for x in d["devices"])'
-json cache/wisp/machine-*.json '"devices" not in d'
+json "$file" '"devices" not in d'
 ok machine --threads 1
 check "the list of devices" test "$(grep -c -E '^(devices|) +(cpu|far|far:1): .*, [0-9.]+ .B$' out)" = 3
+
+# ---- files that are made up, for two threads
+"$wisp" machine --json >now.json 2>/dev/null
+made_up '[10, 20]' <now.json >"$file"
+ok machine
+check "the day that it was measured" grep -q '^measured *2020-02-03$' out
+ok machine --json
+json out 'd["measured"] == "2020-02-03T04:05:06Z" and d["fma_gflops"]["single"] == [10, 20]'
+plan="dos laplace:nx=20,ny=20,nz=20 --moments 4 --vectors 2 --plan"
+ok $plan
+check "what was kept is taken" grep -q 'at a load bandwidth of 4.0 GB/s kept by wisp machine' out
+"$wisp" $plan --log text >out 2>err
+check "the log has the day" test "$(grep -c "^wisp: the rates of this machine are those of $dir/$file, measured 2020-02-03$" err)" = 1
+# Of a file without a date that of the file counts.
+made_up '[10, 20]' '' '' '"host": "",' <now.json >"$file"
+touch -d 2021-05-06T07:08:09Z "$file"
+ok machine --json
+json out 'd["measured"] == "2021-05-06T07:08:09Z"'
+
+# doubtful WORDS MADE_UP...: what is in such a file is not taken: one line says why, and the run goes on without it
+doubtful() {
+    made_up "${@:2}" <now.json >"$file"
+    for environment in XDG_CACHE_HOME="$PWD/cache" WISP_MACHINE="$PWD/$file"; do
+        checks=$((checks + 1))
+        env "$environment" "$wisp" power laplace:nx=9,ny=9,nz=1 -p 4 --json >out 2>err || fail "exit $? with $(cat "$file"): $(cat err)"
+        [ "$(wc -l <err)" = 1 ] && grep -qF "/$file is not taken: " err && grep -qF -e "$1" err &&
+            grep -q "the run goes on without it; .wisp machine. makes it anew while nothing else runs" err || fail "not '$1': $(cat err)"
+    done
+    cp "$file" before.json
+    XDG_CACHE_HOME=$PWD/cache "$wisp" $plan --json >out 2>err
+    check "one line" test "$(wc -l <err)" = 1
+    json out 'd["ceilings"] == "now"'
+    check "the file stays" cmp -s before.json "$file"
+}
+doubtful "multiply-adds, single: all threads together have 0.044 Gflop/s, and one alone 217" '[217, 0.044]'
+doubtful "L1, loads: all threads together have 2.77 GB/s, and one alone 387" '[10, 20]' '[387, 2.77]'
+doubtful "loads: memory has 20 GB/s, and L2 no more than 8" '[10, 20]' '[16, 32]' '[20, 40]'
+doubtful "-1 and 20 are no rates" '[-1, 20]'
+doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 20]' '[16, 32]' '[2, null]'
+doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 0]'
+# wisp machine measures anew.
+"$wisp" machine --json >out 2>err
+check "what is not taken is measured anew" sh -c "head -1 err | grep -q '/$file is not taken: .*; it is measured anew$'"
+json out 'd["fma_gflops"]["single"][1] > 0 and d["measured"] > "2022"'
 
 # not_kept WORDS COMMAND...: all is printed, and one line says why it is not kept
 not_kept() {

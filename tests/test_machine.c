@@ -165,7 +165,7 @@ static void rates(void **state)
     wisp_ctx *ctx[2];
     wisp__rates found[2], assumed = {0};
     wisp_machine m = {.threads = 2};
-    for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = 100.0 * (1 + l);
+    for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = 100.0 * (WISP_LEVELS - l);
     for (int i = 0; i < 2; i++) {
         ctx[i] = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
         if (i) assumed = wisp__facts_of(ctx[i]).rates;
@@ -173,7 +173,7 @@ static void rates(void **state)
         found[i] = wisp__facts_of(ctx[i]).rates;
     }
     assert_memory_equal(&found[0], &found[1], sizeof found[0]);
-    assert_true(found[0].memory == 100e9 * (1 + WISP_MEMORY) && found[0].l3 == 100e9 * (1 + WISP_L3));
+    assert_true(found[0].memory == 100e9 && found[0].l3 == 200e9);
     assert_true(found[0].exchange == found[0].l3 / 2 && assumed.exchange == assumed.l3 / 2);
     for (int i = 0; i < 4; i++) {
         static const double bad[] = {NAN, -1, 1e308, 7};
@@ -184,6 +184,64 @@ static void rates(void **state)
         assert_memory_equal(&found[0], &found[1], sizeof found[0]);
     }
     for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
+}
+
+/* What can't be true: one figure of a machine becomes another one. */
+static void doubts(void **state)
+{
+    (void)state;
+    static const struct {
+        int stream, level, all; /* stream WISP_STREAMS: multiply-adds, of precision `level`; -1: exchange */
+        double v;
+        const char *words; /* NULL: it may be so */
+    } row[] = {{WISP_LOAD, WISP_MEMORY, 1, 4.9, "memory, loads: all threads together have 4.9 GB/s, and one alone 10"},
+               {WISP_LOAD, WISP_MEMORY, 1, 5, NULL},
+               {WISP_LOAD, WISP_L1, 1, 39, "L1, loads: all threads together"},
+               {WISP_LOAD, WISP_L1, 0, 19, "loads: L2 has 40 GB/s, and L1 no more than 19"},
+               {WISP_LOAD, WISP_L1, 0, 20, NULL},
+               {WISP_LOAD, WISP_MEMORY, 0, 161, "memory, loads: all threads together"},
+               {WISP_LOAD, WISP_MEMORY, 1, 161, "loads: memory has 161 GB/s, and L2 no more than 80"},
+               {WISP_LOAD, WISP_L3, 1, NAN, "L3, loads"},
+               {WISP_LOAD, WISP_L3, 0, -1, "L3, loads"},
+               {WISP_COPY, WISP_L1, 1, 2.77, "L1, copies: all threads together have 2.77 GB/s, and one alone 80"},
+               {WISP_UPDATE, WISP_L2, 1, 0, NULL},
+               {WISP_STREAMS, 0, 1, 0.044, "multiply-adds, single: all threads together have 0.044 Gflop/s"},
+               {WISP_STREAMS, 1, 1, 24, "multiply-adds, double: all threads together have 24 Gflop/s"},
+               {WISP_STREAMS, 1, 1, INFINITY, NULL},
+               {WISP_STREAMS, 1, 0, NAN, "multiply-adds, double"},
+               {-1, 0, 0, 161, "what other threads have written comes at 161 GB/s, and L2 has 80"},
+               {-1, 0, 0, NAN, "what other threads have written"},
+               {-1, 0, 0, 160, NULL}};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    const wisp__rates before = wisp__facts_of(ctx).rates;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        /* Loads of one thread: 80, 40, 20, 10, of all twice as much; the whole kept file of such a machine is sound. */
+        wisp_machine m = {.threads = 2, .kept_bytes = 1 << 20, .exchange_gbs = 30};
+        for (int s = 0; s < WISP_STREAMS; s++)
+            for (int l = 0; l < WISP_LEVELS; l++)
+                for (int all = 0; all < 2; all++) m.gbs[s][l][all] = (all + 1) * 80.0 / (1 << l);
+        for (int k = 0; k < 4; k++) m.fma_gflops[k / 2][k % 2] = 50 * (k % 2 + 1);
+        m.threads = 3; /* so that it is not taken */
+        REF_OK(ctx, wisp_ctx_set_machine(ctx, &m));
+        m.threads = 2;
+        *(row[i].stream < 0               ? &m.exchange_gbs
+          : row[i].stream == WISP_STREAMS ? &m.fma_gflops[row[i].level][row[i].all]
+                                          : &m.gbs[row[i].stream][row[i].level][row[i].all]) = row[i].v;
+        if (row[i].words) {
+            REF_FAILS(ctx, wisp_ctx_set_machine(ctx, &m), WISP_ERR_ARG, row[i].words);
+            int measured;
+            wisp_ctx_cache(ctx, &measured);
+            assert_false(measured);
+        } else {
+            wisp_ctx *other = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+            REF_OK(other, wisp_ctx_set_machine(other, &m));
+            assert_true(wisp__facts_of(other).rates.memory == 1e9 * m.gbs[WISP_LOAD][WISP_MEMORY][1]);
+            wisp_ctx_free(other);
+        }
+        const wisp__rates after = wisp__facts_of(ctx).rates;
+        assert_memory_equal(&before, &after, sizeof before);
+    }
+    wisp_ctx_free(ctx);
 }
 
 /* A context on the machine that a text describes, as `wisp machine` keeps it; NULL, and a message, if it does not. */
@@ -287,9 +345,9 @@ static void cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings),
-        cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
-        cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(simulated),
+        cmocka_unit_test(topology),  cmocka_unit_test(placement), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
+        cmocka_unit_test(failures),  cmocka_unit_test(exchange),  cmocka_unit_test(rates),    cmocka_unit_test(cost),
+        cmocka_unit_test(simulated), cmocka_unit_test(doubts),
     };
     unsetenv("WISP_MACHINE"); /* this one is meant */
     return REF_RUN(tests);

@@ -231,10 +231,14 @@ static void set_rate(double *rate, double gbs, int unit)
     if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
 }
 
-void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
+wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 {
-    if (!ctx || !m) return;
-    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa_name))) return;
+    char why[256];
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    if (wisp__machine_doubt(m, why, sizeof why))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "figures of the machine can't be true: %s", why);
+    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa_name))) return WISP_OK;
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
     pthread_mutex_lock(&ctx->lock);
     wisp__rates *r = &ctx->rates;
@@ -244,6 +248,7 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     set_rate(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
     set_rate(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
     pthread_mutex_unlock(&ctx->lock);
+    return WISP_OK;
 }
 
 wisp_status wisp_ctx_finish(wisp_ctx *ctx)

@@ -30,6 +30,7 @@ struct tool {
     bool failed;    /* some process has, and all know it */
     watchdog watchdog;
     bool printed;                /* JSON was */
+    bool machine_told;           /* what becomes of the file that wisp machine keeps */
     char *done;                  /* names of the output files that are complete; NULL: none */
     bool keeping;                /* the run was stopped, and what it has is being written */
     int64_t *weights;            /* [ranks] that were found in this run; NULL: none */

@@ -12,4 +12,6 @@ wisp_status wisp__simulate(wisp_ctx *ctx);
 int64_t wisp__memory_installed(void);
 /* How many caches of this level so many threads have together, one on each core as long as there are cores. */
 int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads);
+/* Whether figures of it can't be true, and why, in words. Those that are 0 are not known. */
+bool wisp__machine_doubt(const wisp_machine *m, char *why, size_t size);
 #endif

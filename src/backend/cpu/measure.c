@@ -393,6 +393,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
+    char message[WISP_MESSAGE];
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__turn_begin(ctx->team));
     *m = *wisp__topology(ctx);
@@ -411,7 +412,10 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
-    if (!ctx->simulated) wisp_ctx_set_machine(ctx, m);
+    if (!ctx->simulated && wisp_ctx_set_machine(ctx, m)) {
+        wisp_ctx_message(ctx, message, sizeof message);
+        wisp_ctx_logf(ctx, WISP_LOG_PERF, "%s; they are not taken: measure again while nothing else runs", message);
+    }
 out:
     return wisp__turn_end(ctx->team, status);
 }

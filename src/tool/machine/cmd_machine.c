@@ -2,12 +2,9 @@
 #include "machine.h"
 #include "../out/out.h"
 #include "../out/text.h"
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const machine_stream[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
@@ -47,87 +44,12 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
         J("dgemm_gflops", measured(g->dgemm)), J("zgemm_gflops", measured(g->zgemm)), J("gemm_coretype", g->coretype));
 }
 
-/* ---- the kept file ----------------------------------------------------------------------------- */
-
-static bool is_simulated(void)
-{
-    const char *simulated = getenv("WISP_MACHINE");
-    return simulated && *simulated;
-}
-
-/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
-   file, to which nothing is written. */
-static bool cache_path(char path[PATH_MAX])
-{
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char host[256] = "";
-    if (is_simulated()) return snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
-    gethostname(host, sizeof host - 1);
-    for (char *c = host; *c; c++)
-        if (*c == '/') *c = '_';
-    const bool own = base && *base == '/';
-    if (!own && !(home && *home)) return false;
-    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s.json", own ? base : home, own ? "" : "/.cache", host) <
-           PATH_MAX;
-}
-
-/* The two folders before the file's name; 0 or an errno. */
-static int make_folders(const char *path)
-{
-    char base[PATH_MAX], folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    snprintf(base, sizeof base, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
-    if (mkdir(base, 0700) && errno != EEXIST) return errno;
-    return mkdir(folder, 0755) && errno != EEXIST ? errno : 0;
-}
-
-static bool same_text(const json_t *a, const json_t *b, const char *key)
-{
-    const char *x = json_string_value(json_object_get(a, key)), *y = json_string_value(json_object_get(b, key));
-    return x && y && !strcmp(x, y);
-}
-
-/* What was kept, if it is of this version, processor, instruction set and number of threads. */
-static json_t *kept(const json_t *now)
-{
-    char path[PATH_MAX];
-    json_t *o = cache_path(path) ? json_load_file(path, 0, NULL) : NULL;
-    if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
-        json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
-        json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
-        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
-        return o;
-    json_decref(o);
-    return NULL;
-}
-
-static void read_pair(const json_t *v, double pair[2])
-{
-    for (size_t i = 0; i < 2; i++) pair[i] = json_number_value(json_array_get(v, i));
-}
-
-bool machine_kept(tool *t, wisp_machine *m)
-{
-    gemm_rates g = {.coretype = "default"};
-    if (wisp_machine_measure(t->ctx, m, 0)) return false;
-    json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
-    for (int l = 0; l < WISP_LEVELS; l++)
-        read_pair(json_object_get(json_object_get(bandwidth, wisp_level_name(l)), "load"), m->gbs[WISP_LOAD][l]);
-    json_t *fma = json_object_get(o, "fma_gflops");
-    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
-    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
-    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
-    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
-    json_decref(now);
-    json_decref(o);
-    return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
-}
+/* ---- what other commands take of it ----------------------------------------------------------- */
 
 int machine_cache(tool *t, int64_t asked, int64_t *budget)
 {
     wisp_machine m;
     machine_kept(t, &m);
-    wisp_ctx_set_machine(t->ctx, &m);
     return machine_budget(t, &m, asked, budget);
 }
 
@@ -143,24 +65,6 @@ int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budge
 }
 
 int64_t machine_counted(tool *t, int64_t budget) { return budget ? budget : wisp_ctx_cache(t->ctx, NULL); }
-
-/* For later runs. A result that can't be kept is still a result. */
-static int keep(tool *t, const json_t *o)
-{
-    static const char but[] = "the machine is measured, but nothing is kept for later runs";
-    char path[PATH_MAX];
-    if (is_simulated()) return EXIT_FINE;
-    if (!cache_path(path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
-    const int error = make_folders(path);
-    if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
-    char *text = json_text(o);
-    if (!text) return tool_fail(t, "out of memory for the results");
-    const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
-    free(text);
-    if (!failed) outfile_done(t, path);
-    if (failed && tool_is_stopped(t)) return tool_stopped(t);
-    return failed ? tool_incomplete(t, "%s: %s", but, tool_message(t)) : EXIT_FINE;
-}
 
 /* ---- the tables -------------------------------------------------------------------------------- */
 
@@ -187,10 +91,12 @@ static void print_topology(const json_t *o)
                   json_integer_value(json_object_get(c, "bytes")) / 1024, cores, cores == 1 ? "" : "s");
     }
     json_t *cache = json_object_get(o, "cache_kept_bytes");
+    const char *measured = json_string_value(json_object_get(o, "measured"));
     if (json_is_integer(cache))
         text_line("cache", "%s of the last one stay for the threads in use: the budget of interleaved steps",
                   text_bytes(b, json_number_value(cache)));
     text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
+    if (measured) text_line("measured", "%.10s", measured);
 }
 
 static void print_placement(const json_t *o)
@@ -285,17 +191,15 @@ static json_t *find_result(tool *t, int *rc, int *keep_rc)
     wisp_machine m;
     gemm_rates g = {.coretype = "default"};
     *rc = tool_start(t);
-    if (!*rc && wisp_machine_measure(t->ctx, &m, 0)) *rc = tool_fail_ctx(t);
     if (*rc) return NULL;
-    json_t *now = machine_json(&m, &g), *o = t->opt.measure ? NULL : kept(now);
-    json_decref(now);
+    json_t *o = t->opt.measure ? NULL : machine_read(t, &m, "it is measured anew");
     if (o) return o;
     *rc = machine_measure(t, &m, &g,
                           WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE |
                               WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
-    if (o) *keep_rc = keep(t, o);
+    if (o) *keep_rc = machine_keep(t, &m, o);
     return o;
 }
 

@@ -20,10 +20,17 @@ bool blas_start(const tool *t, const char *what, const char *core, blas_process 
 extern const char *const machine_stream[WISP_STREAMS];
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
-/* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */
+/* kept.c: the topology, with the figures that `wisp machine` kept, which the context takes over; false: nothing was
+   kept, or it can't be true, as is said once in a run: *m has none. */
 bool machine_kept(tool *t, wisp_machine *m);
-/* Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an element of
-   opt.budgets stands for; 0: those of the context. */
+/* The same, as it is in the file; NULL: nothing is taken. then: what happens without it, in words. */
+json_t *machine_read(tool *t, wisp_machine *m, const char *then);
+enum { MACHINE_DATE = 32 };
+/* Puts the date into *o, and keeps it for later runs, unless it can't be true. A result that can't be kept is still a
+   result. */
+int machine_keep(tool *t, const wisp_machine *m, json_t *o);
+/* cmd_machine.c. Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an
+   element of opt.budgets stands for; 0: those of the context. */
 int machine_cache(tool *t, int64_t asked, int64_t *budget);
 int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
 /* The bytes that such a budget counts on. */

@@ -1,0 +1,163 @@
+/* The file in which `wisp machine` keeps what it has measured, for later runs. */
+#include "../out/out.h"
+#include "machine.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_simulated(void)
+{
+    const char *simulated = getenv("WISP_MACHINE");
+    return simulated && *simulated;
+}
+
+/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
+   file, to which nothing is written. */
+static bool cache_path(char path[PATH_MAX])
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char host[256] = "";
+    if (is_simulated()) return snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '/') *c = '_';
+    const bool own = base && *base == '/';
+    if (!own && !(home && *home)) return false;
+    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s.json", own ? base : home, own ? "" : "/.cache", host) <
+           PATH_MAX;
+}
+
+/* ---- written ------------------------------------------------------------------------------------- */
+
+/* The two folders before the file's name; 0 or an errno. */
+static int make_folders(const char *path)
+{
+    char base[PATH_MAX], folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    snprintf(base, sizeof base, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    if (mkdir(base, 0700) && errno != EEXIST) return errno;
+    return mkdir(folder, 0755) && errno != EEXIST ? errno : 0;
+}
+
+/* A moment, by its day in UTC and all of it. */
+static const char *date_text(char text[MACHINE_DATE], time_t when)
+{
+    struct tm tm;
+    if (!gmtime_r(&when, &tm) || !strftime(text, MACHINE_DATE, "%Y-%m-%dT%H:%M:%SZ", &tm)) *text = '\0';
+    return text;
+}
+
+int machine_keep(tool *t, const wisp_machine *m, json_t *o)
+{
+    static const char but[] = "the machine is measured, but nothing is kept for later runs";
+    char path[PATH_MAX], date[MACHINE_DATE];
+    JSON_PUT(o, J("measured", (const char *)date_text(date, time(NULL))));
+    if (is_simulated()) return EXIT_FINE;
+    if (!cache_path(path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
+    const int error = make_folders(path);
+    if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
+    if (wisp_ctx_set_machine(t->ctx, m))
+        return tool_incomplete(t, "%s: %s; measure again while nothing else runs", but, tool_message(t));
+    char *text = json_text(o);
+    if (!text) return tool_fail(t, "out of memory for the results");
+    const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
+    free(text);
+    if (!failed) outfile_done(t, path);
+    if (failed && tool_is_stopped(t)) return tool_stopped(t);
+    return failed ? tool_incomplete(t, "%s: %s", but, tool_message(t)) : EXIT_FINE;
+}
+
+/* ---- read ---------------------------------------------------------------------------------------- */
+
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    const char *x = json_string_value(json_object_get(a, key)), *y = json_string_value(json_object_get(b, key));
+    return x && y && !strcmp(x, y);
+}
+
+/* What was kept, if it is of this version, processor, instruction set and number of threads. */
+static json_t *read_file(const char *path, const json_t *now)
+{
+    json_t *o = json_load_file(path, 0, NULL);
+    if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
+        json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
+        json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
+        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* When it was measured: the file says so, or else when it was written (not that of $WISP_MACHINE). */
+static void date(json_t *o, const char *path)
+{
+    char text[MACHINE_DATE];
+    struct stat s;
+    if (json_is_string(json_object_get(o, "measured")) || is_simulated() || stat(path, &s)) return;
+    JSON_PUT(o, J("measured", (const char *)date_text(text, s.st_mtime)));
+}
+
+static void read_pair(const json_t *v, double pair[2])
+{
+    for (size_t i = 0; i < 2; i++) pair[i] = json_number_value(json_array_get(v, i));
+}
+
+static void read_figures(const json_t *o, wisp_machine *m)
+{
+    const json_t *bandwidth = json_object_get(o, "bandwidth_gbs"), *fma = json_object_get(o, "fma_gflops");
+    for (int l = 0; l < WISP_LEVELS; l++)
+        for (int s = 0; s < WISP_STREAMS; s++)
+            read_pair(json_object_get(json_object_get(bandwidth, wisp_level_name(l)), machine_stream[s]), m->gbs[s][l]);
+    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
+    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
+    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+}
+
+/* Says once in a run what becomes of the file. */
+static void say(tool *t, const json_t *o, const char *path, const char *wrong, const char *then)
+{
+    const char *when = json_string_value(json_object_get(o, "measured"));
+    if (t->machine_told) return;
+    t->machine_told = true;
+    if (wrong)
+        wisp_ctx_logf(t->ctx, WISP_LOG_WARN, "%.500s is not taken: %.500s; %s", path, wrong, then);
+    else
+        wisp_ctx_logf(t->ctx, WISP_LOG_INFO, "the rates of this machine are those of %.500s, measured %.10s", path,
+                      when ? when : "at an unknown time");
+}
+
+json_t *machine_read(tool *t, wisp_machine *m, const char *then)
+{
+    gemm_rates g = {.coretype = "default"};
+    char path[PATH_MAX];
+    if (wisp_machine_measure(t->ctx, m, 0) || !cache_path(path)) return NULL;
+    const wisp_machine bare = *m;
+    json_t *now = machine_json(m, &g), *o = now ? read_file(path, now) : NULL;
+    json_decref(now);
+    if (!o) return NULL;
+    const char *wrong = NULL;
+    date(o, path);
+    read_figures(o, m);
+    if (!(m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0))
+        wrong = "it lacks the rate of loads from memory, or that of multiply-adds";
+    else if (wisp_ctx_set_machine(t->ctx, m))
+        wrong = tool_message(t);
+    say(t, o, path, wrong, then);
+    if (!wrong) return o;
+    *m = bare;
+    json_decref(o);
+    return NULL;
+}
+
+bool machine_kept(tool *t, wisp_machine *m)
+{
+    json_t *o = machine_read(t, m, "the run goes on without it; `wisp machine` makes it anew while nothing else runs");
+    const bool is_taken = o;
+    json_decref(o);
+    return is_taken;
+}
