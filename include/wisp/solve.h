@@ -88,8 +88,8 @@ typedef struct {
     int64_t replacements; /* times that residuals were computed anew from x, and the method went on from there */
     int64_t passes, products, reductions; /* of all but the setup: see wisp_counts */
     double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
-    double bytes; /* least traffic of an iteration without the preconditioner's own: each array once */
-                  /* per pass and direction */
+    double bytes; /* least traffic of an iteration: each array once per pass and direction; without what a function */
+                  /* of the user's moves as the preconditioner, and with that of block Jacobi estimated */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not

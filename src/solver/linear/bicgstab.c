@@ -141,10 +141,11 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)); }
 
-static double moves(wisp_variant variant, int restart)
+/* Where the host does not look at each step, that of x which is kept has an update more. */
+static double moves(const wisp__krylov *k)
 {
-    (void)restart;
-    return variant == WISP_CLASSICAL ? 23 : 14;
+    const double of_low = k->look_every == 1 ? 0 : k->separate ? 3 : 2;
+    return (k->separate ? 29 : k->P ? 18 : 14) + of_low;
 }
 
 const wisp__method wisp__bicgstab = {.name = "bicgstab",

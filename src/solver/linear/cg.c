@@ -242,10 +242,10 @@ static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (
 
 static bool fuses(const wisp__krylov *k) { return !k->separate && k->o.variant != WISP_HIDDEN; }
 
-static double moves(wisp_variant variant, int restart)
+static double moves(const wisp__krylov *k)
 {
-    (void)restart;
-    return variant == WISP_CLASSICAL ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
+    if (hides(k)) return k->P ? 18 : 13;
+    return k->separate ? 12 : has_two_reductions(k) ? 8 : 7;
 }
 
 const wisp__method wisp__cg = {.name = "cg",

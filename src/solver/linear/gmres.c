@@ -227,11 +227,12 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
-/* At the middle of its basis, which a pass of dots and a pass of updates go through. */
-static double moves(wisp_variant variant, int restart)
+/* The mean of a cycle, in each step of which a pass of dots and a pass of updates go through the basis. */
+static double moves(const wisp__krylov *k)
 {
-    const double basis = 0.5 * restart;
-    return variant == WISP_CLASSICAL ? 5 * basis + 6 : 2 * basis + 5;
+    const double m = k->o.restart;
+    if (k->separate) return 2.5 * m + 5.5;
+    return k->P ? m + 4 : m + 3 - 1 / m;
 }
 
 const wisp__method wisp__gmres = {.name = "gmres",

@@ -45,8 +45,8 @@ typedef struct {
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
     bool (*fuses)(const wisp__krylov *k); /* whether its updates multiply by a diagonal preconditioner; NULL: no */
-    /* Blocks that an iteration loads or stores outside its products (Rupp et al. 2016, algorithms 1 to 6). */
-    double (*moves)(wisp_variant variant, int restart);
+    /* Blocks that an iteration loads or stores beside x and y of its products, and beside its preconditioner. */
+    double (*moves)(const wisp__krylov *k);
     int products;     /* of an iteration, each with its preconditioner */
     wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
     int low;          /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */

@@ -86,10 +86,10 @@ static bool keeps(const wisp__krylov *k, int i)
     return i != Q;
 }
 
-static double moves(wisp_variant variant, int restart)
+static double moves(const wisp__krylov *k)
 {
-    (void)restart;
-    return variant == WISP_CLASSICAL ? 18 : 12;
+    if (k->separate) return k->P ? 17 : 18;
+    return k->P ? 10 : 9;
 }
 
 const wisp__method wisp__minres = {.name = "minres",

@@ -159,6 +159,20 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
     }
 }
 
+double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o)
+{
+    const double rows = (double)A->local_rows, size = (double)wisp_type_size(type), block = rows * width * size;
+    const double product = (double)A->sweep_bytes + block + (rows + (double)A->halo_rows) * width * size, d = o->degree;
+    switch (o->precond) {
+    case WISP_JACOBI: return 2 * block + rows * size;
+    case WISP_BLOCK_JACOBI: /* its entries take what those of A take */
+        return 2 * block + (A->nnz > 0 ? (double)A->sweep_bytes * o->block_rows * (double)A->rows / (double)A->nnz : 0);
+    case WISP_CHEBYSHEV: return d * product + (d - 1 + (d > 2 ? d - 2 : 0)) * block; /* with r; with the step before */
+    case WISP_NEUMANN: return d * product + (d - 1) * block;
+    default: return 0;
+    }
+}
+
 /* ---- applied ------------------------------------------------------------------------------------- */
 
 static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)

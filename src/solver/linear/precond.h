@@ -24,6 +24,8 @@ int wisp__precond_set(const wisp__precond *P);
 /* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */
 const wisp_blk *wisp__precond_rows(const wisp__precond *P);
 int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
+/* Bytes that an application moves at least; of a function of the user's that is not known: 0. */
+double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o);
 /* Bytes, about, but for what products hold. */
 int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o);
 /* And before that, about and at most, while bounds are found for a polynomial. */

@@ -298,6 +298,11 @@ static void describe(const wisp__krylov *k)
     s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* MINRES may have dropped it */
     s->restart = k->o.restart;
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
+    if (s->bytes > 0 && s->precond && !k->rows) {
+        wisp_mat_info A;
+        wisp_mat_get_info(k->A, &A);
+        s->bytes += k->method->products * wisp__precond_bytes(&A, k->type, s->columns, &k->o);
+    }
 }
 
 static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,

@@ -49,24 +49,23 @@ static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
 
-/* Each application of a polynomial is so many products; of a diagonal, a pass over a block, and of blocks on it two. */
-static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o,
+/* Each application of a polynomial is so many products; a diagonal that updates multiply by is read in two passes. */
+static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type type, const wisp__krylov *k,
                            const wisp_choice *step)
 {
-    const wisp__method *method = wisp__method_of(o->method);
-    const int times = method->products;
-    const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
-    double products = times, blocks = method->moves(o->variant, o->restart);
-    switch (o->precond) {
-    case WISP_JACOBI: blocks += times; break;
-    case WISP_BLOCK_JACOBI: blocks += 2 * times; break;
-    case WISP_CHEBYSHEV:
-    case WISP_NEUMANN: products += times * o->degree; break;
-    default: break;
-    }
-    plan->iteration_bytes = products * ((double)A->bytes + 2 * block) + blocks * block;
+    const wisp_solve_opts *o = &k->o;
+    const int times = k->method->products, width = k->width;
+    const double column = (double)A->local_rows * (double)wisp_type_size(type), block = column * width;
+    const double product =
+        (double)A->sweep_bytes + 2 * block + (double)A->halo_rows * width * (double)wisp_type_size(type);
+    const bool fuses = o->precond == WISP_JACOBI && k->method->fuses && k->method->fuses(k);
+    const double precond = fuses ? 2 * column : times * wisp__precond_bytes(A, type, width, o);
+    const double products =
+        o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN ? times * (1 + o->degree) : times;
+    plan->iteration_bytes = times * product + k->method->moves(k) * block + precond;
     if (!step || !(step->seconds > 0)) return;
-    plan->iteration_seconds = products * step->seconds + 1e-9 * blocks * block / step->load_gbs;
+    plan->iteration_seconds =
+        products * step->seconds + 1e-9 * (plan->iteration_bytes - products * product) / step->load_gbs;
 }
 
 wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
@@ -107,7 +106,10 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
                         .seconds = NAN,
                         .iteration_bytes = NAN,
                         .iteration_seconds = NAN};
-    plan_iteration(plan, A, type, width, &o, step);
+    k = (wisp__krylov){.ctx = ctx, .o = o, .P = k.P, .method = wisp__method_of(o.method), .width = width};
+    k.separate = o.variant == WISP_CLASSICAL;
+    k.look_every = k.method->restarts ? 1 : wisp_ctx_look_every(ctx);
+    plan_iteration(plan, A, type, &k, step);
 out:
     return status;
 }
