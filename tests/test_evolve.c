@@ -319,6 +319,12 @@ static void refusals(void **state)
         time[0] = 20;
         REFUSED(A, psi, BOUNDS, "beyond the bounds");
         assert_int_equal(e.done, 0);
+        /* Far too narrow ones show soon, however long the sequence is. */
+        o.bounds.given.halfwidth = 0.4;
+        REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+        time[0] = 1e5;
+        REFUSED(A, psi, BOUNDS, "beyond the bounds");
+        assert_in_range(e.sweeps, 1, 1024);
         time[0] = 1;
     }
     o = (wisp_evolve_opts){.at_once = 1};

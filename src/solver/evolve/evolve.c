@@ -95,6 +95,15 @@ static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 
 /* ---- one sequence ---------------------------------------------------------------------------- */
 
+/* Bounds that are far too narrow show long before the end of a long sequence: it is looked at where so many more steps
+   have passed a power of two. */
+static bool is_to_be_checked(const wisp__chebyshev_sum *sum, int more)
+{
+    enum { FIRST = 512 };
+    const int64_t now = sum->step, before = now - more;
+    return now >= FIRST && (now ^ before) > before && now + 1 < sum->terms;
+}
+
 static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
@@ -111,6 +120,7 @@ static wisp_status run_group(evolution *s)
         s->e->depth = sum->depth_used;
         s->e->sweeps += count;
         s->e->flops += count * s->sweep_flops;
+        if (is_to_be_checked(sum, count)) WISP_TRY(wisp__chebyshev_sum_check(sum, s->start_norm, s->norm));
     }
     for (int i = 0; i < g->count; i++) s->e->flops += (double)g->terms[i] * s->z_flops;
     WISP_TRY(wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm));
