@@ -82,21 +82,27 @@ typedef struct {
     bool kept; /* ceilings of an earlier `wisp machine`, not those of now */
 } eig_plan;
 
+/* Those of a matrix that is not Hermitian are complex. */
+static wisp_type type_of_pairs(const eig_results *r)
+{
+    return r->hermitian ? r->type : type_is_single(r->type) ? WISP_C : WISP_Z;
+}
+
 /* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
 static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_choice *c)
 {
     const bool interval = r->opts.which == WISP_EIG_INTERVAL;
     const double columns = !interval ? r->opts.count : isfinite(c->expected) ? c->expected : 0;
-    return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, r->type)) : 0;
+    return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, type_of_pairs(r))) : 0;
 }
 
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 {
     const wisp_eig_choice *c = &p->choice;
     return json_print_new(
-        t, JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]),
+        t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)),
                     J("which", eig_question_name(r->opts.which)), J("rows", r->info.rows), J("nnz", r->info.nnz),
-                    J("type", wisp_type_name(r->type)), J("format", text_format(r->info.format)),
+                    J("type", wisp_type_name(type_of_pairs(r))), J("format", text_format(r->info.format)),
                     J("method", eig_method_name(c->method)), J("matrix_bytes", r->info.bytes),
                     J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
                     J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
@@ -114,7 +120,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     char a[3][TEXT], b[TEXT_BAR];
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros %s   %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz),
-              wisp_type_name(r->type));
+              wisp_type_name(type_of_pairs(r)));
     text_line("question", "%s", eig_question(b, r));
     if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
     if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
