@@ -308,7 +308,7 @@ refused 2 "no command"
 refused 2 "did you mean \"dos\"" doss
 refused 2 "unknown command" frobnicate
 refused 2 "unknown option" --frobnicate
-for command in plan; do refused 2 "not there yet" $command; done
+refused 2 'unknown command "plan"; it is an option of others: wisp dos MATRIX --plan' plan
 refused 2 "MATRIX is missing" dos
 refused 2 "MATRIX is missing" info
 refused 2 "goes with --ranks" info topi --width 3
@@ -331,6 +331,7 @@ for command in dos info; do
     refused 2 "expected one of auto|natural|rcm|tiles" $command $topi --order all
     refused 2 "expected one of auto|sell|compressed|hermitian" $command $topi --format crs
 done
+refused 2 '--device "": expected one of' dos $topi --device ''
 for device in cuda cpu:1 far:2 cpu: far:x '' CPU; do refused 2 "expected one of cpu|far|far:1; wisp machine" dos $topi --device "$device"; done
 for device in cpu far:1; do # the option is before the variable, and names what runs
     WISP_DEVICE=gpu ok dos $topi --moments 16 --vectors 1 --device $device --json

@@ -157,8 +157,8 @@ wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t c
     if (x->map->position)
         return wisp_ctx_failf(x->ctx, WISP_ERR_MISMATCH, "a view of rows needs a natural map; this one is permuted");
     if (first < 0 || count < 0 || first > x->nrows - count)
-        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "rows %lld to %lld of a block of %lld rows", (long long)first,
-                              (long long)(first + count - 1), (long long)x->nrows);
+        return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "%lld rows from row %lld on, of a block of %lld rows",
+                              (long long)count, (long long)first, (long long)x->nrows);
     int *list;
     wisp_status status = view_of(view, x, x->column ? x->width : 0, &list);
     if (status != WISP_OK) return status;

@@ -15,7 +15,6 @@ static const command_def commands[] = {
 #define COMMAND(...) {__VA_ARGS__},
 #include "commands.h"
 };
-static const char *const later_commands[] = {"plan", NULL};
 
 int tool_end(tool *t, int rc, const char *format, ...)
 {
@@ -171,9 +170,7 @@ static void print_help(void)
          "wisp computes spectral properties of very large sparse matrices, and solves linear\n"
          "systems with them.\n");
     for (int i = 0; i < COMMANDS; i++) printf("  %-10s%s\n", commands[i].name, commands[i].summary);
-    fputs("\nNot there yet:", stdout);
-    for (int i = 0; later_commands[i]; i++) printf(" %s", later_commands[i]);
-    puts("\n\n"
+    puts("\n"
          "  -h, --help  this text; wisp COMMAND --help tells all of one command\n"
          "  --version   version, optional parts, instruction set\n\n"
          "An example, which draws the density of states of a topological insulator:\n"
@@ -196,7 +193,7 @@ enum { HELP = -1, VERSION = -2 };
 /* Number of the command that argv[1] names, or what it asks for instead; if *rc is not EXIT_FINE: none. */
 static int find_command(tool *t, int argc, char **argv, int *rc)
 {
-    const char *names[COMMANDS + sizeof later_commands / sizeof later_commands[0] + 1], *near;
+    const char *names[COMMANDS + 1], *near;
     *rc = EXIT_FINE;
     if (argc < 2) {
         *rc = tool_usage(t, "no command given; see wisp --help");
@@ -210,13 +207,11 @@ static int find_command(tool *t, int argc, char **argv, int *rc)
             names[n++] = commands[i].name;
             if (!strcmp(argv[1], commands[i].name)) return i;
         }
-        for (int i = 0; (names[n] = later_commands[i]); i++, n++) {
-            if (strcmp(argv[1], later_commands[i])) continue;
-            *rc = tool_usage(t, "the command \"%s\" is not there yet; see wisp --help", argv[1]);
-            return -1;
-        }
+        names[n] = NULL;
         const char *what = argv[1][0] == '-' ? "option" : "command";
-        if (argv[1][0] != '-' && (near = nearest_name(argv[1], names)))
+        if (!strcmp(argv[1], "plan"))
+            *rc = tool_usage(t, "unknown command \"plan\"; it is an option of others: wisp dos MATRIX --plan");
+        else if (argv[1][0] != '-' && (near = nearest_name(argv[1], names)))
             *rc = tool_usage(t, "unknown %s \"%.40s\"; did you mean \"%s\"?", what, argv[1], near);
         else
             *rc = tool_usage(t, "unknown %s \"%.40s\"; see wisp --help", what, argv[1]);

@@ -245,7 +245,7 @@ static bool parse_value(options *o, int row, const char *text, const char *next,
         snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s", def->name, text,
                  next, def->name, text, next);
     else
-        snprintf(error, size, "--%s %.60s: %s", def->name, text, why);
+        snprintf(error, size, "--%s %.60s: %s", def->name, *text ? text : "\"\"", why);
     return false;
 }
 

@@ -119,8 +119,11 @@ const option_def option_table[] = {
           "rows (from 0) whose local density of states is wanted; ranges such as 3-7 count too; with --from a choice "
           "of its rows",
           .max = 1000000),
-    VALUE("seed", "S", parse_seed, NEW_RUN | KPM | VECTORS | CMD_EIG, seed,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS, seed,
+          "seed of the Lanczos starts, by which bounds are found (0)"),
+    VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
     BOUNDS(NEW_RUN | KPM | CMD_EVOLVE,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),

@@ -191,7 +191,7 @@ void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_byte
 json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most)
 {
     const wisp_mat_info *a = &about->matrix;
-    return JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]), J("rows", a->rows),
+    return JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
                     J("nnz", most->matrix.nnz), J("type", wisp_type_name(type)), J("format", text_format(a->format)),
                     J("matrix_bytes", a->bytes), J("vectors_bytes", about->vectors), J("total_bytes", about->total),
                     J("bound_bytes", most->total));

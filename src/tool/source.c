@@ -89,8 +89,10 @@ int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t cou
 {
     for (int64_t i = 0; i < count; i++)
         if (row[i] >= rows)
-            return tool_usage(t, "--%s: row %lld is not there; the matrix has rows 0 to %lld", option,
-                              (long long)row[i], (long long)rows - 1);
+            return rows == 0
+                       ? tool_usage(t, "--%s: row %lld is not there; the matrix has no rows", option, (long long)row[i])
+                       : tool_usage(t, "--%s: row %lld is not there; the matrix has rows 0 to %lld", option,
+                                    (long long)row[i], (long long)rows - 1);
     return EXIT_FINE;
 }
 

@@ -216,7 +216,7 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
     const wisp_mat_info *a = &p->about.matrix;
     const bool known = time->known;
     return json_print_new(
-        t, JSON_NEW(J("command", t->command_line), J("matrix", t->opt.arg[0]), J("rows", a->rows),
+        t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
                     J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C),
                     J("sigma", a->sigma), J("format", text_format(a->format)), J("source_bytes", p->source),
                     J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),

@@ -118,25 +118,6 @@ const char *results_count(char *buf, const results *r, const char *sign)
     return text_rounded(buf, r->count, fmax(r->count_smearing, least_smearing));
 }
 
-static void show_bounds(const wisp_moments *m)
-{
-    const wisp_bounds *b = &m->bounds;
-    double p = b->failure_probability;
-    char how[TEXT] = "given";
-    if (m->bounds_method == WISP_BOUNDS_GERSHGORIN) snprintf(how, sizeof how, "Gershgorin, certain");
-    if (m->bounds_method == WISP_BOUNDS_LANCZOS) {
-        snprintf(how, sizeof how, "Lanczos");
-        if (p > 0) { /* rounded up to one digit */
-            double power = floor(log10(p)), digit = ceil(p / pow(10, power) - 1e-6);
-            if (digit > 9.5) digit = 1, power++;
-            snprintf(how, sizeof how, "Lanczos, fails with probability < %.0fe%.0f", digit, power);
-        } else if (p == 0) {
-            snprintf(how, sizeof how, "Gershgorin, certain (Lanczos is no tighter)");
-        }
-    }
-    text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
-}
-
 static void show_run(tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
@@ -213,7 +194,7 @@ void results_summary(tool *t, const results *r)
     char a[TEXT];
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
-    show_bounds(m);
+    text_bounds(&m->bounds, m->bounds_method);
     text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
     if (r->eval.kernel == WISP_LORENTZ)
         text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);

@@ -41,11 +41,10 @@ static json_t *make_json(tool *t, const evolve_results *r)
 
 void evolve_summary(tool *t, const evolve_results *r)
 {
-    const wisp_bounds *b = &r->e.bounds;
-    char x[3][TEXT];
+    char x[4][TEXT];
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     source_summary(t);
-    text_line("bounds", "[%.6g, %.6g]", b->center - b->halfwidth, b->center + b->halfwidth);
+    text_bounds(&r->e.bounds, (wisp_bounds_method)t->opt.bounds_method);
     if (t->opt.site_count == 1)
         text_line("start", "row %lld, %s", (long long)t->opt.sites[0], wisp_type_name(r->type));
     else
@@ -55,8 +54,9 @@ void evolve_summary(tool *t, const evolve_results *r)
     snprintf(x[1], TEXT, "%s sweeps, depth %d", text_count(x[0], r->e.sweeps), r->e.depth);
     text_run(t, &r->info, x[1]);
     checkpoint_summary(t);
-    text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
-              text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));
+    text_line("time", "%s   (assembly %s, bounds %s, evolution %s)", text_seconds(x[0], wisp_now() - t->started),
+              text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds),
+              text_seconds(x[3], r->e.seconds));
     if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));
     text_line("norm", "1 to within %.2g at all times", r->deviation);
     for (int64_t w = 0; w < r->watched && w < 8; w++)

@@ -119,6 +119,24 @@ void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more)
     text_line("rows", "%s   nonzeros %s%s%s", text_count(a, rows), text_count(b, nnz), *more ? "   " : "", more);
 }
 
+void text_bounds(const wisp_bounds *b, wisp_bounds_method method)
+{
+    double p = b->failure_probability;
+    char how[2 * TEXT] = "given";
+    if (method == WISP_BOUNDS_GERSHGORIN) snprintf(how, sizeof how, "Gershgorin, certain");
+    if (method == WISP_BOUNDS_LANCZOS) {
+        snprintf(how, sizeof how, "Lanczos");
+        if (p > 0) { /* rounded up to one digit */
+            double power = floor(log10(p)), digit = ceil(p / pow(10, power) - 1e-6);
+            if (digit > 9.5) digit = 1, power++;
+            snprintf(how, sizeof how, "Lanczos, fails with probability < %.0fe%.0f", digit, power);
+        } else if (p == 0) {
+            snprintf(how, sizeof how, "Gershgorin, certain (so short a search by Lanczos makes it no tighter)");
+        }
+    }
+    text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
+}
+
 void text_run(const tool *t, const wisp_mat_info *info, const char *more)
 {
     char team[TEXT];

@@ -79,7 +79,7 @@ static void show_history(const wisp_solution *s)
 void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
-    char a[3][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
+    char a[4][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
     if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
@@ -89,8 +89,9 @@ void solve_summary(const tool *t, const solve_results *r)
     text_run(t, &r->info, "");
     weights_summary(t, &r->info);
     checkpoint_summary(t);
-    text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
-              text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));
+    text_line("time", "%s   (assembly %s, setup %s, iterations %s)", text_seconds(a[0], wisp_now() - t->started),
+              text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds),
+              text_seconds(a[3], s->seconds));
     if (s->iterations > 0)
         text_line("", "%.3g ms an iteration, with %.3g passes and %.3g reductions",
                   s->seconds / (double)s->iterations * 1e3, (double)s->passes / (double)s->iterations,
@@ -99,9 +100,9 @@ void solve_summary(const tool *t, const solve_results *r)
         text_line("traffic", "%s an iteration, %.3g GB/s", text_bytes(a[0], s->bytes), gigabytes_per_second(r));
     show_history(s);
     if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
-    text_line("result", "%s in %s iterations, |b - A x| / |b| = %s, wanted %.1e",
-              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations), residual,
-              r->opts.tolerance);
+    text_line("result", "%s in %s iteration%s, |b - A x| / |b| = %s, wanted %.1e",
+              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations),
+              s->iterations == 1 ? "" : "s", residual, r->opts.tolerance);
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
