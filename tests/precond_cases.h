@@ -2,7 +2,7 @@
 #ifndef PRECOND_CASES_H
 #define PRECOND_CASES_H
 #include "ref.h"
-#include "solver/linear/precond.h"
+#include "solver/linear/krylov.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +48,14 @@ static inline wisp_blk *blk_of(wisp_ctx *ctx, const wisp_mat *A, wisp_type type,
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), type, (int)m.cols));
     ref_put(x, m);
     return x;
+}
+
+/* As opts.method asks for it. */
+static inline wisp_status precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
+                                       int width)
+{
+    const char *definite = o->method == WISP_METHOD_DEFAULT ? NULL : wisp__method_of(o->method)->definite;
+    return wisp__precond_make(P, A, 1, o, definite, type, width, (const double[]){0, 0});
 }
 
 /* z = M^-1 x, and dot[width] = <x, z> of this rank, by way of a slot. */

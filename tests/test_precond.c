@@ -34,7 +34,7 @@ static void check_diagonal(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat dense
     char what[96];
     wisp_src src = ref_dense_src(dense, t.mat);
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, mo));
-    REF_OK(ctx, wisp__precond_make(&P, A, o, t.blk, 33));
+    REF_OK(ctx, precond_make(&P, A, o, t.blk, 33));
     assert_int_equal(wisp__precond_products(P), 0);
     assert_int_equal(wisp__precond_rows(P) != NULL, o->precond == WISP_JACOBI);
     for (int w = 0; w < 3; w++) {
@@ -86,7 +86,7 @@ static void inverses(void **state)
         wisp_mat *A = ref_mat_of(ctx, m, types[t]);
         wisp__diagonal d;
         const wisp_solve_opts o = {.method = WISP_CG, .precond = WISP_BLOCK_JACOBI, .block_rows = 5};
-        REF_OK(ctx, wisp__diagonal_make(&d, A, 1, &o, types[t]));
+        REF_OK(ctx, wisp__diagonal_make(&d, A, 1, &o, wisp__method_of(o.method)->definite, types[t]));
         const size_t size = wisp_type_size(types[t]), part = size / (wisp_type_is_complex(types[t]) ? 2 : 1);
         for (int64_t i = 0; i < d.rows; i++)
             for (int64_t j = 0; j < 5 && i - i % 5 + j < d.rows; j++) {
@@ -144,7 +144,7 @@ static void bad_blocks(void **state)
                                    .precond = table[i].kind,
                                    .block_rows = table[i].method == WISP_METHOD_DEFAULT ? 0 : 3};
         wisp__precond *P = (wisp__precond *)&P;
-        const wisp_status status = wisp__precond_make(&P, A, &o, table[i].type, 1);
+        const wisp_status status = precond_make(&P, A, &o, table[i].type, 1);
         if (status != table[i].status || (status != WISP_OK && !strstr(message_of(ctx), table[i].words)))
             fail_msg("case %d: %s (%s), expected %s with '%s'", (int)i, wisp_status_string(status), message_of(ctx),
                      wisp_status_string(table[i].status), table[i].words);
@@ -169,7 +169,7 @@ static void functions(void **state)
         const wisp_solve_opts o = {
             .method = WISP_GMRES, .precond = WISP_PRECOND_APPLY, .apply = product, .apply_arg = &f};
         wisp__precond *P;
-        REF_OK(ctx, wisp__precond_make(&P, A, &o, ref_pair[p].blk, 7));
+        REF_OK(ctx, precond_make(&P, A, &o, ref_pair[p].blk, 7));
         assert_int_equal(wisp__precond_products(P), 0);
         ref_mat got = applied(ctx, A, P, ref_pair[p].blk, r), want = ref_times(m, r);
         ref_assert_close("a function", got, want, 2 * ref_eps(ref_pair[p].blk));
@@ -201,7 +201,7 @@ static void operators(void **state)
     for (int kind = WISP_JACOBI; kind <= WISP_BLOCK_JACOBI; kind++) {
         const wisp_solve_opts o = {.method = WISP_CG, .precond = (wisp_precond)kind, .block_rows = 2};
         wisp__precond *P;
-        REF_FAILS(ctx, wisp__precond_make(&P, B, &o, WISP_Z, 3), WISP_ERR_UNSUPPORTED, "an operator has no entries");
+        REF_FAILS(ctx, precond_make(&P, B, &o, WISP_Z, 3), WISP_ERR_UNSUPPORTED, "an operator has no entries");
         assert_null(P);
     }
     wisp_mat_free(B);
@@ -245,11 +245,11 @@ static void refusals(void **state)
         wisp_mat_info info;
         o.method = WISP_GMRES;
         wisp_mat_get_info(table[i].A, &info);
-        REF_FAILS(ctx, wisp__precond_make(&P, table[i].A, &o, info.type, 2), table[i].status, table[i].words);
+        REF_FAILS(ctx, precond_make(&P, table[i].A, &o, info.type, 2), table[i].status, table[i].words);
         assert_null(P);
     }
     wisp__precond *none = (wisp__precond *)&none;
-    REF_OK(ctx, wisp__precond_make(&none, A, &(wisp_solve_opts){.precond = WISP_PRECOND_NONE}, WISP_D, 1));
+    REF_OK(ctx, precond_make(&none, A, &(wisp_solve_opts){.precond = WISP_PRECOND_NONE}, WISP_D, 1));
     assert_null(none);
     assert_null(wisp__precond_rows(none));
     assert_int_equal(wisp__precond_products(none), 0);
@@ -272,7 +272,7 @@ static wisp_status all_of_it(wisp_ctx *ctx, void *kind)
     WISP_TRY(wisp_mat_open(&A, ctx, "laplace:nx=6,ny=5,nz=1", NULL));
     WISP_TRY(wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
     WISP_TRY(wisp_blk_create(&z, ctx, wisp_mat_map(A), WISP_D, 2));
-    WISP_TRY(wisp__precond_make(&P, A, &o, WISP_D, 2));
+    WISP_TRY(precond_make(&P, A, &o, WISP_D, 2));
     WISP_TRY(apply_with_dot(ctx, P, z, x, dot));
 out:
     wisp__precond_free(P);

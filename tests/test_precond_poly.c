@@ -43,7 +43,7 @@ static void check_polynomial(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat den
     wisp__precond *P;
     char what[96];
     o.bounds = circles(dense);
-    REF_OK(ctx, wisp__precond_make(&P, A, &o, t.blk, 33));
+    REF_OK(ctx, precond_make(&P, A, &o, t.blk, 33));
     assert_int_equal(wisp__precond_products(P), o.degree);
     assert_null(wisp__precond_rows(P));
     for (int w = 0; w < 3; w++) {
@@ -85,7 +85,7 @@ static void values(wisp_ctx *ctx, const wisp_solve_opts *o, int n, const double 
     for (int i = 0; i < n; i++) REF_AT(m, i, i) = x[i], r.a[i] = 1;
     wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     wisp__precond *P;
-    REF_OK(ctx, wisp__precond_make(&P, A, o, WISP_D, 1));
+    REF_OK(ctx, precond_make(&P, A, o, WISP_D, 1));
     ref_mat z = applied(ctx, A, P, WISP_D, r);
     for (int i = 0; i < n; i++) p[i] = creal(z.a[i]);
     wisp__precond_free(P);
@@ -165,7 +165,7 @@ static void interleaved(void **state)
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, WIDTH));
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, WIDTH));
         REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
-        REF_OK(ctx, wisp__precond_make(&P, A, &o, WISP_D, WIDTH));
+        REF_OK(ctx, precond_make(&P, A, &o, WISP_D, WIDTH));
         REF_OK(ctx, wisp__precond_apply(P, y, x, (wisp_place){0}));
         wisp_ctx_counts(ctx, &before);
         REF_OK(ctx, apply_with_dot(ctx, P, y, x, dot[deep]));
@@ -196,7 +196,7 @@ static void row_sums(void **state)
     wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     wisp__precond *P;
     const wisp_solve_opts o = {.method = WISP_BICGSTAB, .precond = WISP_NEUMANN, .degree = 3};
-    REF_OK(ctx, wisp__precond_make(&P, A, &o, WISP_D, 1));
+    REF_OK(ctx, precond_make(&P, A, &o, WISP_D, 1));
     ref_mat z = applied(ctx, A, P, WISP_D, r), left = ref_times(m, z);
     ref_mat want = neumann_leaves(m, r, (wisp_bounds){4, 0, 0}, 3);
     for (int i = 0; i < 3; i++) left.a[i] = r.a[i] - left.a[i];
@@ -219,14 +219,14 @@ static void operators(void **state)
     for (int kind = WISP_CHEBYSHEV; kind <= WISP_NEUMANN; kind++) {
         wisp_solve_opts o = {.method = WISP_GMRES, .precond = (wisp_precond)kind, .degree = 5};
         wisp__precond *P, *Q;
-        REF_FAILS(ctx, wisp__precond_make(&P, B, &o, WISP_Z, 3), WISP_ERR_ARG, "needs bounds");
+        REF_FAILS(ctx, precond_make(&P, B, &o, WISP_Z, 3), WISP_ERR_ARG, "needs bounds");
         assert_null(P);
         o.method = WISP_CG;
-        REF_OK(ctx, wisp__precond_make(&P, B, &o, WISP_Z, 3)); /* finds them */
+        REF_OK(ctx, precond_make(&P, B, &o, WISP_Z, 3)); /* finds them */
         wisp__precond_free(P);
         o.bounds = circles(m);
-        REF_OK(ctx, wisp__precond_make(&P, A, &o, WISP_Z, 3));
-        REF_OK(ctx, wisp__precond_make(&Q, B, &o, WISP_Z, 3));
+        REF_OK(ctx, precond_make(&P, A, &o, WISP_Z, 3));
+        REF_OK(ctx, precond_make(&Q, B, &o, WISP_Z, 3));
         ref_mat want = applied(ctx, A, P, WISP_Z, r), got = applied(ctx, B, Q, WISP_Z, r);
         ref_assert_close("an operator", got, want, 1e-13);
         wisp__precond_free(P);

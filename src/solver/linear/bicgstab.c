@@ -9,6 +9,31 @@ enum { RHO = WISP_SET_DOT, RR, SS = WISP_SET_DOT, ST, RT };
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
+typedef struct {
+    double low; /* |r|^2 of the x that is kept, by the recurrence; 0: none is */
+} column;
+static size_t own(const wisp_solve_opts *o)
+{
+    (void)o;
+    return sizeof(column);
+}
+static double low(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const column *own_of = wisp__own(k, c);
+    return own_of->low > 0 ? own_of->low : INFINITY;
+}
+static void set_low(const wisp__krylov *k, const wisp__krylov_column *c, double rr)
+{
+    ((column *)wisp__own(k, c))->low = isfinite(rr) ? rr : 0;
+}
+
+static wisp_status scalars(wisp__krylov *k, wisp_step step)
+{
+    double number[WISP_NUMBERS] = {
+        [WISP_NUMBER_FAR] = k->hermitian ? k->eps * k->eps : 0, [WISP_NUMBER_PRECOND] = k->P != NULL};
+    return wisp__scalars(k, step, number);
+}
+
 /* <r*, r> and |r|^2. */
 static wisp_status dots_of_r(wisp__krylov *k, const wisp_update *update, int updates)
 {
@@ -17,26 +42,22 @@ static wisp_status dots_of_r(wisp__krylov *k, const wisp_update *update, int upd
     return wisp__pass(k, update, updates, inner, 2);
 }
 
-/* Begins, with so many updates. */
-static wisp_status begin(wisp__krylov *k, const wisp_update *update, int updates)
+static wisp_status begin(wisp__krylov *k, bool fresh)
 {
     wisp_status status = WISP_OK;
-    for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(k->col[j].low);
+    const wisp_update update[] = {{k->v[P], 1, (wisp_term[]){{.x = k->r}}},
+                                  {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}}};
+    WISP_TRY(wisp__tell(k, fresh));
+    for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(low(k, &k->col[j]));
     WISP_TRY(wisp__send(k, WISP_BICGSTAB_LOW, 1));
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(dots_of_r(k, update, updates));
+    WISP_TRY(dots_of_r(k, update, fresh ? 2 : 0));
 out:
     return status;
 }
 
-static wisp_status start(wisp__krylov *k)
-{
-    const wisp_update update[] = {{k->v[P], 1, (wisp_term[]){{.x = k->r}}},
-                                  {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}}};
-    return begin(k, update, 2);
-}
-
-static wisp_status resume(wisp__krylov *k) { return begin(k, NULL, 0); }
+static wisp_status start(wisp__krylov *k) { return begin(k, true); }
+static wisp_status resume(wisp__krylov *k) { return begin(k, false); }
 
 /* v = A M^-1 p, alpha, and s = r - alpha v. */
 static wisp_status first_half(wisp__krylov *k)
@@ -49,7 +70,7 @@ static wisp_status first_half(wisp__krylov *k)
     }
     WISP_TRY(wisp__multiply(k, k->v[V], p, WISP_DOT_UY, k->v[SHADOW]));
     WISP_TRY(wisp__sum_dots(k, RR + 1));
-    WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_ALPHA));
+    WISP_TRY(scalars(k, WISP_STEP_BICGSTAB_ALPHA));
     WISP_TRY(wisp__clear(k));
     const wisp_update update = {k->r, 2,
                                 (wisp_term[]){{.x = k->r}, wisp__times(k, k->v[V], WISP_BICGSTAB_F_MINUS_ALPHA)}};
@@ -86,26 +107,31 @@ static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
     return (wisp_update){k->v[P], 3, term};
 }
 
+static wisp_status hear_low(wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) set_low(k, &k->col[j], wisp__set(k, WISP_BICGSTAB_LOW)[j].re);
+    return WISP_OK;
+}
+static wisp_status hear(wisp__krylov *k, int iterations) { return wisp__hear(k, iterations, hear_low); }
+
+static bool takes(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return wisp__set(k, WISP_BICGSTAB_F_TAKE)[c - k->col].re != 0;
+}
+
 /* The host copies x where that is to be kept, if it looks at each step. */
 static wisp_status keep_low(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__bring(k, 0, k->sets));
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        if (wisp__going(c)) c->rr = creal(wisp__number(k, WISP_SET_RR, j));
-        if (wisp__going(c)) c->low = creal(wisp__number(k, WISP_BICGSTAB_LOW, j));
-    }
-    WISP_TRY(wisp__keep_low(k, wisp__set(k, WISP_BICGSTAB_F_TAKE)));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, WISP_SET_RR)[j].re;
+    WISP_TRY(hear_low(k));
+    const int n = wisp__list(k, takes);
+    if (n) WISP_TRY(wisp__copy_some(k->v[LOW], k->list, k->x, k->list, n));
 out:
     return status;
-}
-
-static wisp_status hear(wisp__krylov *k)
-{
-    for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) k->col[j].low = creal(wisp__number(k, WISP_BICGSTAB_LOW, j));
-    return WISP_OK;
 }
 
 /* x and r go on along s; p turns, classically after <r*, r> is known. */
@@ -121,13 +147,13 @@ static wisp_status second_half(wisp__krylov *k)
     const int record = k->record, host_keeps = k->look_every == 1;
     WISP_TRY(second_product(k));
     if (k->separate) k->record = -1; /* a step that ends none, and has no record: beta comes later */
-    WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_OMEGA));
+    WISP_TRY(scalars(k, WISP_STEP_BICGSTAB_OMEGA));
     k->record = record;
     if (host_keeps) WISP_TRY(keep_low(k));
     WISP_TRY(wisp__clear(k));
     WISP_TRY(dots_of_r(k, update + host_keeps, (k->separate ? 3 : 4) - host_keeps));
     if (!k->separate) goto out;
-    WISP_TRY(wisp__scalars(k, WISP_STEP_BICGSTAB_BETA));
+    WISP_TRY(scalars(k, WISP_STEP_BICGSTAB_BETA));
     WISP_TRY(wisp__pass(k, &update[3], 1, NULL, 0));
 out:
     return status;
@@ -139,7 +165,71 @@ static wisp_status step(wisp__krylov *k)
     return status == WISP_OK ? second_half(k) : status;
 }
 
-static bool keeps(const wisp__krylov *k, int i) { return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)); }
+static bool keeps(const wisp__krylov *k, int i)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && low(k, &k->col[j]) < k->col[j].best;
+    return i == P || i == SHADOW || (i == LOW && any);
+}
+
+static bool has_moved(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    (void)k;
+    return c->moved;
+}
+static bool moved_for_nothing(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return c->moved && !(c->verified <= low(k, c));
+}
+
+/* x and the kept one change places where that has moved. The recurrence may have promised too much: then they change
+   back. */
+static wisp_status take_lows(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    int n = wisp__list(k, has_moved);
+    WISP_TRY(wisp__copy_some(k->r, k->list, k->x, k->list, n));
+    WISP_TRY(wisp__copy_some(k->x, k->list, k->v[LOW], k->list, n));
+    WISP_TRY(wisp__copy_some(k->v[LOW], k->list, k->r, k->list, n));
+    for (int i = 0; i < n; i++) {
+        wisp__krylov_column *c = &k->col[k->list[i]];
+        c->rr = low(k, c); /* until it is known */
+        set_low(k, c, c->verified);
+    }
+    WISP_TRY(wisp__residual(k));
+    n = wisp__list(k, moved_for_nothing);
+    if (n == 0) goto out;
+    WISP_TRY(wisp__copy_some(k->x, k->list, k->v[LOW], k->list, n));
+    WISP_TRY(wisp__residual(k));
+out:
+    return status;
+}
+
+static wisp_status look_back(wisp__krylov *k, bool last)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        const bool fails = c->claimed || c->broken != WISP_OK;
+        const bool ends = last || !isfinite(c->verified) || (fails && c->stalls >= WISP__MOST_STALLS - 1);
+        /* One that can go on does so from where it is, unless that is far worse. */
+        const double less = ends ? 1 : c->broken != WISP_OK ? 0.25 : 0;
+        c->moved = !c->done && !(c->verified <= c->target) && low(k, c) < less * fmin(c->verified, c->best);
+        any |= c->moved;
+    }
+    const wisp_status status = any ? take_lows(k) : WISP_OK;
+    for (int j = 0; j < k->width && status == WISP_OK; j++)
+        if (k->col[j].moved) set_low(k, &k->col[j], INFINITY);
+    return status;
+}
+
+/* With a Hermitian matrix it ends after as many iterations as there are rows, without rounding. Where twice as many
+   have gained nothing, the next method is to go on. */
+static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const int64_t since = c->iterations - c->least_at, rows = wisp_map_rows(wisp_mat_map(k->A));
+    return k->hermitian && since > 2 * rows + 100 && since > c->iterations / 2;
+}
 
 /* Where the host does not look at each step, that of x which is kept has an update more. */
 static double moves(const wisp__krylov *k)
@@ -149,6 +239,7 @@ static double moves(const wisp__krylov *k)
 }
 
 const wisp__method wisp__bicgstab = {.name = "bicgstab",
+                                     .own = own,
                                      .blocks = blocks,
                                      .start = start,
                                      .resume = resume,
@@ -157,6 +248,10 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .keeps = keeps,
                                      .moves = moves,
                                      .products = 2,
+                                     .far = wisp__far,
+                                     .allows = "the arithmetic allows no less",
+                                     .is_stuck = is_stuck,
+                                     .look_back = look_back,
                                      .next = WISP_MINRES,
-                                     .waits = true,
-                                     .low = LOW};
+                                     .anew = true,
+                                     .waits = true};

@@ -18,6 +18,16 @@ static int blocks(const wisp__krylov *k)
     return k->P && !k->rows ? 3 : 2;
 }
 
+static wisp_status scalars(wisp__krylov *k, wisp_step step)
+{
+    double number[WISP_NUMBERS] = {[WISP_NUMBER_FAR] = wisp__far(k),
+                                   [WISP_NUMBER_LEAST] = k->P ? 0 : (hides(k) ? k->eps : 1e-6) * k->anorm,
+                                   [WISP_NUMBER_ROUNDING] = k->eps * k->anorm,
+                                   [WISP_NUMBER_PRECOND] = k->P ? wisp__rz_set(k, RZ) - WISP_SET_DOT : 0,
+                                   [WISP_NUMBER_PREDICT] = k->o.variant == WISP_PREDICT};
+    return wisp__scalars(k, step, number);
+}
+
 /* <p, p> for the columns that ask for it: p has stayed as it was, for the steps that were queued behind have left them
    alone. again: the step that asked, to be made once more; 0: the next one will do. */
 static wisp_status answer(wisp__krylov *k, wisp_step again)
@@ -36,14 +46,15 @@ static wisp_status answer(wisp__krylov *k, wisp_step again)
     WISP_TRY(wisp__send(k, WISP_SET_STATE, 1));
     WISP_TRY(wisp__send(k, WISP_CG_PP, 1));
     if (!again) goto out;
-    WISP_TRY(wisp__scalars(k, again));
+    WISP_TRY(scalars(k, again));
     WISP_TRY(wisp__bring(k, 0, k->sets));
 out:
     return status;
 }
 
 /* With two reductions the next step asks no more. */
-static wisp_status hear(wisp__krylov *k) { return answer(k, has_two_reductions(k) ? 0 : WISP_STEP_CG_AGAIN); }
+static wisp_status answer_all(wisp__krylov *k) { return answer(k, has_two_reductions(k) ? 0 : WISP_STEP_CG_AGAIN); }
+static wisp_status hear(wisp__krylov *k, int iterations) { return wisp__hear(k, iterations, answer_all); }
 
 /* ---- one reduction -------------------------------------------------------------------------------- */
 
@@ -54,7 +65,7 @@ static wisp_status multiply(wisp__krylov *k)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__multiply(k, k->v[S], k->v[P], WISP_DOT_XY | WISP_DOT_YY, NULL));
     WISP_TRY(wisp__sum_dots(k, SP + 1));
-    WISP_TRY(wisp__scalars(k, WISP_STEP_CG));
+    WISP_TRY(scalars(k, WISP_STEP_CG));
 out:
     return status;
 }
@@ -84,7 +95,7 @@ out:
 static wisp_status begin_once(wisp__krylov *k, bool fresh)
 {
     wisp_status status = WISP_OK;
-    if (!fresh) return wisp__scalars(k, WISP_STEP_CG_AGAIN);
+    if (!fresh) return scalars(k, WISP_STEP_CG_AGAIN);
     WISP_TRY(wisp__clear(k));
     WISP_TRY(wisp__pass(k, &(wisp_update){k->v[P], 1, (wisp_term[]){{.x = k->r}}}, 1,
                         &(wisp_inner){.x = k->r, .y = k->r, .dot_at = wisp__at(k, RR)}, 1));
@@ -102,7 +113,7 @@ static wisp_status precondition(wisp__krylov *k)
     const bool apart = k->P && !k->rows;
     if (apart) WISP_TRY(wisp__precondition(k, k->v[Z], k->r, RZ));
     WISP_TRY(wisp__sum_dots(k, apart && !k->aside ? wisp__rz_set(k, RZ) + 1 : RZ + 1));
-    WISP_TRY(wisp__scalars(k, WISP_STEP_CG_TURN));
+    WISP_TRY(scalars(k, WISP_STEP_CG_TURN));
 out:
     return status;
 }
@@ -133,7 +144,7 @@ static wisp_status step_twice(wisp__krylov *k)
     WISP_TRY(wisp__clear(k));
     WISP_TRY(wisp__multiply(k, s, k->v[P], WISP_DOT_XY, NULL));
     WISP_TRY(wisp__sum_dots(k, WISP_SET_DOT));
-    WISP_TRY(wisp__scalars(k, WISP_STEP_CG_LENGTH));
+    WISP_TRY(scalars(k, WISP_STEP_CG_LENGTH));
     if (k->look_every == 1) {
         WISP_TRY(wisp__bring(k, 0, k->sets));
         WISP_TRY(answer(k, WISP_STEP_CG_LENGTH));
@@ -189,7 +200,7 @@ static wisp_status pass_and_hide(wisp__krylov *k, const wisp_update *update, int
         if (wisp__going(&k->col[j])) k->col[j].rr = creal(wisp__number(k, RR, j));
     WISP_TRY(multiply_image(k, k->v[N], M, k->v[W]));
     WISP_TRY(wisp__wait_for_dots(k));
-    WISP_TRY(wisp__scalars(k, step));
+    WISP_TRY(scalars(k, step));
 out:
     return status;
 }
@@ -226,6 +237,8 @@ static wisp_status step_hidden(wisp__krylov *k)
 /* The direction that comes next is kept where r is only computed anew (van der Vorst and Ye 2000). */
 static wisp_status begin(wisp__krylov *k, bool fresh)
 {
+    const wisp_status status = wisp__tell(k, fresh);
+    if (status != WISP_OK) return status;
     if (hides(k)) return begin_hidden(k, fresh);
     return has_two_reductions(k) ? begin_twice(k, fresh) : begin_once(k, fresh);
 }
@@ -242,23 +255,39 @@ static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (
 
 static bool fuses(const wisp__krylov *k) { return !k->separate && k->o.variant != WISP_HIDDEN; }
 
+/* Scalars or vectors come from recurrences that the classical one does not have. */
+static bool can_be_careful(const wisp__krylov *k)
+{
+    return !k->careful && !k->separate && (!k->P || k->o.variant == WISP_HIDDEN);
+}
+
 static double moves(const wisp__krylov *k)
 {
     if (hides(k)) return k->P ? 18 : 13;
     return k->separate ? 12 : has_two_reductions(k) ? 8 : 7;
 }
 
-const wisp__method wisp__cg = {.name = "cg",
-                               .blocks = blocks,
-                               .start = start,
-                               .resume = resume,
-                               .step = step,
-                               .hear = hear,
-                               .keeps = keeps,
-                               .fuses = fuses,
-                               .moves = moves,
-                               .products = 1,
-                               .next = WISP_MINRES,
-                               .hermitian = true,
-                               .waits = true,
-                               .definite = true};
+const wisp__method wisp__cg = {
+    .name = "cg",
+    .blocks = blocks,
+    .start = start,
+    .resume = resume,
+    .step = step,
+    .hear = hear,
+    .keeps = keeps,
+    .fuses = fuses,
+    .moves = moves,
+    .products = 1,
+    .far = wisp__far,
+    .can_be_careful = can_be_careful,
+    .variants = 1 << WISP_PREDICT | 1 << WISP_HIDDEN,
+    .plain = 1 << WISP_PREDICT,
+    .usual = WISP_PREDICT,
+    .definite = "MINRES with another preconditioner, or GMRES",
+    .instead = "take opts.method = WISP_MINRES or WISP_GMRES, and a positive definite preconditioner",
+    .allows = "the arithmetic allows no less",
+    .next = WISP_MINRES,
+    .general = "WISP_BICGSTAB or WISP_GMRES",
+    .chosen = true,
+    .waits = true,
+    .gives_up = true};

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
-static wisp_status copy_columns(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count)
+wisp_status wisp__copy_some(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count)
 {
     wisp_blk *into = NULL, *view = NULL;
     wisp_status status = WISP_OK;
@@ -64,7 +63,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
-        c->best = c->least = c->low = INFINITY;
+        c->best = c->least = INFINITY;
         c->target = k->o.tolerance * k->o.tolerance * c->bb;
     }
     if (!k->o.guess) goto out;
@@ -112,36 +111,40 @@ out:
     return status;
 }
 
-/* The columns that `which` is true of go to k->list; their number. */
-static int list_some(wisp__krylov *k, bool (*which)(const wisp__krylov_column *c))
+int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c))
 {
     int count = 0;
     for (int j = 0; j < k->width; j++)
-        if (!k->col[j].done && which(&k->col[j])) k->list[count++] = j;
+        if (!k->col[j].done && (!which || which(k, &k->col[j]))) k->list[count++] = j;
     return count;
 }
 
-static bool is_better(const wisp__krylov_column *c) { return c->verified < c->best; }
-/* Methods but MINRES may pass by larger residuals on their way. */
-static bool is_far(const wisp__krylov_column *c) { return !(c->verified <= 4 * c->best); }
-static bool goes_on(const wisp__krylov_column *c) { return !c->done; }
-static bool is_worse(const wisp__krylov_column *c) { return !c->left && !(c->verified <= c->best); }
+static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    (void)k;
+    return c->verified < c->best;
+}
+/* Most methods may pass by larger residuals on their way. */
+static bool goes_back(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return k->method->is_best ? !c->left && !(c->verified <= c->best) : !(c->verified <= 4 * c->best);
+}
 
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
-    const int n = list_some(k, is_better);
+    const int n = wisp__list(k, is_better);
     for (int i = 0; i < n; i++) {
         wisp__krylov_column *c = &k->col[k->list[i]];
         c->best = c->verified;
         c->left = false;
     }
-    return n ? copy_columns(k->best, k->list, k->x, k->list, n) : WISP_OK;
+    return n ? wisp__copy_some(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
 
 wisp_status wisp__go_back(wisp__krylov *k)
 {
-    const int n = list_some(k, k->method->falls ? is_worse : is_far);
-    const wisp_status status = n ? copy_columns(k->x, k->list, k->best, k->list, n) : WISP_OK;
+    const int n = wisp__list(k, goes_back);
+    const wisp_status status = n ? wisp__copy_some(k->x, k->list, k->best, k->list, n) : WISP_OK;
     return n && status == WISP_OK ? wisp__residual(k) : status;
 }
 
@@ -170,72 +173,8 @@ out:
 wisp_status wisp__return_to_best(wisp__krylov *k, int j)
 {
     if (!isfinite(k->col[j].best)) return WISP_OK;
-    const wisp_status status = copy_columns(k->x, &j, k->best, &j, 1);
+    const wisp_status status = wisp__copy_some(k->x, &j, k->best, &j, 1);
     return status == WISP_OK ? wisp__residual(k) : status;
-}
-
-wisp_status wisp__keep_low(wisp__krylov *k, const wisp_scalar *take)
-{
-    int n = 0;
-    for (int j = 0; j < k->width; j++)
-        if (take[j].re != 0) k->list[n++] = j;
-    return n ? copy_columns(k->v[k->method->low], k->list, k->x, k->list, n) : WISP_OK;
-}
-
-static bool has_low(const wisp__krylov_column *c) { return c->low < c->best; }
-
-bool wisp__has_low(const wisp__krylov *k)
-{
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && has_low(&k->col[j]);
-    return any;
-}
-
-static bool has_moved(const wisp__krylov_column *c) { return c->moved; }
-static bool moved_for_nothing(const wisp__krylov_column *c) { return c->moved && !(c->verified <= c->low); }
-
-/* x and the kept one change places where that has moved. The recurrence may have promised too much: then they change
-   back. */
-static wisp_status take_lows(wisp__krylov *k)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *low = k->v[k->method->low];
-    int n = list_some(k, has_moved);
-    WISP_TRY(copy_columns(k->r, k->list, k->x, k->list, n));
-    WISP_TRY(copy_columns(k->x, k->list, low, k->list, n));
-    WISP_TRY(copy_columns(low, k->list, k->r, k->list, n));
-    for (int i = 0; i < n; i++) {
-        wisp__krylov_column *c = &k->col[k->list[i]];
-        const double kept = c->low;
-        c->low = isfinite(c->verified) ? c->verified : INFINITY;
-        c->rr = kept; /* until it is known */
-    }
-    WISP_TRY(wisp__residual(k));
-    n = list_some(k, moved_for_nothing);
-    if (n == 0) goto out;
-    WISP_TRY(copy_columns(k->x, k->list, low, k->list, n));
-    WISP_TRY(wisp__residual(k));
-out:
-    return status;
-}
-
-wisp_status wisp__return_to_low(wisp__krylov *k, bool last)
-{
-    if (!k->method->low) return WISP_OK;
-    bool any = false;
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        const bool fails = c->claimed || c->broken != WISP_OK;
-        const bool ends = last || !isfinite(c->verified) || (fails && c->stalls >= WISP__MOST_STALLS - 1);
-        /* One that can go on does so from where it is, unless that is far worse. */
-        const double less = ends ? 1 : c->broken != WISP_OK ? 0.25 : 0;
-        c->moved = !c->done && !(c->verified <= c->target) && c->low < less * fmin(c->verified, c->best);
-        any |= c->moved;
-    }
-    const wisp_status status = any ? take_lows(k) : WISP_OK;
-    for (int j = 0; j < k->width && status == WISP_OK; j++)
-        if (k->col[j].moved) k->col[j].low = INFINITY;
-    return status;
 }
 
 /* A column has ended: its x is x[from], or the best. */
@@ -246,7 +185,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     const bool best = !(c->verified <= c->best);
     const double rr = best ? c->best : c->verified;
     wisp_blk *own = NULL;
-    wisp_status status = copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+    wisp_status status = wisp__copy_some(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
     if (status == WISP_OK) status = wisp_blk_cols(&own, k->user_x, c->of, 1);
     if (status == WISP_OK) status = wisp__scale_back(k, own, c);
     wisp_blk_free(own);
@@ -274,7 +213,7 @@ static wisp_status narrow(wisp__krylov *k, int i, const int *from, int count)
     wisp_blk *y = NULL, **block = block_of(k, i);
     wisp_blk *x = block == &k->own_b && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block; /* b is read alone */
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
-    if (i < COMMON || k->method->resume) WISP_TRY(copy_columns(y, NULL, x, from, count));
+    if (i < COMMON || k->method->resume) WISP_TRY(wisp__copy_some(y, NULL, x, from, count));
     wisp_blk_free(*block);
     *block = y;
     y = NULL;
@@ -297,7 +236,7 @@ wisp_status wisp__compact(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     bool room;
-    const int left = list_some(k, goes_on), *from = k->list;
+    const int left = wisp__list(k, NULL), *from = k->list;
     if (left == 0 || 2 * left > k->width) return WISP_OK;
     /* Those of a variant or a preconditioner that was given up are not needed. */
     while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
@@ -309,7 +248,10 @@ wisp_status wisp__compact(wisp__krylov *k)
     for (int i = COMMON + k->blocks - 1; i >= 0; i--) WISP_TRY(narrow(k, i, from, left));
     k->torn = false;
     k->b = k->own_b;
-    for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
+    for (int i = 0; i < left; i++) {
+        if (k->own_bytes) memmove(wisp__own(k, &k->col[i]), wisp__own(k, &k->col[from[i]]), k->own_bytes);
+        k->col[i] = k->col[from[i]];
+    }
     for (int set = 0; set < k->sets; set++)
         for (int i = 0; i < left; i++) k->number[set * left + i] = k->number[set * k->width + from[i]];
     k->width = left;
@@ -322,7 +264,9 @@ void wisp__free_blocks(wisp__krylov *k)
 {
     for (int i = 0; i < k->blocks; i++) wisp_blk_free(k->v[i]);
     wisp_free(k->ctx, k->v);
+    wisp_free(k->ctx, k->own_of);
     k->v = NULL;
+    k->own_of = NULL;
     k->blocks = 0;
 }
 
@@ -330,6 +274,8 @@ wisp_status wisp__make_blocks(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     const int n = k->method->blocks(k);
+    k->own_bytes = k->method->own ? k->method->own(&k->o) : 0;
+    if (k->own_bytes) WISP_TRY(wisp_alloc(k->ctx, &k->own_of, (size_t)k->width, k->own_bytes));
     WISP_TRY(wisp_alloc(k->ctx, &k->v, (size_t)n, sizeof *k->v));
     for (; k->blocks < n; k->blocks++)
         WISP_TRY(wisp_blk_create(&k->v[k->blocks], k->ctx, wisp_mat_map(k->A), k->type, k->width));
@@ -339,7 +285,7 @@ out:
 
 void wisp__krylov_rows(wisp__krylov *k)
 {
-    const bool fused = k->method->fuses && k->method->fuses(k);
+    const bool fused = WISP__ASK(k, fuses, k);
     k->rows = fused ? wisp__precond_rows(k->P) : NULL;
 }
 
@@ -355,7 +301,7 @@ wisp_status wisp__remake_blocks(wisp__krylov *k)
             WISP_TRY(wisp_blk_create(x, k->ctx, wisp_mat_map(k->A), k->type, k->width));
         }
         wisp_blk *b = (wisp_blk *)(uintptr_t)k->b; /* it is read alone */
-        WISP_TRY(copy_columns(k->own_b, NULL, b, k->list, k->width));
+        WISP_TRY(wisp__copy_some(k->own_b, NULL, b, k->list, k->width));
         k->b = k->own_b;
     }
     status = wisp__make_blocks(k);

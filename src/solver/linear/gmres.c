@@ -12,9 +12,19 @@ static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1);
 
 /* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. Vectors
    stay as long as r was in the beginning, and not about 1: so their dots, and norms, have its unit. */
+typedef struct {
+    int steps; /* of this cycle */
+    double complex h[];
+} column;
+
+static size_t own(const wisp_solve_opts *o)
+{
+    const size_t m = (size_t)o->restart;
+    return sizeof(column) + (m + 4) * (m + 1) * sizeof(double complex);
+}
 static double complex *triangle(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
-    return c->h + (size_t)i * (size_t)(k->o.restart + 1);
+    return ((column *)wisp__own(k, c))->h + (size_t)i * (size_t)(k->o.restart + 1);
 }
 static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c)
 {
@@ -33,6 +43,12 @@ static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c
     return triangle(k, c, k->o.restart + 3);
 }
 
+static void lay_out(wisp__krylov *k)
+{
+    k->dots = WISP_SET_DOT + k->o.restart + 1;
+    k->sets = k->dots + k->o.restart + 1;
+}
+
 /* Sets of dots from here on are those of a vector with the basis, which the host brings; factors, which it sends, are
    those behind all dots. */
 enum { DOT = WISP_SET_DOT };
@@ -48,7 +64,7 @@ static wisp_status start(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
-        c->steps = 0;
+        ((column *)wisp__own(k, c))->steps = 0;
         norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * c->rr);
     }
     k->step_of_cycle = 0;
@@ -121,6 +137,7 @@ static bool is_skew(const wisp__krylov *k, int i)
 /* Column i of the Hessenberg matrix turns into one of the triangle (Givens), and the residual's norm follows. */
 static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
 {
+    column *own_of = wisp__own(k, c);
     double complex *t = triangle(k, c, i), *g = right(k, c), *cs = cosines(k, c), *sn = sines(k, c);
     const double b = creal(norms(k, c)[i + 1]);
     double all = b * b;
@@ -132,9 +149,9 @@ static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
     }
     const double complex a = t[i];
     const double length = hypot(cabs(a), b);
-    c->steps = i + 1;
+    own_of->steps = i + 1;
     if (!(length > 100 * k->eps * sqrt(all)) || !isfinite(length)) {
-        c->steps = i; /* within rounding A M^-1 maps this space into a smaller one */
+        own_of->steps = i; /* within rounding A M^-1 maps this space into a smaller one */
         c->broken = WISP_ERR_BREAKDOWN;
         return;
     }
@@ -189,15 +206,16 @@ out:
 }
 
 /* The coefficients of x in the basis, over its norms: the triangle's solution. */
-static void solve_triangle(const wisp__krylov *k, int j)
+static void solve_triangle(const wisp__krylov *k, int j, int steps)
 {
     const wisp__krylov_column *c = &k->col[j];
+    const int own_steps = ((column *)wisp__own(k, c))->steps, n = own_steps < steps ? own_steps : steps;
     double complex *g = right(k, c);
-    for (int i = c->steps - 1; i >= 0; i--) {
+    for (int i = n - 1; i >= 0; i--) {
         g[i] /= triangle(k, c, i)[i];
         for (int l = 0; l < i; l++) g[l] -= triangle(k, c, i)[l] * g[i];
     }
-    for (int i = 0; i < c->steps; i++) factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
+    for (int i = 0; i < n; i++) factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
 }
 
 /* x += M^-1 V y. r is made anew afterwards: V y takes its place. */
@@ -209,7 +227,7 @@ static wisp_status settle(wisp__krylov *k)
     for (int i = 0; i < n; i++)
         for (int j = 0; j < k->width; j++) factors(k, i)[j] = wisp__real(0);
     for (int j = 0; j < k->width; j++)
-        if (!k->col[j].done) solve_triangle(k, j);
+        if (!k->col[j].done) solve_triangle(k, j, n);
     k->step_of_cycle = 0;
     if (n == 0) goto out;
     term[0] = (wisp_term){.x = k->x};
@@ -227,6 +245,9 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
+/* The basis is orthogonal, so that it can be believed for longer; and it is lost at a look. */
+static double far(const wisp__krylov *k) { return 100 * k->eps * k->eps; }
+
 /* The mean of a cycle, in each step of which a pass of dots and a pass of updates go through the basis. */
 static double moves(const wisp__krylov *k)
 {
@@ -236,11 +257,16 @@ static double moves(const wisp__krylov *k)
 }
 
 const wisp__method wisp__gmres = {.name = "gmres",
+                                  .own = own,
                                   .blocks = blocks,
+                                  .lay_out = lay_out,
                                   .start = start,
                                   .step = step,
                                   .settle = settle,
                                   .keeps = keeps,
                                   .moves = moves,
                                   .products = 1,
+                                  .far = far,
+                                  .allows = "the arithmetic or the restart allows no less",
+                                  .chosen = true,
                                   .restarts = true};

@@ -21,27 +21,15 @@ wisp_status wisp__clear(wisp__krylov *k)
     return wisp__send(k, 0, k->dots);
 }
 
-wisp_status wisp__scalars(wisp__krylov *k, wisp_step step)
+wisp_status wisp__scalars(wisp__krylov *k, wisp_step step, double number[WISP_NUMBERS])
 {
-    const bool hidden = step == WISP_STEP_CG_HIDDEN || step == WISP_STEP_CG_HIDDEN_AGAIN, low = k->method->low > 0;
-    const double number[WISP_NUMBERS] = {
-        [WISP_NUMBER_RECORD] = k->record,
-        [WISP_NUMBER_EPS] = k->eps,
-        [WISP_NUMBER_FAR] = !low           ? wisp__far(k)
-                            : k->hermitian ? k->eps * k->eps
-                                           : 0,
-        [WISP_NUMBER_LEAST] = k->P ? 0 : (hidden ? k->eps : 1e-6) * k->anorm,
-        [WISP_NUMBER_ROUNDING] = k->eps * k->anorm,
-        [WISP_NUMBER_PRECOND] = k->P ? wisp__rz_set(k, WISP_SET_DOT + !k->method->falls) - WISP_SET_DOT : 0,
-        [WISP_NUMBER_PREDICT] = k->o.variant == WISP_PREDICT,
-        [WISP_NUMBER_UNIT] = k->unit,
-    };
+    number[WISP_NUMBER_RECORD] = k->record;
+    number[WISP_NUMBER_EPS] = k->eps;
     return wisp_scalars(wisp__at(k, 0), step, k->width, number);
 }
 
 wisp_status wisp__tell(wisp__krylov *k, bool fresh)
 {
-    if (k->method->restarts) return WISP_OK;
     const bool ends = k->look_every == 1 || k->method->waits; /* else it stays fit: it goes on until the host looks */
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
@@ -67,12 +55,11 @@ static void take(wisp__krylov *k, wisp__krylov_column *c, double rr, double why)
     if (why == WISP_STATE_CAREFUL) k->careful = k->cycle_ends = true;
 }
 
-wisp_status wisp__hear(wisp__krylov *k, int iterations)
+wisp_status wisp__hear(wisp__krylov *k, int iterations, wisp_status (*answer)(wisp__krylov *k))
 {
     wisp_status status = WISP_OK;
-    if (k->method->restarts) goto out;
     WISP_TRY(wisp__bring(k, 0, k->sets));
-    if (k->method->hear) WISP_TRY(k->method->hear(k));
+    if (answer) WISP_TRY(answer(k));
     for (int j = 0; j < k->width && iterations == 0; j++)
         take(k, &k->col[j], creal(wisp__number(k, WISP_SET_RR, j)), cimag(wisp__number(k, WISP_SET_STATE, j)));
 out:
@@ -94,11 +81,12 @@ static bool replay_column(wisp__krylov *k, wisp__krylov_column *c, int iteration
 
 bool wisp__replay(wisp__krylov *k, int iteration)
 {
+    const bool records = k->method->hear;
     bool any = false;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
-        const bool goes = k->method->restarts ? !c->done && !c->claimed : wisp__going(c);
-        const bool moves = goes && (k->method->restarts || replay_column(k, c, iteration));
+        const bool goes = records ? wisp__going(c) : !c->done && !c->claimed;
+        const bool moves = goes && (!records || replay_column(k, c, iteration));
         c->iterations += moves;
         any |= moves;
     }

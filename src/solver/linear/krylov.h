@@ -20,43 +20,62 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     int stalls;         /* times that it was not less than before */
-    double low;         /* BiCGStab: |r|^2 of the x that is kept beside it, by the recurrence; INFINITY: none is */
-    bool moved;         /* x has just become that one */
-    bool left;          /* MINRES began from 0, and has not met a better x than the best yet */
+    bool moved;         /* x has just become one that the method kept: its vectors do not fit */
+    bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;
-    int steps;         /* GMRES: of this cycle */
-    double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
 } wisp__krylov_column;
 
 /* The longest restart; how often a residual may be no less than before. */
 enum { WISP__MOST_RESTART = 500, WISP__MOST_STALLS = 3 };
 
+/* What is asked of a method. It stands in a file of its own and in the list of solve_opts.c: no other one names it.
+   Where an entry may be NULL, what that means is said last. */
 typedef struct wisp__krylov wisp__krylov;
 typedef struct {
     const char *name;
-    int (*blocks)(const wisp__krylov *k);  /* that it needs beside x, b and r */
-    wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
-    /* Goes on where r was computed anew from x; NULL: by a start. */
-    wisp_status (*resume)(wisp__krylov *k);
-    wisp_status (*step)(wisp__krylov *k);        /* queues an iteration of all columns that are wisp__going */
-    wisp_status (*hear)(wisp__krylov *k);        /* the host has brought k->number: what it is asked; NULL: nothing */
-    wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
+    const char *general;  /* what to take where A is not Hermitian, as it has to be; it need not */
+    const char *definite; /* what to take where M^-1 is not Hermitian positive definite, as it has to be; it need not */
+    const char *instead;  /* and where that is found out late */
+    const char *allows;   /* why it has stagnated */
+    bool chosen;          /* the first such one that takes A is the one where none is named */
+    bool restarts;        /* opts.restart is of it: the vectors of its basis */
+    unsigned variants, plain;                /* bits of those that it has alone; of those that take no preconditioner */
+    wisp_variant usual;                      /* by default, without a preconditioner; 0: pipelined */
+    size_t (*own)(const wisp_solve_opts *o); /* bytes of a struct of its own, for each column; none */
+    int (*blocks)(const wisp__krylov *k);    /* that it needs beside x, b and r */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
-    bool (*fuses)(const wisp__krylov *k); /* whether its updates multiply by a diagonal preconditioner; NULL: no */
+    int rz;                                      /* the set where <r, M^-1 r> waits between steps; 0: nowhere */
+    void (*lay_out)(wisp__krylov *k);            /* k->dots and k->sets; as wisp/steps.h has them */
+    bool (*fuses)(const wisp__krylov *k);        /* whether its updates multiply by a diagonal preconditioner; no */
     /* Blocks that an iteration loads or stores beside x and y of its products, and beside its preconditioner. */
     double (*moves)(const wisp__krylov *k);
-    int products;     /* of an iteration, each with its preconditioner */
+    int products; /* of an iteration, each with its preconditioner */
+
+    wisp_status (*start)(wisp__krylov *k);  /* x and r = b - A x are there */
+    wisp_status (*resume)(wisp__krylov *k); /* goes on where r was computed anew from x; by a start */
+    wisp_status (*step)(wisp__krylov *k);   /* queues an iteration of all columns that are wisp__going */
+    /* The host hears of so many of them, each with a record; 0: of a start; steps have told columns by themselves */
+    wisp_status (*hear)(wisp__krylov *k, int iterations);
+    wisp_status (*settle)(wisp__krylov *k); /* x becomes that of the last step; it is so */
+    bool waits; /* vectors of a column that has ended stay as they are, so that it can go on with the others */
+
+    double (*far)(const wisp__krylov *k); /* |r|^2 by the recurrence over that of the last look: time for another one */
+    bool (*is_time)(const wisp__krylov *k, int claimed); /* so many columns have claimed just now; no */
+    bool (*is_stuck)(const wisp__krylov *k, const wisp__krylov_column *c); /* it gains nothing; no */
+    bool (*stalls)(const wisp__krylov *k, const wisp__krylov_column *c);   /* though no step has said so; no */
+    bool (*asks)(const wisp__krylov *k, const wisp__krylov_column *c);     /* for a proof, before it has ended; no */
+    bool (*can_be_careful)(const wisp__krylov *k);                         /* k->careful is another way; no */
+    bool gives_up; /* where a step can't go on, another start is of no use */
+    bool drops;    /* where it gains no more, it goes on without its preconditioner, whose norm is another one */
+    bool is_best;  /* x is its best one: a worse one is not left as it is, and a proof leaves its vectors fit */
+    /* After wisp__residual: x and r become those of an x that it kept where columns end (last: all of them), or can't
+       go on from here, if that is better; it keeps none */
+    wisp_status (*look_back)(wisp__krylov *k, bool last);
     wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
-    int low;          /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
-    bool hermitian;   /* A has to be so */
-    bool definite;    /* and positive definite, and where the method breaks down, that is its end */
-    bool falls;       /* residuals never rise */
-    bool restarts;    /* after opts.restart steps; its steps look at numbers by themselves */
-    bool waits;       /* vectors of a column that has ended stay as they are, so that it can go on with the others */
+    bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
 } wisp__method;
-extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
 
 struct wisp__krylov {
     wisp_ctx *ctx;
@@ -69,7 +88,7 @@ struct wisp__krylov {
     double anorm;         /* of A as methods see it, at least, as far as it is known */
     int a_exponent;       /* methods see A times 2^a_exponent */
     double unit;          /* squares of norms times this are about 1 in the beginning */
-    bool careful;         /* CG: no more recurrences but those of the textbook */
+    bool careful;         /* the method takes its slow way, which rounding spoils least */
     bool separate;        /* classical: each op by itself */
     wisp_type type;
     double eps;
@@ -78,6 +97,8 @@ struct wisp__krylov {
     wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
+    char *own_of; /* [width] structs of its own, of own_bytes each */
+    size_t own_bytes;
     wisp__krylov_column *col; /* [width] */
     int *list;                /* [width] of columns */
     wisp_slot *slot;     /* sets of numbers for each column (wisp/steps.h), and what the host has brought of them: */
@@ -88,25 +109,24 @@ struct wisp__krylov {
     int aside;           /* sets from here on are those of a polynomial preconditioner; 0: it is none */
     bool sum_begun;      /* wisp__start_dots */
     wisp_scalar *one, *zero, *b_factor, *own, *other; /* [width] each; the last two: of a moment */
-    int step_of_cycle;                                /* GMRES */
+    int step_of_cycle;                                /* of a method with a basis */
     bool cycle_ends; /* by what steps have said x has to be settled, and the method starts again */
     double bytes;    /* of the passes so far, while counting */
     bool counting;
-    int64_t counted;   /* iterations that were counted */
-    bool hermitian;    /* up to rounding, or by the user's word */
-    bool exact;        /* so, without any rounding: A r is A^H r */
-    bool inner;        /* it is a part of a proof, and has none of its own */
-    bool chosen;       /* the method is not the user's choice */
-    bool fresh;        /* the method starts anew */
-    bool looks;        /* by what steps have said residuals have to be looked at before the next one */
-    bool goes_on;      /* between two steps, from a kept state */
-    bool begun;        /* x holds something */
-    bool at_zero;      /* and that is 0 */
-    bool together;     /* it was cancelled on all ranks between the same two steps */
-    bool apart;        /* ranks ended at different places: no call of all of them */
-    bool torn;         /* some blocks are narrower already, others are not */
-    double complex *h; /* those of the columns */
-    int64_t room;      /* for the history */
+    int64_t counted; /* iterations that were counted */
+    bool hermitian;  /* up to rounding, or by the user's word */
+    bool exact;      /* so, without any rounding: A r is A^H r */
+    bool inner;      /* it is a part of a proof, and has none of its own */
+    bool chosen;     /* the method is not the user's choice */
+    bool fresh;      /* the method starts anew */
+    bool looks;      /* by what steps have said residuals have to be looked at before the next one */
+    bool goes_on;    /* between two steps, from a kept state */
+    bool begun;      /* x holds something */
+    bool at_zero;    /* and that is 0 */
+    bool together;   /* it was cancelled on all ranks between the same two steps */
+    bool apart;      /* ranks ended at different places: no call of all of them */
+    bool torn;       /* some blocks are narrower already, others are not */
+    int64_t room;    /* for the history */
     double progress;
     wisp_counts before; /* as the run began, less those of the calls that it goes on from */
     double began;       /* the same, see wisp_now */
@@ -115,9 +135,17 @@ struct wisp__krylov {
     double *stamp;    /* [3][columns] what b is known by; NULL: it is of no interest */
     double layout[2]; /* what the ranks' shares of rows are known by */
     wisp_state *live; /* NULL: it is not offered */
+    /* wisp_solve, within one: see inner. */
+    wisp_status (*prove)(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
 };
 
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
+/* The answer of an entry; where it is NULL: no. */
+#define WISP__ASK(k, entry, ...) ((k)->method->entry && (k)->method->entry(__VA_ARGS__))
+static inline void *wisp__own(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return k->own_of + (size_t)(c - k->col) * k->own_bytes;
+}
 /* Squares of norms that are so far apart have little to do with each other. */
 static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
 /* What is not finite is so in its real part alone: real blocks take no complex factors. */
@@ -157,7 +185,7 @@ static inline int wisp__rz_set(const wisp__krylov *k, int set)
 /* Whether steps leave out column j, or have met what they can't go on from: as the host heard last. */
 static inline bool wisp__has_ended(const wisp__krylov *k, int j)
 {
-    return !k->method->restarts && wisp__number(k, WISP_SET_STATE, j) != 0;
+    return k->method->hear && wisp__number(k, WISP_SET_STATE, j) != 0;
 }
 /* The host tells the slot how columns begin, queues iterations, hears what has become of them, all at once, and replays
    it one by one. */
@@ -165,12 +193,12 @@ static inline bool wisp__has_ended(const wisp__krylov *k, int j)
 /* Sets first .. first + sets - 1 come to the host, which waits for them; or go from there. */
 wisp_status wisp__bring(wisp__krylov *k, int first, int sets);
 wisp_status wisp__send(wisp__krylov *k, int first, int sets);
-/* A step of scalars. */
-wisp_status wisp__scalars(wisp__krylov *k, wisp_step step);
+/* A step of scalars, with the method's numbers; those that all have are filled in. */
+wisp_status wisp__scalars(wisp__krylov *k, wisp_step step, double number[WISP_NUMBERS]);
 /* The slot learns what columns are; fresh: it forgets what the method knew. */
 wisp_status wisp__tell(wisp__krylov *k, bool fresh);
-/* All numbers are brought. After so many iterations, each with a record; 0: after the start of a method. */
-wisp_status wisp__hear(wisp__krylov *k, int iterations);
+/* All numbers are brought, what they ask is answered (NULL: nothing), and columns become what they say. */
+wisp_status wisp__hear(wisp__krylov *k, int iterations, wisp_status (*answer)(wisp__krylov *k));
 /* Columns become what the record of an iteration says; whether it did something to one of them. */
 bool wisp__replay(wisp__krylov *k, int iteration);
 
@@ -192,14 +220,18 @@ wisp_status wisp__wait_for_dots(wisp__krylov *k);
 
 /* ---- solve_opts.c ---- */
 
-static inline bool wisp__is_of_cg(wisp_variant v) { return v == WISP_PREDICT || v == WISP_HIDDEN; }
 const wisp__method *wisp__method_of(wisp_method m);
+/* The one that is taken where none is named; last: that which nothing follows. */
+wisp_method wisp__choice(bool hermitian, bool last);
+const char *wisp__variant_name(wisp_variant v);
+/* The variant becomes one that the method has. */
+void wisp__fit_variant(wisp_solve_opts *o);
 /* The method is named, and rows are those of all ranks. */
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
 /* All options, and the shapes of x, b and A. */
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
-/* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
+/* Some methods need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* ---- solve_state.c ---- */
@@ -225,11 +257,6 @@ bool wisp__must_look(wisp__krylov *k, int claimed_before);
 /* Computes residuals from x, and ends columns by them; may change the method. */
 wisp_status wisp__solve_look(wisp__krylov *k);
 
-/* ---- solve.c ---- */
-
-/* wisp_solve, within one: see inner. */
-wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
-
 /* ---- solve_scale.c ---- */
 
 /* Units of A and of the columns of b, whose norms these are; r and best are overwritten. */
@@ -253,12 +280,10 @@ static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 
 /* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
 wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part);
 
-/* Column j of b, as methods see it, in a block of one column. */
-wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to);
-/* |<w, b_j>| / |w|: where A^H w = 0 no x has a residual of less. b becomes that column. */
-wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least);
-
 /* ---- singular_any.c ---- */
+
+/* |<w, b_j>| / |w|: where A^H w = 0 no x has a residual of less. b becomes that column, as methods see it. */
+wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least);
 
 /* As wisp__prove_least, for a matrix that need not be Hermitian. x may become another one, whose residual is less. */
 wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
@@ -269,6 +294,10 @@ wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
 wisp_status wisp__begin_columns(wisp__krylov *k);
 /* r = b - A x, whose norms become those that are verified. */
 wisp_status wisp__residual(wisp__krylov *k);
+static inline wisp_status wisp__look_back(wisp__krylov *k, bool last)
+{
+    return k->method->look_back ? k->method->look_back(k, last) : WISP_OK;
+}
 /* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
 wisp_status wisp__keep_best(wisp__krylov *k);
 wisp_status wisp__go_back(wisp__krylov *k);
@@ -276,13 +305,10 @@ wisp_status wisp__go_back(wisp__krylov *k);
 wisp_status wisp__leave_far(wisp__krylov *k);
 /* Column j of x becomes the best one, with its r. */
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
-/* In a method that has a block for an earlier x: x becomes that in the columns where take[width] is not 0. */
-wisp_status wisp__keep_low(wisp__krylov *k, const wisp_scalar *take);
-/* Whether some column has such an x, which may still be of use. */
-bool wisp__has_low(const wisp__krylov *k);
-/* After wisp__residual: x and r become those of that x in the columns that end, or can't go on from here (last: all of
-   them), if they are the better ones. */
-wisp_status wisp__return_to_low(wisp__krylov *k, bool last);
+/* The columns that `which` is true of go to k->list; their number. */
+int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c));
+/* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
+wisp_status wisp__copy_some(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count);
 /* Column j has ended: the user gets its x, or the best one, and its status. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
 /* Whether there is memory for a further block of so many columns, on every rank. */

@@ -10,6 +10,13 @@ enum { BB = WISP_SET_DOT };         /* <u, z>; with a preconditioner in wisp__rz
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
+static wisp_status scalars(wisp__krylov *k, wisp_step step)
+{
+    double number[WISP_NUMBERS] = {
+        [WISP_NUMBER_PRECOND] = k->P ? wisp__rz_set(k, BB) - WISP_SET_DOT : 0, [WISP_NUMBER_UNIT] = k->unit};
+    return wisp__scalars(k, step, number);
+}
+
 static void swap(wisp__krylov *k, int a)
 {
     wisp_blk *first = k->v[a];
@@ -22,7 +29,7 @@ static wisp_status advance(wisp__krylov *k, bool first)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__multiply(k, k->v[Q], k->v[k->P ? Z1 : U1], WISP_DOT_XY, NULL));
     WISP_TRY(wisp__sum_dots(k, k->aside ? BB + 1 : wisp__rz_set(k, BB) + 1));
-    WISP_TRY(wisp__scalars(k, first ? WISP_STEP_MINRES_FIRST : WISP_STEP_MINRES));
+    WISP_TRY(scalars(k, first ? WISP_STEP_MINRES_FIRST : WISP_STEP_MINRES));
     WISP_TRY(wisp__clear(k));
     const wisp_blk *z = k->v[k->P ? Z0 : U0];
     wisp_blk *u = k->v[U0], *w = k->v[W0];
@@ -62,6 +69,7 @@ out:
 static wisp_status resume(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
+    WISP_TRY(wisp__tell(k, false));
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
@@ -79,6 +87,7 @@ out:
 }
 
 static wisp_status step(wisp__krylov *k) { return advance(k, false); }
+static wisp_status hear(wisp__krylov *k, int iterations) { return wisp__hear(k, iterations, NULL); }
 
 static bool keeps(const wisp__krylov *k, int i)
 {
@@ -92,13 +101,44 @@ static double moves(const wisp__krylov *k)
     return k->P ? 10 : 9;
 }
 
+/* Residuals never rise, so that in turn one which is as at the look before has stalled. But a large one may be the
+   least there is, of which a proof decides. With a preconditioner |r| is looked at where its other norm promises
+   enough. */
+static bool in_turn(const wisp__krylov *k)
+{
+    enum { EVERY = 50 };
+    return k->s->iterations % EVERY == 0;
+}
+static bool is_time(const wisp__krylov *k, int claimed) { return k->P ? claimed > 0 : in_turn(k); }
+static bool stalls(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return in_turn(k) && c->verified < sqrt(k->eps) * c->bb;
+}
+
+/* It may be for that reason that it can't go on. */
+static bool asks(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    (void)k;
+    return c->broken == WISP_ERR_BREAKDOWN || c->iterations == 0;
+}
+
 const wisp__method wisp__minres = {.name = "minres",
                                    .blocks = blocks,
                                    .start = start,
                                    .resume = resume,
                                    .step = step,
+                                   .hear = hear,
                                    .keeps = keeps,
+                                   .rz = BB,
                                    .moves = moves,
                                    .products = 1,
-                                   .hermitian = true,
-                                   .falls = true};
+                                   .far = wisp__far,
+                                   .is_time = is_time,
+                                   .stalls = stalls,
+                                   .asks = asks,
+                                   .definite = "MINRES with another preconditioner, or GMRES",
+                                   .instead = "take opts.method = WISP_GMRES, or a positive definite preconditioner",
+                                   .allows = "the arithmetic allows no less",
+                                   .general = "WISP_BICGSTAB or WISP_GMRES",
+                                   .drops = true,
+                                   .is_best = true};

@@ -43,7 +43,7 @@ static wisp_type inverse_type(wisp_type matrix, wisp_type blocks)
     return wisp__is_single(blocks) ? WISP_S : WISP_D;
 }
 
-static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
+static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o, const char *definite)
 {
     wisp_map *map = wisp_mat_map(P->A);
     wisp__diagonal d = {0};
@@ -57,7 +57,8 @@ static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
             "(WISP_PRECOND_APPLY)");
     const bool blocks = P->kind == WISP_BLOCK_JACOBI;
     const int64_t rows = wisp_map_rows(map);
-    WISP_TRY(wisp__diagonal_make(&d, P->A, P->factor, o, blocks ? inverse_type(info.type, P->type) : P->type));
+    WISP_TRY(
+        wisp__diagonal_make(&d, P->A, P->factor, o, definite, blocks ? inverse_type(info.type, P->type) : P->type));
     if (blocks) {
         const wisp_src src = {.rows = rows,
                               .cols = rows,
@@ -76,17 +77,17 @@ out:
     return status;
 }
 
-static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double spectrum[2])
+static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const char *definite, const double spectrum[2])
 {
     const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
     const size_t width = (size_t)P->width;
     wisp_status status = WISP_OK;
     switch (P->kind) {
     case WISP_JACOBI:
-    case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o)); break;
+    case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o, definite)); break;
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN:
-        WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, P->type, P->width, spectrum));
+        WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, definite != NULL, P->type, P->width, spectrum));
         WISP_TRY(wisp_alloc(P->ctx, &P->add, (size_t)o->degree * width, sizeof *P->add));
         break;
     case WISP_PRECOND_APPLY:
@@ -101,14 +102,8 @@ out:
     return status;
 }
 
-wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                               int width)
-{
-    return wisp__precond_make_for(P, A, 1, o, type, width, (const double[]){0, 0});
-}
-
-wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                   wisp_type type, int width, const double spectrum[2])
+wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                               const char *definite, wisp_type type, int width, const double spectrum[2])
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status;
@@ -117,7 +112,7 @@ wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double 
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, P, 1, sizeof **P));
     **P = (wisp__precond){.ctx = ctx, .A = A, .factor = factor, .kind = o->precond, .type = type, .width = width};
-    WISP_TRY(make(*P, o, spectrum));
+    WISP_TRY(make(*P, o, definite, spectrum));
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status == WISP_OK) return WISP_OK;

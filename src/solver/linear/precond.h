@@ -2,18 +2,17 @@
 #ifndef WISP_PRECOND_H
 #define WISP_PRECOND_H
 #include <complex.h>
+#include <stdbool.h>
 #include <wisp/wisp.h>
 
 typedef struct wisp__precond wisp__precond;
 
-/* For blocks of this type and of up to `width` columns. o has its defaults filled in. *P becomes NULL for
-   WISP_PRECOND_NONE. On all ranks together. For CG and MINRES M^-1 is Hermitian positive definite, or refused. */
-wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                               int width);
-/* The same for `factor` times A, a power of two; with a spectrum of A that an earlier one was made for (0 and 0: with
-   none). */
-wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                   wisp_type type, int width, const double spectrum[2]);
+/* For `factor` times A, a power of two, and blocks of this type and of up to `width` columns; with a spectrum of A that
+   an earlier one was made for (0 and 0: with none). o has its defaults filled in. *P becomes NULL for
+   WISP_PRECOND_NONE. On all ranks together. definite: A is Hermitian, and M^-1 is so and positive definite, or refused:
+   these words say what to take then; NULL: it may be any. */
+wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                               const char *definite, wisp_type type, int width, const double spectrum[2]);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
 void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
 /* z = M^-1 r. Where rz has a slot, <r_j, z_j> of this rank alone goes to set wisp__precond_set from there on; three
@@ -50,7 +49,7 @@ typedef struct {
 /* CHEBYSHEV or NEUMANN of factor A, in steps with A, for a spectrum of A in the bounds that o gives, or that are found;
    or one that is known, unless its upper end is 0. */
 wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                  wisp_type type, int width, const double known[2]);
+                                  bool hermitian, wisp_type type, int width, const double known[2]);
 void wisp__polynomial_free(wisp_ctx *ctx, wisp__polynomial *p);
 
 /* The square blocks on the diagonal of factor A inverted, in numbers of a type, n in a row: element j of local row i
@@ -61,7 +60,7 @@ typedef struct {
     char *inverse; /* [rows][n] */
 } wisp__diagonal;
 wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                wisp_type type);
+                                const char *definite, wisp_type type);
 void wisp__diagonal_free(wisp_ctx *ctx, wisp__diagonal *d);
 
 #endif

@@ -21,10 +21,10 @@ typedef struct {
 
 typedef struct {
     wisp__diagonal *d;
-    wisp_src src;      /* the rows of the matrix */
-    double factor;     /* of the matrix */
-    bool definite;     /* blocks must be positive definite */
-    int64_t at_a_time; /* blocks */
+    wisp_src src;         /* the rows of the matrix */
+    double factor;        /* of the matrix */
+    const char *definite; /* blocks must be positive definite: what to take else; NULL: they need not */
+    int64_t at_a_time;    /* blocks */
     part *parts;
 } run;
 
@@ -178,8 +178,9 @@ static void invert_some(void *arg, int64_t i, int number_of_part)
     }
 }
 
-static wisp_status refuse(wisp_ctx *ctx, const wisp__diagonal *d, const part *p)
+static wisp_status refuse(wisp_ctx *ctx, const run *r, const part *p)
 {
+    const wisp__diagonal *d = r->d;
     const long long row = d->first + p->bad;
     const long long last = row + (d->n < d->rows - p->bad ? d->n : d->rows - p->bad) - 1;
     char name[96];
@@ -193,10 +194,8 @@ static wisp_status refuse(wisp_ctx *ctx, const wisp__diagonal *d, const part *p)
                               d->n == 1 ? "zero, missing or without an inverse" : "singular", wisp_type_name(d->type),
                               d->n == 1 ? "another preconditioner" : "other opts.block_rows, or another opts.precond");
     case WISP_ERR_INDEFINITE:
-        return wisp_ctx_failf(ctx, p->why,
-                              "%s is not positive definite, so that neither is the matrix: take MINRES with another "
-                              "preconditioner, or GMRES",
-                              name);
+        return wisp_ctx_failf(ctx, p->why, "%s is not positive definite, so that neither is the matrix: take %s", name,
+                              r->definite);
     case WISP_ERR_NUMERIC: return wisp_ctx_failf(ctx, p->why, "%s holds a NaN or an infinity", name);
     default: return wisp_ctx_failf(ctx, p->why, "%s could not be read", name);
     }
@@ -214,16 +213,16 @@ static wisp_status invert_all(run *r, wisp_ctx *ctx)
         part *p = &r->parts[t];
         if (p->bad >= 0 && (!first || p->bad < first->bad)) first = p;
     }
-    return first ? refuse(ctx, d, first) : WISP_OK;
+    return first ? refuse(ctx, r, first) : WISP_OK;
 }
 
 wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                wisp_type type)
+                                const char *definite, wisp_type type)
 {
     enum { ROWS_AT_A_TIME = 256 };
     wisp_ctx *ctx = wisp_mat_ctx(A);
     const int threads = wisp_ctx_threads(ctx);
-    run r = {.d = d, .factor = factor, .definite = o->method == WISP_CG || o->method == WISP_MINRES};
+    run r = {.d = d, .factor = factor, .definite = definite};
     number *blocks = NULL;
     int64_t *columns = NULL;
     char *values = NULL;

@@ -1,6 +1,6 @@
 /* Polynomial preconditioners: Chebyshev's and Neumann's, as steps of a recurrence; the part of the spectrum that they
-   are made for. Both are positive at every eigenvalue up to the upper end, negative ones included, so that they keep CG
-   and MINRES valid wherever the lower end is. */
+   are made for. Both are positive at every eigenvalue up to the upper end, negative ones included, so that they are
+   definite wherever the lower end is. */
 #include "precond.h"
 #include "../solver.h"
 #include <math.h>
@@ -13,14 +13,13 @@ typedef struct {
     double low, high;
 } interval;
 
-/* Whether A is Hermitian. CG and MINRES have made sure; another operator can't be asked. */
-static wisp_status is_hermitian(const wisp_mat *A, const wisp_solve_opts *o, bool *yes)
+/* Whether A is Hermitian, unless that is known. An operator can't be asked. */
+static wisp_status is_hermitian(const wisp_mat *A, bool *yes)
 {
     wisp_mat_info info;
     wisp_mat_props props = {0};
     wisp_status status = WISP_OK;
     wisp_mat_get_info(A, &info);
-    *yes = o->method == WISP_CG || o->method == WISP_MINRES;
     if (*yes || info.format == WISP_FORMAT_OPERATOR) goto out;
     WISP_TRY(wisp_mat_get_props(A, &props));
     *yes = props.hermitian;
@@ -78,12 +77,11 @@ static wisp_status row_sums(const wisp_mat *A, interval *s)
                           s->high);
 }
 
-static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
+static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, bool hermitian, int width, interval *s)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     const bool given = o->bounds.method == WISP_BOUNDS_GIVEN;
-    bool hermitian;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
     WISP_TRY(wisp__check_bounds(ctx, &info, &o->bounds));
@@ -91,7 +89,7 @@ static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int wid
         WISP_TRY(by_bounds(A, o, width, s));
         if (s->low > DBL_EPSILON * s->high) goto out;
     }
-    WISP_TRY(is_hermitian(A, o, &hermitian));
+    WISP_TRY(is_hermitian(A, &hermitian));
     if (hermitian && !given) WISP_TRY(by_bounds(A, o, width, s));
     if (!hermitian && o->precond == WISP_CHEBYSHEV)
         status =
@@ -165,7 +163,7 @@ static wisp_status check_scale(wisp_ctx *ctx, wisp_type type, double high, doubl
 }
 
 wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double factor, const wisp_solve_opts *o,
-                                  wisp_type type, int width, const double known[2])
+                                  bool hermitian, wisp_type type, int width, const double known[2])
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status = WISP_OK;
@@ -175,7 +173,7 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.degree is %d; a polynomial preconditioner has at least 1",
                               o->degree);
     const size_t d = (size_t)o->degree;
-    if (s.high == 0) WISP_TRY(spectrum(A, o, width, &s));
+    if (s.high == 0) WISP_TRY(spectrum(A, o, hermitian, width, &s));
     p->spectrum[0] = s.low, p->spectrum[1] = s.high;
     WISP_TRY(check_scale(ctx, type, s.high, factor));
     s.low *= factor, s.high *= factor;

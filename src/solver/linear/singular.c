@@ -11,7 +11,7 @@ typedef struct {
     int64_t *col;
     void *val;         /* of the matrix's type */
     void *r, *product; /* this rank's numbers of r and A r, of the blocks' type */
-    bool definite;     /* the diagonal is positive, and not far from 1: it may be a preconditioner of MINRES */
+    bool definite;     /* the diagonal is positive, and not far from 1: it may be a preconditioner */
 } scan;
 
 /* |A r| over |A| |r|, row by row of what each rank has. */
@@ -84,31 +84,6 @@ static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part, bo
 /* Rounding, beside the entries of a row. */
 enum { ROUNDING = 10 };
 
-wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *b = NULL;
-    WISP_TRY(wisp_blk_cols(&b, (wisp_blk *)(uintptr_t)k->b, j, 1)); /* it is read alone */
-    WISP_TRY(wisp_copy(to, b));
-    WISP_TRY(wisp__scale_column(k, to, k->col[j].b_exponent));
-out:
-    wisp_blk_free(b);
-    return status;
-}
-
-wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least)
-{
-    wisp_status status = WISP_OK;
-    wisp_scalar wb;
-    double ww;
-    WISP_TRY(wisp__column_of_b(k, j, b));
-    WISP_TRY(wisp_dot(w, b, &wb));
-    WISP_TRY(wisp_norm(w, &ww));
-    *least = hypot(wb.re, wb.im) / ww;
-out:
-    return status;
-}
-
 /* A Hermitian A: the best x leaves more of its range in r than rounding, for that hardly changes |r|. z that solves
    A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
    less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. *part becomes |A w| over |A| |w|, if it is less, and
@@ -121,7 +96,7 @@ static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, wisp_p
     wisp_map *map = wisp_mat_map(k->A);
     double bound, of_w, length;
     bool definite;
-    const wisp_solve_opts o = {.method = WISP_MINRES,
+    const wisp_solve_opts o = {.method = wisp__choice(true, true),
                                .precond = precond,
                                .tolerance = precond ? k->eps : fmin(ROUNDING / 10 * k->eps / *part, 0.5),
                                .max_iterations = k->o.max_iterations};
@@ -130,7 +105,7 @@ static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, wisp_p
     WISP_TRY(wisp_blk_create(&w, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_copy(w, r));
     WISP_TRY(wisp_spmmv(g, k->A, w, NULL));
-    status = wisp__solve_inner(z, k->A, g, &o);
+    status = k->prove(z, k->A, g, &o);
     if (status == WISP_ERR_STAGNATION || status == WISP_ERR_BREAKDOWN || status == WISP_ERR_ITERATIONS ||
         status == WISP_ERR_NUMERIC)
         status = WISP_OK; /* it may do all the same */
@@ -167,8 +142,8 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part)
     if (!*least && *part <= 0.5 && k->col[j].iterations > 0)
         WISP_TRY(look_beyond(k, j, r, WISP_PRECOND_NONE, part, least));
     if (!*least && definite && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, WISP_JACOBI, part, least));
-    /* MINRES must scale rows and columns alike, and so may not get far where rows are of very different size. After CG
-       and BiCGStab MINRES is tried first, so not yet for them. */
+    /* With a Hermitian matrix rows and columns must be scaled alike, and so it may not get far where rows are of very
+       different size. But where another method is left that is tried first. */
     if (!*least && !k->method->next && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
 out:
     wisp_blk_free(r);

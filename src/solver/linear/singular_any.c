@@ -125,6 +125,32 @@ out:
     return status;
 }
 
+/* Column j of b, as methods see it, in a block of one column. */
+static wisp_status column_of_b(wisp__krylov *k, int j, wisp_blk *to)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *b = NULL;
+    WISP_TRY(wisp_blk_cols(&b, (wisp_blk *)(uintptr_t)k->b, j, 1)); /* it is read alone */
+    WISP_TRY(wisp_copy(to, b));
+    WISP_TRY(wisp__scale_column(k, to, k->col[j].b_exponent));
+out:
+    wisp_blk_free(b);
+    return status;
+}
+
+wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least)
+{
+    wisp_status status = WISP_OK;
+    wisp_scalar wb;
+    double ww;
+    WISP_TRY(column_of_b(k, j, b));
+    WISP_TRY(wisp_dot(w, b, &wb));
+    WISP_TRY(wisp_norm(w, &ww));
+    *least = hypot(wb.re, wb.im) / ww;
+out:
+    return status;
+}
+
 /* w becomes r; or b, where x is so long that rounding hides what r has to do with it. */
 static wisp_status begin(normal *n, int j)
 {
@@ -137,7 +163,7 @@ static wisp_status begin(normal *n, int j)
     WISP_TRY(wisp_blk_cols(&x, k->x, j, 1));
     WISP_TRY(wisp_norm(x, &xx));
     n->anew = sqrt(k->eps) * k->anorm * xx > sqrt(c->verified);
-    status = n->anew ? wisp__column_of_b(k, j, n->w) : wisp_copy(n->w, r);
+    status = n->anew ? column_of_b(k, j, n->w) : wisp_copy(n->w, r);
 out:
     wisp_blk_free(r);
     wisp_blk_free(x);

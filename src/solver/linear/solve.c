@@ -12,24 +12,29 @@
    different numbers look at each. */
 static wisp_status choose_looks(wisp__krylov *k)
 {
-    const double each = k->method->restarts ? 1 : wisp_ctx_look_every(k->ctx), ranks = wisp_ctx_processes(k->ctx);
+    const double each = k->method->hear ? wisp_ctx_look_every(k->ctx) : 1, ranks = wisp_ctx_processes(k->ctx);
     double sum[] = {each, each * each};
-    const wisp_status status = ranks > 1 && !k->method->restarts ? wisp_ctx_sum(k->ctx, sum, 2) : WISP_OK;
+    const wisp_status status = ranks > 1 && k->method->hear ? wisp_ctx_sum(k->ctx, sum, 2) : WISP_OK;
     k->look_every = ranks == 1 || ranks * sum[1] == sum[0] * sum[0] ? (int)each : 1;
     return status;
+}
+
+/* As wisp/steps.h has them. */
+static void lay_out(wisp__krylov *k)
+{
+    k->dots = WISP_SET_FACTOR;
+    k->sets = WISP_SETS + k->look_every;
+    if (k->o.precond == WISP_CHEBYSHEV || k->o.precond == WISP_NEUMANN) k->aside = k->sets, k->sets += 4 * k->o.degree;
 }
 
 static wisp_status prepare(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
-    const size_t width = (size_t)k->width, m = (size_t)k->o.restart;
+    const size_t width = (size_t)k->width;
     k->method = wisp__method_of(k->o.method);
     WISP_TRY(choose_looks(k));
-    k->dots = k->method->restarts ? WISP_SET_DOT + (int)m + 1 : WISP_SET_FACTOR;
-    k->sets = k->method->restarts ? k->dots + (int)m + 1 : WISP_SETS + k->look_every;
-    if (!k->method->restarts && (k->o.precond == WISP_CHEBYSHEV || k->o.precond == WISP_NEUMANN))
-        k->aside = k->sets, k->sets += 4 * k->o.degree;
+    (k->method->lay_out ? k->method->lay_out : lay_out)(k);
     WISP_TRY(wisp_alloc(k->ctx, &k->number, (size_t)k->sets * width, sizeof *k->number));
     WISP_TRY(wisp_slot_create(&k->slot, k->ctx, (int64_t)k->sets * k->width));
     WISP_TRY(wisp_alloc(k->ctx, &k->one, 5 * width, sizeof *k->one));
@@ -38,11 +43,6 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
-    if (k->method->restarts) {
-        const size_t each = (m + 4) * (m + 1);
-        WISP_TRY(wisp_alloc(k->ctx, &k->h, width * each, sizeof *k->h));
-        for (size_t j = 0; j < width; j++) k->col[j].h = k->h + j * each;
-    }
     WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, k->type, k->width));
     WISP_TRY(wisp_blk_create(&k->r, k->ctx, map, k->type, k->width));
     WISP_TRY(wisp_blk_create(&k->best, k->ctx, map, k->type, k->width));
@@ -57,7 +57,8 @@ static wisp_status prepare(wisp__krylov *k)
     if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__solve_items, k));
     if (k->o.resume) return wisp__solve_items(k, k->o.resume);
     const double unknown[2] = {0, 0};
-    WISP_TRY(wisp__precond_make_for(&k->P, k->A, wisp__a_factor(k), &k->o, k->type, k->width, unknown));
+    WISP_TRY(
+        wisp__precond_make(&k->P, k->A, wisp__a_factor(k), &k->o, k->method->definite, k->type, k->width, unknown));
     wisp__krylov_rows(k);
     WISP_TRY(wisp__make_blocks(k));
 out:
@@ -119,7 +120,7 @@ static wisp_status iterate(wisp__krylov *k, int iterations)
         k->counting = false;
     }
     k->record = iterations - 1; /* a step that is done again is the last one */
-    WISP_TRY(wisp__hear(k, iterations));
+    if (k->method->hear) WISP_TRY(k->method->hear(k, iterations));
 out:
     k->record = -1;
     return status;
@@ -186,9 +187,8 @@ static wisp_status run(wisp__krylov *k)
     while (!wisp__all_done(k)) {
         if (!k->goes_on) {
             k->cycle_ends = false;
-            WISP_TRY(wisp__tell(k, k->fresh));
             WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
-            if (k->look_every == 1) WISP_TRY(wisp__hear(k, 0));
+            if (k->look_every == 1 && k->method->hear) WISP_TRY(k->method->hear(k, 0));
             k->looks = wisp__columns_going(k) == 0 || k->cycle_ends;
         }
         WISP_TRY(go_on(k));
@@ -209,7 +209,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
     k->apart = !k->together && wisp_ctx_processes(k->ctx) > 1;
     const bool settled = !k->apart && !k->torn && (!k->method->settle || k->method->settle(k) == WISP_OK);
-    const bool known = settled && wisp__residual(k) == WISP_OK && wisp__return_to_low(k, true) == WISP_OK;
+    const bool known = settled && wisp__residual(k) == WISP_OK && wisp__look_back(k, true) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
@@ -236,9 +236,7 @@ static wisp_status conclude(wisp__krylov *k)
     static const char *const advice[] = {
         [WISP_ERR_ITERATIONS] =
             "allow more (opts.max_iterations), or take a preconditioner (opts.precond) or another opts.method",
-        [WISP_ERR_STAGNATION] = "the arithmetic or the restart allows no less",
         [WISP_ERR_BREAKDOWN] = "take another opts.method or opts.precond",
-        [WISP_ERR_INDEFINITE] = "take opts.method = WISP_MINRES or WISP_GMRES, and a positive definite preconditioner",
         [WISP_ERR_SINGULAR] = "within rounding no x has a smaller one",
     };
     wisp_solution *s = k->s;
@@ -247,9 +245,9 @@ static wisp_status conclude(wisp__krylov *k)
     for (int i = s->columns - 1; i >= 0; i--)
         if (s->status[i] != WISP_OK) status = s->status[first = i];
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
-    const bool minres = status == WISP_ERR_INDEFINITE && k->method->falls;
-    const char *take = minres ? "take opts.method = WISP_GMRES, or a positive definite preconditioner" : advice[status];
-    if (status == WISP_ERR_STAGNATION && k->method->resume) take = "the arithmetic allows no less";
+    const char *take = status == WISP_ERR_INDEFINITE   ? k->method->instead
+                       : status == WISP_ERR_STAGNATION ? k->method->allows
+                                                       : advice[status];
     return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
                           wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                           s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
@@ -287,7 +285,6 @@ static void release(wisp__krylov *k)
     wisp_free(k->ctx, k->list);
     wisp_free(k->ctx, k->stamp);
     wisp_state_free(k->live);
-    wisp_free(k->ctx, k->h);
 }
 
 static void describe(const wisp__krylov *k)
@@ -295,7 +292,7 @@ static void describe(const wisp__krylov *k)
     wisp_solution *s = k->s;
     s->method = k->o.method;
     s->variant = k->o.variant;
-    s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* MINRES may have dropped it */
+    s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* it may have been dropped */
     s->restart = k->o.restart;
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
     if (s->bytes > 0 && s->precond && !k->rows) {
@@ -304,6 +301,8 @@ static void describe(const wisp__krylov *k)
         s->bytes += k->method->products * wisp__precond_bytes(&A, k->type, s->columns, &k->o);
     }
 }
+
+static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
 
 static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
                          const wisp_solve_opts *opts, bool inner)
@@ -316,6 +315,7 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
         .ctx = ctx, .A = A, .o = opts ? *opts : (wisp_solve_opts){0}, .s = s ? s : &unused, .b = b, .user_x = x};
     *k.s = (wisp_solution){.residual = NAN};
     k.inner = inner;
+    k.prove = solve_inner;
     k.type = wisp_blk_type(b);
     k.width = wisp_blk_width(b);
     k.eps = wisp__is_single(k.type) ? FLT_EPSILON : DBL_EPSILON;
@@ -354,7 +354,7 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     return solve(s, x, A, b, opts, false);
 }
 
-wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
+static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
 {
     return solve(NULL, x, A, b, opts, true);
 }

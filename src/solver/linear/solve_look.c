@@ -3,8 +3,6 @@
 #include "krylov.h"
 #include <math.h>
 
-enum { LOOK_EVERY = 50 };
-
 int wisp__columns_going(const wisp__krylov *k)
 {
     int n = 0;
@@ -19,34 +17,18 @@ bool wisp__all_done(const wisp__krylov *k)
     return true;
 }
 
-/* By its recurrence, which may be a claim of what rounding does not allow. GMRES, whose basis is orthogonal, can be
-   believed for longer; and it loses that basis where it is looked at: it can't resume. */
+/* By its recurrence, which may be a claim of what rounding does not allow. */
 bool wisp__has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    const double far = !k->method->resume ? 100 * k->eps * k->eps : wisp__far(k);
-    return c->rr < far * c->verified;
+    return c->rr < k->method->far(k) * c->verified;
 }
 
-/* CG whose scalars or vectors come from recurrences that the classical one does not have. */
-static bool can_be_careful(const wisp__krylov *k)
-{
-    return k->method->definite && !k->careful && !k->separate && (!k->P || k->o.variant == WISP_HIDDEN);
-}
-
-/* One that these keep on a level, for longer than those before all together. */
+/* One that a way which is not careful keeps on a level, for longer than those before all together. */
 static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     enum { LEVEL = 1000 };
     const int64_t since = c->iterations - c->least_at;
-    return can_be_careful(k) && since > LEVEL && since > c->iterations / 2;
-}
-
-/* BiCGStab with a Hermitian matrix: without rounding it ends after as many iterations as there are rows. Where twice as
-   many have gained nothing, MINRES is to go on. */
-static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    const int64_t since = c->iterations - c->least_at, rows = wisp_map_rows(wisp_mat_map(k->A));
-    return k->method->low && k->hermitian && since > 2 * rows + 100 && since > c->iterations / 2;
+    return WISP__ASK(k, can_be_careful, k) && since > LEVEL && since > c->iterations / 2;
 }
 
 /* Whether it is time to look at the residuals themselves, before the last iteration: columns claim to be through (all
@@ -59,11 +41,10 @@ bool wisp__must_look(wisp__krylov *k, int claimed_before)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || wisp__has_come_far(k, c) || is_level(k, c) || is_stuck(k, c) ||
-                             !isfinite(c->rr));
+        look |= !c->done && (c->broken != WISP_OK || wisp__has_come_far(k, c) || is_level(k, c) ||
+                             WISP__ASK(k, is_stuck, k, c) || !isfinite(c->rr));
     }
-    if (k->method->falls) look |= k->P ? claimed > claimed_before : k->s->iterations % LOOK_EVERY == 0;
-    return look;
+    return look || WISP__ASK(k, is_time, k, claimed - claimed_before);
 }
 
 static void drop_preconditioner(wisp__krylov *k)
@@ -75,33 +56,30 @@ static void drop_preconditioner(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
-/* The next method goes on: MINRES where CG has met more than it can do, or BiCGStab with a Hermitian matrix, whose
-   preconditioner need not be definite. */
+/* The next method goes on. */
 static wisp_status change_method(wisp__krylov *k, wisp_status why)
 {
     wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; %s goes on", wisp_status_string(why),
                   (long long)k->s->iterations, k->method->name, wisp__method_of(k->method->next)->name);
-    const bool bicgstab = k->method->low > 0;
+    const bool anew = k->method->anew;
     wisp__free_blocks(k);
     k->o.method = k->method->next;
     k->method = wisp__method_of(k->o.method);
-    if (wisp__is_of_cg(k->o.variant)) k->o.variant = WISP_PIPELINED;
+    wisp__fit_variant(&k->o);
     k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) {
         k->col[j].broken = WISP_OK;
         k->col[j].stalls = 0;
-        k->col[j].low = INFINITY;
         k->col[j].moved = false;
     }
-    if (bicgstab && k->P) drop_preconditioner(k);
+    if (anew && k->P) drop_preconditioner(k);
     return wisp__make_blocks(k);
 }
 
-/* With a preconditioner MINRES makes another norm of r least than |r|. Where that gains no more, it goes on without. */
 static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
-    if (!k->method->falls || !k->P || why == WISP_ERR_ITERATIONS) return false;
+    if (!k->method->drops || !k->P || why == WISP_ERR_ITERATIONS) return false;
     return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
 }
 
@@ -110,9 +88,7 @@ static void count_stalls(const wisp__krylov *k, wisp__krylov_column *c)
 {
     const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
     const bool stalls = !(c->verified < enough * c->best);
-    /* MINRES's residuals never rise, so that one which is as at the look before has stalled. But a large one may be the
-       least there is, of which look_for_proof decides. */
-    const bool in_turn = k->method->falls && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
+    const bool in_turn = WISP__ASK(k, stalls, k, c);
     if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
 }
 
@@ -120,16 +96,16 @@ static void count_stalls(const wisp__krylov *k, wisp__krylov_column *c)
 static wisp_status verdict(const wisp__krylov *k, wisp__krylov_column *c)
 {
     if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
-    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->definite)) return c->broken;
+    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->gives_up)) return c->broken;
     count_stalls(k, c);
-    if (is_stuck(k, c)) return WISP_ERR_STAGNATION;
+    if (WISP__ASK(k, is_stuck, k, c)) return WISP_ERR_STAGNATION;
     if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
 /* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
-   what no x kept. With a Hermitian matrix is_stuck and MINRES have looked at it before, unless there were as many as
-   end it without rounding. */
+   what no x kept. With a Hermitian matrix is_stuck and the next method have looked at it before, unless there were as
+   many as end it without rounding. */
 static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     const bool level = c->iterations - c->least_at > c->iterations / 2, promised = c->least < 0.01 * c->best;
@@ -138,12 +114,12 @@ static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp
 }
 
 /* Whether it is to be asked if the system has no solution, and the best x makes |r| least: where a method gains nothing
-   any more, or where MINRES can't go on, which may be for that reason. */
+   any more, or asks itself. */
 static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     if (k->inner) return false;
     if (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION) return true;
-    if (k->method->falls && (c->broken == WISP_ERR_BREAKDOWN || c->iterations == 0)) return true;
+    if (WISP__ASK(k, asks, k, c)) return true;
     return ends_level(k, c, why);
 }
 
@@ -159,7 +135,7 @@ static wisp_status look_for_proof(wisp__krylov *k, int j, wisp_status *why, doub
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
     WISP_TRY(wisp__prove_least(k, j, &least, part));
     if (least) *why = WISP_ERR_SINGULAR;
-    k->fresh |= !k->method->falls; /* x may be an earlier one; that of MINRES is its best */
+    k->fresh |= !k->method->is_best; /* x may be an earlier one */
 out:
     return status;
 }
@@ -167,7 +143,7 @@ out:
 /* They may be what keeps it from the accuracy that it has without. */
 static void be_careful(wisp__krylov *k)
 {
-    if (!can_be_careful(k)) return;
+    if (!WISP__ASK(k, can_be_careful, k)) return;
     k->careful = k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
@@ -224,7 +200,7 @@ out:
    others have gone on without it (those of a method that waits stay fit), the method starts anew. */
 static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
 {
-    const bool breaks = !k->method->restarts && cimag(wisp__number(k, WISP_SET_STATE, (int)(c - k->col))) != 0;
+    const bool breaks = k->method->hear && cimag(wisp__number(k, WISP_SET_STATE, (int)(c - k->col))) != 0;
     const bool behind = !k->method->waits && c->claimed && (c->behind || breaks);
     if (c->broken != WISP_OK || c->stalls > 1 || c->moved || behind) k->fresh = true;
     if (c->stalls > 1 || is_level(k, c)) be_careful(k);
@@ -235,14 +211,14 @@ static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
 /* Goes on as columns ask. */
 static wisp_status go_on(wisp__krylov *k, const wish *w)
 {
-    const bool change = w->change != WISP_OK, bicgstab = k->method->low > 0;
+    const bool change = w->change != WISP_OK, anew = k->method->anew;
     wisp_status status = WISP_OK;
-    if (change) WISP_TRY(wisp__return_to_low(k, true)); /* its block goes */
+    if (change) WISP_TRY(wisp__look_back(k, true)); /* its block goes */
     WISP_TRY(wisp__keep_best(k));
     if (change) WISP_TRY(change_method(k, w->change));
     if (w->drop) drop_preconditioner(k);
     if (k->fresh) WISP_TRY(wisp__go_back(k));
-    if (change && bicgstab) WISP_TRY(wisp__leave_far(k));
+    if (change && anew) WISP_TRY(wisp__leave_far(k));
     status = wisp__compact(k);
 out:
     return status;
@@ -255,7 +231,7 @@ wisp_status wisp__solve_look(wisp__krylov *k)
     wisp_status status = WISP_OK;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
     WISP_TRY(wisp__residual(k));
-    WISP_TRY(wisp__return_to_low(k, k->s->iterations >= k->o.max_iterations));
+    WISP_TRY(wisp__look_back(k, k->s->iterations >= k->o.max_iterations));
     k->fresh = !k->method->resume || k->cycle_ends;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];

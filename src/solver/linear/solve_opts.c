@@ -2,10 +2,31 @@
 #include "krylov.h"
 #include <math.h>
 
-const wisp__method *wisp__method_of(wisp_method m)
+/* All methods, in the order of wisp_method. */
+extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
+static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
+enum { METHODS = sizeof all / sizeof *all };
+
+const wisp__method *wisp__method_of(wisp_method m) { return all[m - WISP_CG]; }
+
+wisp_method wisp__choice(bool hermitian, bool last)
 {
-    static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
-    return all[m - WISP_CG];
+    int i = 0;
+    while (!all[i]->chosen || (all[i]->general && !hermitian)) i++;
+    while (last && all[i]->next) i = (int)all[i]->next - WISP_CG;
+    return WISP_CG + (wisp_method)i;
+}
+
+const char *wisp__variant_name(wisp_variant v)
+{
+    static const char *const name[] = {"default", "pipelined", "classical", "predict", "hidden"};
+    return name[v];
+}
+
+static bool has_variant(const wisp__method *m, wisp_variant v) { return v <= WISP_CLASSICAL || (m->variants >> v & 1); }
+void wisp__fit_variant(wisp_solve_opts *o)
+{
+    if (!has_variant(wisp__method_of(o->method), o->variant)) o->variant = WISP_PIPELINED;
 }
 
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
@@ -16,8 +37,8 @@ void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
     if (o->restart > rows && rows > 0) o->restart = (int)rows;
     if (o->block_rows == 0) o->block_rows = 4;
     if (o->degree == 0) o->degree = 4;
-    if (o->variant == WISP_VARIANT_DEFAULT)
-        o->variant = o->method == WISP_CG && o->precond == WISP_PRECOND_NONE ? WISP_PREDICT : WISP_PIPELINED;
+    const wisp_variant usual = o->precond == WISP_PRECOND_NONE ? wisp__method_of(o->method)->usual : 0;
+    if (o->variant == WISP_VARIANT_DEFAULT) o->variant = usual ? usual : WISP_PIPELINED;
 }
 
 /* wisp_fuse_cost refuses blocks that share a part. They may be one memory, which it does not: then the first columns
@@ -44,18 +65,29 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
     return status == WISP_ERR_ARG ? wisp_ctx_failf(k->ctx, status, "solve: x and b overlap") : status;
 }
 
+static wisp_status check_variant(wisp_ctx *ctx, const wisp_solve_opts *o)
+{
+    int i = 0;
+    while (!has_variant(all[i], o->variant)) i++;
+    const wisp__method *of = all[i], *named = o->method != WISP_METHOD_DEFAULT ? wisp__method_of(o->method) : of;
+    if (!has_variant(named, o->variant))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" is one of %s, not of %s",
+                              wisp__variant_name(o->variant), of->name, named->name);
+    if ((of->plain >> o->variant & 1) && o->precond != WISP_PRECOND_NONE)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" takes no preconditioner",
+                              wisp__variant_name(o->variant));
+    return WISP_OK;
+}
+
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
-    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_HIDDEN || o->precond < 0 ||
-        o->precond > WISP_PRECOND_APPLY)
+    if (o->method < 0 || o->method >= WISP_CG + METHODS || o->variant < 0 || o->variant > WISP_HIDDEN ||
+        o->precond < 0 || o->precond > WISP_PRECOND_APPLY)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
                               (int)o->method, (int)o->variant, (int)o->precond);
-    if (wisp__is_of_cg(o->variant) && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" is one of cg, not of %s",
-                              o->variant == WISP_HIDDEN ? "hidden" : "predict", wisp__method_of(o->method)->name);
-    if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.variant: \"predict\" takes no preconditioner");
+    const wisp_status status = check_variant(ctx, o);
+    if (status != WISP_OK) return status;
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
                               o->tolerance);
@@ -101,10 +133,12 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     wisp_mat_info info;
     wisp_mat_props props;
     wisp_mat_get_info(k->A, &info);
-    const bool hermitian = k->o.method != WISP_METHOD_DEFAULT && wisp__method_of(k->o.method)->hermitian;
+    const bool open = k->o.method == WISP_METHOD_DEFAULT;
+    const bool hermitian = !open && wisp__method_of(k->o.method)->general;
     k->hermitian = hermitian;
     if (info.format == WISP_FORMAT_OPERATOR) {
-        if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;
+        if (open) k->o.method = wisp__choice(false, false);
+        wisp__fit_variant(&k->o);
         return WISP_OK;
     }
     const wisp_status status = wisp_mat_get_props(k->A, &props);
@@ -118,13 +152,12 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     if (hermitian && !props.nearly_hermitian)
         return wisp_ctx_failf(k->ctx, WISP_ERR_HERMITIAN,
                               "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
-                              "from 0, are not conjugate; take opts.method = WISP_BICGSTAB or WISP_GMRES",
+                              "from 0, are not conjugate; take opts.method = %s",
                               wisp__method_of(k->o.method)->name, (long long)props.bad_row, (long long)props.bad_col,
-                              (long long)props.bad_col, (long long)props.bad_row);
-    if (k->o.method == WISP_METHOD_DEFAULT) {
-        k->chosen = true;
-        k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;
-        if (wisp__is_of_cg(k->o.variant) && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
-    }
+                              (long long)props.bad_col, (long long)props.bad_row,
+                              wisp__method_of(k->o.method)->general);
+    k->chosen = open;
+    if (open) k->o.method = wisp__choice(props.nearly_hermitian, false);
+    wisp__fit_variant(&k->o);
     return WISP_OK;
 }

@@ -3,22 +3,21 @@
 #include <math.h>
 
 /* What there is beside the numbers in blocks: see prepare of solve.c. */
-static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, bool restarts)
+static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, int blocks, const wisp__method *method)
 {
     enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
     const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx) + 4 * o->degree); /* on the device and on the host */
-    const int64_t m = restarts ? o->restart : 0, scalars = 6 * m + sets + SCALARS,
-                  triangle = restarts ? (m + 4) * (m + 1) : 0;
-    const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);
+    const int64_t m = method->restarts ? o->restart : 0, scalars = 6 * m + sets + SCALARS;
+    const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + (method->own ? (int64_t)method->own(o) : 0);
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
 
-/* Blocks of the method at most, and of the one that may follow it; without a method it may be CG or GMRES. */
+/* Blocks of the method at most, and of the one that may follow it; of both that may be taken where none is named. */
 static int most_blocks(wisp__krylov *k)
 {
     const bool open = k->o.method == WISP_METHOD_DEFAULT;
-    const wisp_method named = open ? WISP_CG : k->o.method, next = wisp__method_of(named)->next;
-    const wisp_method may[] = {named, next ? next : named, open ? WISP_GMRES : named};
+    const wisp_method named = open ? wisp__choice(true, false) : k->o.method, next = wisp__method_of(named)->next;
+    const wisp_method may[] = {named, next ? next : named, open ? wisp__choice(false, false) : named};
     int most = 0;
     k->P = k->o.precond != WISP_PRECOND_NONE ? (wisp__precond *)k : NULL; /* never followed */
     for (int i = 0; i < 3; i++) {
@@ -82,19 +81,19 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_TRY(wisp__solve_check_options(ctx, &k.o));
     if (k.o.precond == WISP_CHEBYSHEV || k.o.precond == WISP_NEUMANN) WISP_TRY(wisp__check_bounds(ctx, A, &k.o.bounds));
     const wisp_method named = k.o.method;
-    if (named == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
+    if (named == WISP_METHOD_DEFAULT) k.o.method = wisp__choice(true, false);
     wisp__solve_defaults(&k.o, type, A->rows);
     wisp_solve_opts o = k.o;
     k.o.method = named;
     WISP_TRY(products_plan(&products, ctx, A, type, width, &o));
-    /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
-    const bool restarts = named == WISP_METHOD_DEFAULT || wisp__method_of(named)->restarts;
-    const int most = most_blocks(&k), lists = 16 + (restarts ? o.restart : 0), proof = wisp__proof_columns(type);
+    /* Terms, and dots, of one call: one for each vector of a basis. */
+    const wisp__method *m = wisp__method_of(named == WISP_METHOD_DEFAULT ? wisp__choice(false, false) : named);
+    const int most = most_blocks(&k), lists = 16 + (m->restarts ? o.restart : 0), proof = wisp__proof_columns(type);
     const int64_t rows = A->local_rows + A->halo_rows, size = (int64_t)wisp_type_size(type);
     WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, restarts);
+    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, m);
     double precond = (double)wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
     const double run = (double)(all + rows * more * size + products.bytes_most + passes.bytes_most) +

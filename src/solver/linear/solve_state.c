@@ -98,7 +98,6 @@ static wisp_status same_preconditioner(const wisp_solve_opts *o, wisp_state *sta
 /* More iterations may be allowed, or fewer. */
 static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
 {
-    static const char *const variant[] = {"default", "pipelined", "classical", "predict", "hidden"};
     const wisp_solve_opts *o = &k->o;
     wisp_status status;
     WISP_TRY(wisp_state_samef(state, "solver", "solve"));
@@ -108,7 +107,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "width of b", "%d", k->s->columns));
     WISP_TRY(
         wisp_state_samef(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
-    WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", variant[k->asked_variant]));
+    WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", wisp__variant_name(k->asked_variant)));
     WISP_TRY(same_preconditioner(o, state));
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
@@ -153,7 +152,7 @@ static wisp_status check(const wisp__krylov *k, const position *at)
     if (at->width >= 1 && at->width <= k->s->columns && at->ended >= 0 && at->ended <= k->s->columns &&
         (at->method == k->asked || (asked->next && at->method == asked->next)) && at->variant > 0 &&
         at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
-        at->step_of_cycle <= (asked->restarts ? k->o.restart : 0))
+        at->step_of_cycle <= k->o.restart)
         return WISP_OK;
     return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT,
                           "a state of a linear system that can't be: width %lld, iteration %lld", (long long)at->width,
@@ -176,7 +175,8 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     if (status != WISP_OK) return status;
     WISP_TRY(make_history(k, at->iterations));
     if (at->preconditioned)
-        WISP_TRY(wisp__precond_make_for(&k->P, k->A, wisp__a_factor(k), &k->o, k->type, s->columns, at->spectrum));
+        WISP_TRY(wisp__precond_make(&k->P, k->A, wisp__a_factor(k), &k->o, k->method->definite, k->type, s->columns,
+                                    at->spectrum));
     k->o.method = (wisp_method)at->method, k->method = wisp__method_of(k->o.method);
     k->o.variant = (wisp_variant)at->variant;
     k->careful = at->careful;
@@ -195,39 +195,36 @@ out:
     return status;
 }
 
-/* Where a column's h is follows from its number. */
 static wisp_status take_columns(wisp__krylov *k)
 {
-    const size_t m = (size_t)k->o.restart, each = (m + 4) * (m + 1);
     for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        if (c->of < (j > 0 ? c[-1].of + 1 : 0) || c->of >= k->s->columns || c->steps < 0 || c->steps > k->o.restart)
+        const wisp__krylov_column *c = &k->col[j];
+        if (c->of < (j > 0 ? c[-1].of + 1 : 0) || c->of >= k->s->columns)
             return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of a linear system that can't be: column %d",
                                   c->of);
-        c->h = k->h ? k->h + (size_t)c->of * each : NULL;
     }
     return wisp__remake_blocks(k);
 }
 
-/* MINRES has <r, M^-1 r> between two steps: in the set of all dots in a state, whatever the preconditioner, where that
-   of a polynomial is elsewhere. */
+/* Where a method has <r, M^-1 r> between two steps, it is in the set of all dots in a state, whatever the
+   preconditioner: that of a polynomial is elsewhere. */
 static void move_rz(wisp__krylov *k, bool kept)
 {
-    const int set = WISP_SET_DOT, rz = wisp__rz_set(k, set);
+    const int set = k->method->rz, rz = wisp__rz_set(k, set);
     wisp_scalar *a = wisp__set(k, set), *b = wisp__set(k, rz);
-    if (k->method->falls && k->aside && rz != set) memcpy(kept ? b : a, kept ? a : b, (size_t)k->width * sizeof *a);
+    if (set && k->aside && rz != set) memcpy(kept ? b : a, kept ? a : b, (size_t)k->width * sizeof *a);
 }
 
 static wisp_status columns(wisp__krylov *k, wisp_state *state)
 {
     wisp_status status;
     wisp_solution *s = k->s;
-    const size_t n = (size_t)s->columns, m = (size_t)k->o.restart;
+    const size_t n = (size_t)s->columns;
     /* records are those of an iteration that is over */
-    const size_t numbers = (size_t)(((k->method->restarts ? k->sets : WISP_SETS) - k->dots) * k->width);
+    const size_t numbers = (size_t)(((k->method->hear ? WISP_SETS : k->sets) - k->dots) * k->width);
     WISP_TRY(wisp_state_data(state, "columns", k->col, (size_t)k->width * sizeof *k->col));
     if (wisp_state_is_kept(state)) WISP_TRY(take_columns(k));
-    if (k->h) WISP_TRY(wisp_state_data(state, "h", k->h, n * (m + 4) * (m + 1) * sizeof *k->h));
+    if (k->own_of) WISP_TRY(wisp_state_data(state, "own", k->own_of, (size_t)k->width * k->own_bytes));
     if (!wisp_state_is_kept(state)) move_rz(k, false);
     const size_t dots = 2 * (size_t)k->dots * (size_t)k->width; /* of the next reduction, some may be there */
     if (k->separate)
