@@ -235,6 +235,49 @@ static void filters(void **state)
     }
 }
 
+/* ---- steps ------------------------------------------------------------------------------------- */
+
+/* Steps that are interleaved wait for nothing once there is room for their dots, where these stay in a slot. */
+static void steps_are_queued(void **state)
+{
+    (void)state;
+    int depth = 0;
+    enum { STEPS = 6, DEPTH = 3, NUMBERS = STEPS * 3 * 2, PATIENCE = 200 };
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "far", .threads = 2, .no_pin = 1});
+    wisp__far *f = wisp__far_of(ctx);
+    wisp_mat *A;
+    wisp_blk *v[2];
+    wisp_slot *s;
+    static const wisp_scalar alpha[STEPS] = {{0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}};
+    wisp_mpk_opts o = {
+        .steps = STEPS, .depth = DEPTH, .depth_used = &depth, .alpha = alpha, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    wisp_scalar got[2][NUMBERS];
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=590,ny=170", NULL));
+    REF_OK(ctx, wisp_slot_create(&s, ctx, NUMBERS));
+    for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 2));
+    for (int i = 0; i < 2; i++) {
+        REF_OK(ctx, wisp_blk_fill_random(v[0], WISP_RANDOM_GAUSS, 5, 0, 0));
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+        o.dot_at = (wisp_place){s, 0};
+        pthread_mutex_lock(f->lock);
+        f->patience = PATIENCE; /* nothing runs before somebody waits */
+        const uint64_t over = f->over;
+        pthread_mutex_unlock(f->lock);
+        REF_OK(ctx, wisp_blk_fill(v[1], (wisp_scalar){0, 0}));
+        REF_OK(ctx, wisp_mpk(v, 2, A, &o));
+        pthread_mutex_lock(f->lock);
+        assert_true((i == 0 || f->over == over) && f->queued > over);
+        pthread_mutex_unlock(f->lock);
+        assert_int_equal(depth, DEPTH);
+        REF_OK(ctx, wisp_slot_read(s, 0, NUMBERS, got[i]));
+    }
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+    wisp_slot_free(s);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 /* What the dots of so many steps take is planned: of a matrix with few rows they are most of it. */
@@ -268,8 +311,8 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(moments), cmocka_unit_test(evolution),
-                                       cmocka_unit_test(functions), cmocka_unit_test(filters),
-                                       cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(moments),          cmocka_unit_test(evolution),
+                                       cmocka_unit_test(functions),        cmocka_unit_test(filters),
+                                       cmocka_unit_test(steps_are_queued), cmocka_unit_test(memory)};
     return REF_RUN(tests);
 }

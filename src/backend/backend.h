@@ -103,8 +103,8 @@ typedef wisp_status (*wisp__launch_fn)(wisp_ctx *ctx, void *arg);
    (parameters, factors, chains, lists of columns, a small matrix) is read before the call returns. Only read, get,
    pack, lend, time_launches and finish wait, until all work before them is done. Where work fails, the next of these
    tells, once, and what was queued behind that work does not run. To free memory never waits: it stays until the work
-   that uses it is over. Making and preparing a matrix, releasing what was prepared, and reserve_steps may wait, too. On
-   the CPU all work is done when its call returns.
+   that uses it is over. Making and preparing a matrix, releasing what was prepared, and reserve_steps where there is
+   less room, may wait, too. On the CPU all work is done when its call returns.
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
    may follow it; the host follows what lend gives. Dots go to the device's memory: summed over the blocks of the grid

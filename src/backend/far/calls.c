@@ -108,11 +108,16 @@ out:
     return SUBMIT(ctx, status, item, run_finish_dots, c);
 }
 
-/* Room that calls in the queue may be using. */
+/* Calls in the queue may be using that room, so that it grows when they are done; it never becomes smaller. */
 static wisp_status far_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
 {
+    wisp__far *f = wisp__far_of(ctx);
+    const size_t numbers = (size_t)(steps * grid->blocks) * dot_size;
+    if (numbers <= f->reserved) return WISP_OK;
     wisp__far_drain(ctx);
-    return wisp__backend_cpu.reserve_steps(ctx, steps, grid, dot_size);
+    const wisp_status status = wisp__backend_cpu.reserve_steps(ctx, steps, grid, dot_size);
+    if (status == WISP_OK) f->reserved = numbers;
+    return status;
 }
 
 typedef struct {

@@ -40,6 +40,7 @@ typedef struct wisp__far {
     char message[WISP_MESSAGE];
     uint64_t queued, over; /* items so far */
     double worked;         /* seconds in which items ran */
+    size_t reserved;       /* numbers for which there is room among the dots of steps */
     bool forking;          /* nothing more is queued until the process has been copied */
     bool lost;             /* this process is a child of fork for which there was no room for all the memory */
 } wisp__far;
