@@ -376,6 +376,12 @@ static void of_entries(void **state)
     }
 }
 
+static wisp_status nothing(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    (void)arg, (void)y, (void)x;
+    return WISP_OK;
+}
+
 /* Bytes that no number of 64 bits holds are the largest one. */
 static void beyond_numbers(void **state)
 {
@@ -402,6 +408,15 @@ static void beyond_numbers(void **state)
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
     REF_OK(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_Z, 9, &(wisp_mpk_opts){.steps = 2}, NULL));
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+    for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++)
+        for (int p = WISP_PRECOND_NONE; p <= WISP_PRECOND_APPLY; p++) {
+            const wisp_solve_opts o = {
+                .method = (wisp_method)m, .precond = (wisp_precond)p, .apply = nothing, .bounds = given};
+            REF_OK(ctx, wisp_solve_plan(&plan, ctx, &info, WISP_Z, 9, &o, NULL));
+            assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+        }
+    REF_OK(ctx, wisp_fuse_plan(&plan, ctx, INT64_MAX, WISP_Z, 9, 3, 3));
+    assert_in_range(plan.bytes, 1, plan.bytes_most);
     wisp_ctx_free(ctx);
 }
 

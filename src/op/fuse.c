@@ -275,7 +275,7 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
                               (long long)rows, width, (int)type, terms, dots);
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
     const int64_t parts = wisp__reals(type), period = wisp__cut_of(&like, true).period, row = width * parts;
-    const int64_t sums = dots * row * parts, numbers = rows * row;
+    const int64_t sums = dots * row * parts;
     const lists l = {.updates = terms, .inners = dots, .terms = (size_t)terms};
     size_t list[ARRAYS];
     int64_t bytes = 0;
@@ -284,9 +284,9 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
     /* Calls with fewer dots may cut more row blocks; their sums are then those of the table at most. */
     const wisp__tuned *t = wisp__tuned_of(ctx);
     const int64_t most = WISP__MAX(t->dots.sums, most_blocks(ctx, sums) * sums);
-    const int64_t few = (2 * numbers / t->dots.fused + 2) * sums;
+    const double few = (floor(2 * (double)rows * (double)row / (double)t->dots.fused) + 2) * (double)sums;
     const int64_t threads = (int64_t)ctx->threads * dots * period * parts;
-    plan->bytes_most = bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
+    plan->bytes_most = bytes + (int64_t)sizeof(double) * (wisp_whole_number(fmin((double)most, few)) + threads);
     plan->bytes = plan->bytes_most;
     plan->seconds = plan->iteration_bytes = plan->iteration_seconds = NAN;
     return WISP_OK;

@@ -1,6 +1,7 @@
 /* Preconditioners: they are made, applied and freed. Each is a diagonal, a matrix (a stored one, or an operator for the
    user's function), or a polynomial of A. */
 #include "precond.h"
+#include <math.h>
 #include "../solver.h"
 #include <stdio.h>
 #include <string.h>
@@ -141,13 +142,12 @@ void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
 const wisp_blk *wisp__precond_rows(const wisp__precond *P) { return P ? P->rows : NULL; }
 int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0; }
 
-int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o)
+double wisp__precond_plan(double rows, wisp_type type, int width, const wisp_solve_opts *o)
 {
-    const int64_t size = (int64_t)wisp_type_size(type), column = (int64_t)sizeof(int32_t);
+    const double size = (double)wisp_type_size(type), column = sizeof(int32_t);
     switch (o->precond) {
     case WISP_JACOBI: return 2 * rows * size;
-    case WISP_BLOCK_JACOBI:
-        return rows * (rows < o->block_rows ? rows : o->block_rows) * (2 * size + column); /* twice while made */
+    case WISP_BLOCK_JACOBI: return rows * fmin(rows, o->block_rows) * (2 * size + column); /* twice while made */
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN: return rows * width * size;
     default: return 0;

@@ -26,7 +26,7 @@ int wisp__precond_products(const wisp__precond *P); /* with A, in each applicati
 /* Bytes that an application moves at least; of a function of the user's that is not known: 0. */
 double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o);
 /* Bytes, about, but for what products hold. */
-int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o);
+double wisp__precond_plan(double rows, wisp_type type, int width, const wisp_solve_opts *o);
 /* And before that, about and at most, while bounds are found for a polynomial. */
 wisp_status wisp__precond_bounds(wisp_ctx *ctx, const wisp_mat_info *A, int width, const wisp_solve_opts *o,
                                  double *about, double *most);

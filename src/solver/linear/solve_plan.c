@@ -89,17 +89,17 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     /* Terms, and dots, of one call: one for each vector of a basis. */
     const wisp__method *m = wisp__method_of(named == WISP_METHOD_DEFAULT ? wisp__choice(false, false) : named);
     const int most = most_blocks(&k), lists = 16 + (m->restarts ? o.restart : 0), proof = wisp__proof_columns(type);
-    const int64_t rows = A->local_rows + A->halo_rows, size = (int64_t)wisp_type_size(type);
-    WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
+    const double rows = (double)A->local_rows + (double)A->halo_rows, size = (double)wisp_type_size(type);
+    WISP_TRY(wisp_fuse_plan(&passes, ctx, wisp_whole_number(rows), type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
-    const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const int64_t all = rows * ((3 + most) * width + beside) * size + small_bytes(ctx, &o, width, 4 + most, m);
-    double precond = (double)wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
+    const int beside = width / 2, more = proof > beside ? proof - beside : 0;
+    const double all = rows * ((3.0 + most) * width + beside) * size + (double)small_bytes(ctx, &o, width, 4 + most, m);
+    double precond = wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
-    const double run = (double)(all + rows * more * size + products.bytes_most + passes.bytes_most) +
+    const double run = all + rows * more * size + (double)products.bytes_most + (double)passes.bytes_most +
                        sums_bytes(ctx, A, width, &o) + fmax(precond, bounds_most);
-    *plan = (wisp_plan){.bytes = all + products.bytes + (int64_t)fmax(precond, bounds),
-                        .bytes_most = (int64_t)fmin(fmax(run, (double)A->props_bytes), 9e18),
+    *plan = (wisp_plan){.bytes = wisp_whole_number(all + (double)products.bytes + floor(fmax(precond, bounds))),
+                        .bytes_most = wisp_whole_number(fmax(run, (double)A->props_bytes)),
                         .products = NAN,
                         .sweeps = NAN,
                         .seconds = NAN,
