@@ -119,16 +119,16 @@ static int64_t trips(wisp_ctx *ctx)
 static const struct {
     wisp_solve_opts o;
     int each;   /* in an iteration */
-    int begins; /* |b|, and in the end the residual and x; 0: not counted, for a preconditioner is made, too */
-} methods[] = {{{.method = WISP_CG, .variant = WISP_PIPELINED}, 0, 3},
-               {{.method = WISP_CG, .variant = WISP_PREDICT}, 0, 3},
-               {{.method = WISP_CG, .variant = WISP_HIDDEN}, 0, 3},
+    int begins; /* |b|, and in the end the residual, with x; 0: not counted, for a preconditioner is made, too */
+} methods[] = {{{.method = WISP_CG, .variant = WISP_PIPELINED}, 0, 2},
+               {{.method = WISP_CG, .variant = WISP_PREDICT}, 0, 2},
+               {{.method = WISP_CG, .variant = WISP_HIDDEN}, 0, 2},
                {{.method = WISP_CG, .precond = WISP_JACOBI}, 0, 0},
                {{.method = WISP_CG, .precond = WISP_BLOCK_JACOBI}, 0, 0},
                {{.method = WISP_CG, .precond = WISP_CHEBYSHEV}, 0, 0},
-               {{.method = WISP_BICGSTAB}, 0, 3},
+               {{.method = WISP_BICGSTAB}, 0, 2},
                {{.method = WISP_BICGSTAB, .precond = WISP_CHEBYSHEV, .degree = 1}, 0, 0},
-               {{.method = WISP_MINRES}, 0, 7}, /* it asks first whether x = 0 makes the residual least */
+               {{.method = WISP_MINRES}, 0, 6}, /* it asks first whether x = 0 makes the residual least */
                {{.method = WISP_MINRES, .precond = WISP_JACOBI}, 0, 0}};
 
 static int64_t trips_of(wisp_ctx *ctx, const wisp_mat *A, const wisp_solve_opts *opts, int64_t iterations)
@@ -169,7 +169,7 @@ static void round_trips(void **state)
         const int64_t brief = trips_of(ctx, A, &methods[i].o, SHORT), full = trips_of(ctx, A, &methods[i].o, LONG);
         const int64_t more = (LONG - SHORT) / each + (int64_t)methods[i].each * (LONG - SHORT);
         const int64_t most = methods[i].begins ? SHORT / each + methods[i].begins : INT64_MAX;
-        if (full - brief != more || brief > most)
+        if (full - brief != more || (brief != most && methods[i].begins))
             fail_msg("method %d: %lld trips, and %lld", (int)i, (long long)brief, (long long)full);
     }
     wisp_mat_free(A);

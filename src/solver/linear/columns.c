@@ -88,7 +88,7 @@ static wisp_status residual_of_zero(wisp__krylov *k)
 }
 
 /* A column of A may be empty: then r does not tell whether x is finite. */
-wisp_status wisp__residual(wisp__krylov *k)
+static wisp_status residual(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     if (k->at_zero) return residual_of_zero(k);
@@ -101,6 +101,7 @@ wisp_status wisp__residual(wisp__krylov *k)
                                     .dot = k->number,
                                     .u = k->b,
                                     .add = k->b_factor}));
+    k->unfinished = false;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
@@ -111,12 +112,33 @@ out:
     return status;
 }
 
+wisp_status wisp__residual(wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++) k->col[j].given = false;
+    return residual(k);
+}
+
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c))
 {
     int count = 0;
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done && (!which || which(k, &k->col[j]))) k->list[count++] = j;
     return count;
+}
+
+wisp_status wisp__give_and_look(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    const bool last = k->s->iterations >= k->o.max_iterations;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        const bool ends = !c->done && (c->claimed || (last && c->rr < c->best));
+        c->given = ends && k->look_every > 1 && c->b_exponent == k->a_exponent;
+        if (c->given) WISP_TRY(wisp__copy_some(k->user_x, &c->of, k->x, &j, 1));
+    }
+    status = residual(k);
+out:
+    return status;
 }
 
 static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
@@ -185,7 +207,11 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     const bool best = !(c->verified <= c->best);
     const double rr = best ? c->best : c->verified;
     wisp_blk *own = NULL;
-    wisp_status status = wisp__copy_some(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+    wisp_status status = WISP_OK;
+    if (best || !c->given) {
+        status = wisp__copy_some(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+        k->unfinished = true;
+    }
     if (status == WISP_OK) status = wisp_blk_cols(&own, k->user_x, c->of, 1);
     if (status == WISP_OK) status = wisp__scale_back(k, own, c);
     wisp_blk_free(own);

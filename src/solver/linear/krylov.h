@@ -20,6 +20,7 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     int stalls;         /* times that it was not less than before */
+    bool given;         /* the user has the x that is verified */
     bool moved;         /* x has just become one that the method kept: its vectors do not fit */
     bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
@@ -125,6 +126,7 @@ struct wisp__krylov {
     bool at_zero;    /* and that is 0 */
     bool together;   /* it was cancelled on all ranks between the same two steps */
     bool apart;      /* ranks ended at different places: no call of all of them */
+    bool unfinished; /* something for the user is queued behind what was waited for last */
     bool torn;       /* some blocks are narrower already, others are not */
     int64_t room;    /* for the history */
     double progress;
@@ -294,6 +296,9 @@ wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
 wisp_status wisp__begin_columns(wisp__krylov *k);
 /* r = b - A x, whose norms become those that are verified. */
 wisp_status wisp__residual(wisp__krylov *k);
+/* And, where waiting takes long, x of columns that may end by that goes to the user before: it is waited for as well.
+ */
+wisp_status wisp__give_and_look(wisp__krylov *k);
 static inline wisp_status wisp__look_back(wisp__krylov *k, bool last)
 {
     return k->method->look_back ? k->method->look_back(k, last) : WISP_OK;

@@ -314,6 +314,7 @@ static wisp_status compare(normal *n, int j, bool *least)
     if (!*least || !better) goto out;
     WISP_TRY(wisp_copy(x, n->z));
     c->verified = c->best = rr * rr;
+    c->given = false;
 out:
     wisp_blk_free(x);
     return status;

@@ -214,6 +214,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
         const bool better = settled && c->rr < c->best;
+        c->given = false;
         if (!known) c->verified = better ? c->rr : INFINITY;
         (void)wisp__end(k, j, known && c->verified <= c->target ? WISP_OK : why);
         if (better && !known) k->s->residuals[c->of] = NAN;
@@ -333,7 +334,8 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
 out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
     if (k.begun) {
-        const wisp_status done = wisp_ctx_finish(ctx); /* what is queued belongs to what is held */
+        /* what is queued belongs to what is held */
+        const wisp_status done = status != WISP_OK || k.unfinished ? wisp_ctx_finish(ctx) : WISP_OK;
         if (status == WISP_OK) status = done;
         wisp_ctx_hold(ctx, 0);
     }

@@ -230,7 +230,7 @@ wisp_status wisp__solve_look(wisp__krylov *k)
     wish w = {WISP_OK, false};
     wisp_status status = WISP_OK;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
-    WISP_TRY(wisp__residual(k));
+    WISP_TRY(wisp__give_and_look(k));
     WISP_TRY(wisp__look_back(k, k->s->iterations >= k->o.max_iterations));
     k->fresh = !k->method->resume || k->cycle_ends;
     for (int j = 0; j < k->width; j++) {
