@@ -106,10 +106,10 @@ static void made_anew(void **state)
             REF_OK(ctx, wisp__arnoldi_expand(&a, COLUMNS));
             snprintf(what, sizeof what, "%s, block %d", wisp_type_name(types[t]), block);
             check(&a, A, eps, what);
-            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1));
+            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1, 1));
             assert_true(a.active == COLUMNS && a.enough < 0.9);
             damage(ctx, &a);
-            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1));
+            REF_OK(ctx, wisp__arnoldi_restarted(&a, 3, 0, 1, 1));
             assert_true(a.active == 0 && a.enough > 0.9);
             REF_OK(ctx, wisp__arnoldi_expand(&a, COLUMNS));
             snprintf(what, sizeof what, "%s, block %d, anew", wisp_type_name(types[t]), block);
@@ -119,6 +119,108 @@ static void made_anew(void **state)
             wisp_mat_free(M);
             ref_free(A);
         }
+}
+
+/* A vector that is found up to 20 rounding errors: where it is refined V grows from what it lacks, row 50, else from a
+   random column. */
+static void refined(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int t = 0; t < 4; t++)
+        for (int again = 0; again < 2; again++) {
+            const double eps = t % 2 ? DBL_EPSILON : FLT_EPSILON;
+            ref_mat A = ref_new(ROWS, ROWS), v = ref_new(ROWS, 1);
+            for (int i = 0; i < ROWS; i++) REF_AT(A, i, i) = i == 0 ? 100 : i;
+            REF_AT(v, 0, 0) = 1;
+            REF_AT(v, 50, 0) = 20 * eps * 100 / (100 - 50);
+            wisp_mat *M = ref_mat_of(ctx, A, types[t]);
+            wisp_eigen e = {0};
+            wisp__eig k = eig_of(ctx, M, &e, types[t]);
+            wisp_blk *start;
+            k.hermitian = false;
+            REF_OK(ctx, wisp_blk_create(&start, ctx, wisp_mat_map(M), types[t], 1));
+            ref_put(start, v);
+            k.o.start = start;
+            wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}, .at.tries = again};
+            wisp_ctx_enter(ctx);
+            REF_OK(ctx, wisp__arnoldi_make(&a, 8, 1));
+            REF_OK(ctx, wisp__arnoldi_start(&a, false));
+            REF_OK(ctx, wisp__arnoldi_expand(&a, 1));
+            ref_mat V = ref_get(a.all);
+            assert_int_equal(cabs(REF_AT(V, 50, 1)) > 0.9, again);
+            wisp_ctx_leave(ctx, WISP_OK);
+            ref_free(V), ref_free(A), ref_free(v);
+            wisp_blk_free(start);
+            wisp__arnoldi_free(&a);
+            wisp_mat_free(M);
+        }
+}
+
+/* ---- when a search ends ----------------------------------------------------------------------------------- */
+
+/* A residual after so many restarts, and pairs that are good. */
+typedef double (*residual_fn)(int restart, int *good);
+
+static double stays_large(int restart, int *good)
+{
+    (void)restart;
+    *good = 0;
+    return 0.1;
+}
+
+static double falls_and_stays(int restart, int *good)
+{
+    *good = 0;
+    return fmax(pow(0.7, restart), 1e-9);
+}
+
+static double stays_but_rises(int restart, int *good)
+{
+    *good = 0;
+    return restart > 60 && restart % 80 == 0 ? 0.01 : falls_and_stays(restart, good);
+}
+
+/* The good pair's own residual, once, says nothing about the other one's. */
+static double falls_beside_another(int restart, int *good)
+{
+    *good = restart != 20;
+    return restart < 20 ? 1 : restart == 20 ? 1e-12 : pow(0.99, restart);
+}
+
+static void stagnation(void **state)
+{
+    static const struct {
+        residual_fn residual;
+        int first, last; /* the restart after which it ends lies between these */
+    } cases[] = {{stays_large, 501, 502},
+                 {falls_and_stays, 59 + 100, 59 + 102},
+                 {stays_but_rises, 59 + 500, 59 + 502},
+                 {falls_beside_another, 1000, 1000}};
+    wisp_ctx *ctx = *state;
+    wisp_mat *M;
+    REF_OK(ctx, wisp_mat_open(&M, ctx, "laplace:points=5,nx=9,ny=10", NULL));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        wisp_eigen e = {0};
+        wisp__eig k = eig_of(ctx, M, &e, WISP_D);
+        wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}, .at.strict = 1};
+        wisp_status status = WISP_OK;
+        k.most_work = INFINITY;
+        k.o.max_rounds = 10000;
+        wisp_ctx_enter(ctx);
+        REF_OK(ctx, wisp__arnoldi_make(&a, 8, 1));
+        REF_OK(ctx, wisp__arnoldi_start(&a, false));
+        for (int i = 1; status == WISP_OK && i <= 1000; i++) {
+            int good;
+            const double residual = cases[c].residual(i, &good);
+            status = wisp__arnoldi_restarted(&a, 3, good, residual, residual);
+        }
+        print_message("case %d: status %d after %d restarts\n", (int)c, status, a.restarts);
+        assert_true(a.restarts >= cases[c].first && a.restarts <= cases[c].last);
+        assert_int_equal(status, cases[c].last == 1000 ? WISP_OK : WISP_ERR_STAGNATION);
+        wisp_ctx_leave(ctx, WISP_OK);
+        wisp__arnoldi_free(&a);
+    }
+    wisp_mat_free(M);
 }
 
 /* ---- what is delivered ---------------------------------------------------------------------------------- */
@@ -211,7 +313,8 @@ static void of_length_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew), cmocka_unit_test(orthonormal_at_last),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew), cmocka_unit_test(refined),
+                                       cmocka_unit_test(stagnation), cmocka_unit_test(orthonormal_at_last),
                                        cmocka_unit_test(of_length_one)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -3,7 +3,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { STALLS = 500 };
+enum { STALLS = 500, FEW_STALLS = 100, GAINS = 20 };
 
 /* The first block: sums of the user's vectors, each of which is in one of them, and random columns if they are fewer.
  */
@@ -123,6 +123,8 @@ wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
     a->guess = 0;
     a->recurs = false;
     a->most_good = -1;
+    a->began = a->better_at = a->large_at = a->restarts;
+    a->gains = 0;
     WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
     if (random)
         for (int j = 0; j < a->block; j++) WISP_TRY(wisp__arnoldi_draw(a, W, j));
@@ -285,33 +287,58 @@ out:
     return status;
 }
 
-wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual)
+/* Whether residuals no longer fall. Large ones may wait long for a direction that V lacks. Once the squares of all are
+   below rounding they fall at one rate: a gain that takes far longer than those before does not come. Where they do not
+   fall as far as is asked of bounds, bounds within the tolerance are taken first (not Hermitian: residuals are computed
+   then). */
+static bool stagnates(wisp__arnoldi *a, double of_norm)
+{
+    if (!(of_norm * of_norm <= a->k->eps)) a->large_at = a->restarts;
+    const double each = (a->better_at - a->began) / fmax(a->gains, 1);
+    const int since = a->restarts - a->better_at, small = a->restarts - a->large_at;
+    if (since <= STALLS && (since < small ? since : small) <= fmax(GAINS * each, FEW_STALLS)) return false;
+    if (a->k->hermitian || a->at.strict >= 1 || !(a->least <= a->k->o.tolerance)) return true;
+    a->at.strict = 1;
+    a->better_at = a->restarts;
+    return false;
+}
+
+/* Why there are no more restarts. Residuals are estimates: how many pairs are within the tolerance is not known yet. */
+static wisp_status fail(const wisp__arnoldi *a, wisp_status status, int wanted, int good, double residual)
+{
+    const wisp__eig *k = a->k;
+    const char *why = status == WISP_ERR_STAGNATION ? "the residuals no longer fall" : "residuals are not small enough";
+    if (a->at.phase != WISP__FINDS)
+        return wisp_ctx_failf(k->ctx, status,
+                              "eig: %s after %d restarts, in the search for what may be missing beside %d pairs", why,
+                              a->restarts, a->locked);
+    return wisp_ctx_failf(k->ctx, status, "eig: %s after %d restarts; that of pair %d of %d is still %.2g", why,
+                          a->restarts, good < wanted ? good + 1 : wanted, wanted, wisp__eig_residual(k, residual));
+}
+
+wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual, double of_norm)
 {
     wisp__eig *k = a->k;
     wisp_status status = WISP_OK;
     a->restarts++;
     WISP_TRY(keep_orthonormal(a, wanted));
-    if (good > a->most_good || residual < 0.9 * a->least) {
-        a->least = good > a->most_good ? residual : fmin(residual, a->least);
-        a->most_good = good > a->most_good ? good : a->most_good;
+    /* Fewer than before: a good one's residual has risen a little, and says nothing about the next one's. */
+    if (good > a->most_good || (good == a->most_good && residual < 0.9 * a->least)) {
+        a->least = residual;
+        a->most_good = good;
         a->better_at = a->restarts;
+        a->gains++;
     }
     WISP_TRY(wisp__eig_report(k, a->restarts, good, wanted, residual));
-    const bool stalls = a->restarts - a->better_at > STALLS;
+    const bool stalls = stagnates(a, of_norm);
     WISP_TRY(wisp__eig_enough(k, &k->whole));
     k->whole |= stalls && isfinite(k->most_work);
     if (k->whole) return WISP_ERR_ITERATIONS; /* to the caller of all, who goes on with LAPACK */
     WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
     if (a->restarts >= k->o.max_rounds)
-        status = wisp_ctx_failf(k->ctx, WISP_ERR_ITERATIONS,
-                                "eig: %d of %d pairs after %d restarts; the next one's "
-                                "residual is %.2g",
-                                good, wanted, a->restarts, residual);
+        status = fail(a, WISP_ERR_ITERATIONS, wanted, good, residual);
     else if (stalls)
-        status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
-                                "eig: the residuals no longer fall after %d restarts: %d of %d pairs; the next one's "
-                                "residual is %.2g",
-                                a->restarts, good, wanted, a->least);
+        status = fail(a, WISP_ERR_STAGNATION, wanted, good, a->least);
 out:
     return status;
 }

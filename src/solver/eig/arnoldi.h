@@ -26,17 +26,24 @@ typedef struct {
     double side, first, edge, damped, far, residual;
 } wisp__gap;
 
+/* |A v - lambda v|, computed from the vector, of the wanted pair that is farthest above what it may have, and this; and
+   the tolerance that would do for all. 0: none was computed. */
+typedef struct {
+    double length, may, tolerance;
+} wisp__reached;
+
 /* How far the run has come; its states have this. */
 typedef enum { WISP__FINDS, WISP__GAPS, WISP__SEARCHES, WISP__BETWEEN } wisp__arnoldi_phase; /* between two searches */
 typedef struct {
     wisp__arnoldi_phase phase;
-    int to;                  /* columns that V is to have when its values are looked at; 0: they have been */
-    int tries;               /* to find pairs within the tolerance */
-    int more;                /* columns that this search for what is missing has locked */
-    double strict;           /* of the tolerance: what the bounds have to keep */
-    wisp__gap gap;           /* that is looked into */
-    double done, norm;       /* products with a block that were made for it; the largest norm then */
-    wisp__eig_times checked; /* when the search for what is missing began */
+    int to;                          /* columns that V is to have when its values are looked at; 0: they have been */
+    int tries;                       /* to find pairs within the tolerance */
+    int more;                        /* columns that this search for what is missing has locked */
+    double strict;                   /* of the tolerance: what the bounds have to keep */
+    wisp__reached now, before, best; /* by this try, the one before, and the best one */
+    wisp__gap gap;                   /* that is looked into */
+    double done, norm;               /* products with a block that were made for it; the largest norm then */
+    wisp__eig_times checked;         /* when the search for what is missing began */
 } wisp__arnoldi_at;
 
 typedef struct {
@@ -59,6 +66,9 @@ typedef struct {
     int most_good;  /* pairs that converged since V was empty, at most */
     double least;   /* residual of the next one since then */
     int better_at;  /* the restart that made either better */
+    int began;      /* the restart before which V was empty */
+    int large_at;   /* the last restart at which the residual's square was above rounding */
+    int gains;      /* restarts since then that made either better */
     wisp_blk *view; /* of states */
 } wisp__arnoldi;
 
@@ -94,10 +104,10 @@ wisp_status wisp__arnoldi_take_last(wisp__arnoldi *a);
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */
 wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kept);
-/* After a restart: of the pairs that are wanted so many are good, and the next one has this residual. Tells the user,
-   and ends what takes too long or stagnates. Looks at V: where it is no longer orthonormal, it is made anew of the
-   first ones. */
-wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual);
+/* After a restart: of the pairs that are wanted so many are good, and the next one has this residual, so much of |A|.
+   Tells the user, and ends what takes too long or stagnates. Looks at V: where it is no longer orthonormal, it is made
+   anew of the first ones. */
+wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual, double of_norm);
 /* The first n columns of V, which are invariant, about, become locked, and H goes on without them. */
 void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
 /* H becomes Q^H A Q of the first n columns, H[n][n]. */
@@ -182,7 +192,10 @@ void wisp__schur_see(wisp__schur_seen *seen, wisp_scalar value, double condition
 void wisp__schur_use_seen(const wisp__arnoldi *a, const wisp__schur_seen *seen);
 /* The result, from orthonormal columns, the first n of a->all, and H = Q^H A Q, which is lost; *all: as below. */
 wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all);
-/* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. */
+/* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. a->at.now
+   says how far those are. */
 wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all);
+/* WISP_ERR_STAGNATION: rounding keeps residuals where a->at.best has them. */
+wisp_status wisp__schur_rounded(const wisp__arnoldi *a);
 
 #endif

@@ -125,6 +125,10 @@ out:
     return status;
 }
 
+/* A vector of which no more rounding errors than this are left adds nothing. Where found pairs are refined, their
+   residuals are what V grows from, as near to rounding as they are. */
+static double few(const wisp__arnoldi *a) { return a->at.tries > 0 && a->op.degree == 1 && !a->k->hermitian ? 1 : 100; }
+
 /* How long y's columns were before they lost their parts C[block][n]. */
 static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wisp_scalar *C, bool first)
 {
@@ -135,7 +139,7 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
         for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
         q->length[j] = sqrt(square);
         finite += 0 * square;
-        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * sqrt(square + q->near[j]));
+        if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * sqrt(square + q->near[j]));
     }
     if (finite == 0) return WISP_OK;
     return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
@@ -198,7 +202,7 @@ wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, w
     const int b = a->block, near = n - 2 * b; /* the first of the columns that a recurrence of three terms knows */
     block_qr q;
     bool good = false;
-    q.tiny = h ? 100 * a->rounding : 0;
+    q.tiny = h ? few(a) * a->rounding : 0;
     memset(q.near, 0, sizeof q.near);
     for (int i = 0; i < b; i++)
         for (int j = 0; j < b; j++) q.P[i][j] = i == j;
@@ -209,7 +213,7 @@ wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, w
             goto out;
         }
         WISP_TRY(pass(a, &q, n, i == 0, h, &good));
-        if (i == 0 && h) a->rounding = q.tiny / 100;
+        if (i == 0 && h) a->rounding = q.tiny / few(a);
         if (a->op.degree == 1) a->smallest = a->rounding;
     }
     for (int i = 0; i < b && B; i++)

@@ -5,7 +5,7 @@
 typedef struct {
     wisp__arnoldi_at at; /* checked.now: seconds since then */
     wisp__op op;
-    int columns, locked, active, restarts, most_good, better_at;
+    int columns, locked, active, restarts, most_good, better_at, began, large_at, gains;
     double rounding, smallest, enough, guess, least;
     bool recurs;
     uint32_t random;
@@ -21,6 +21,9 @@ static numbers numbers_of(const wisp__arnoldi *a)
                  .restarts = a->restarts,
                  .most_good = a->most_good,
                  .better_at = a->better_at,
+                 .began = a->began,
+                 .large_at = a->large_at,
+                 .gains = a->gains,
                  .rounding = a->rounding,
                  .smallest = a->smallest,
                  .enough = a->enough,
@@ -46,6 +49,7 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
     a->op = n->op;
     a->locked = n->locked, a->active = n->active;
     a->restarts = n->restarts, a->most_good = n->most_good, a->better_at = n->better_at;
+    a->began = n->began, a->large_at = n->large_at, a->gains = n->gains;
     a->rounding = n->rounding, a->smallest = n->smallest;
     a->enough = n->enough;
     a->guess = n->guess;

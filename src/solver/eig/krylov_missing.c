@@ -62,7 +62,7 @@ static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
         good++;
     s->front = wisp__schur_untorn(K->k, K->mu, K->order, good);
     s->kept = wisp__schur_kept(K, 1, s->front);
-    s->next = K->residual[K->order[s->front]];
+    wisp__schur_next(K, s, K->order[s->front]);
 out:
     return status;
 }

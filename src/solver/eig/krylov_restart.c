@@ -75,10 +75,16 @@ wisp_status wisp__schur_run(wisp__schur *K, wisp__schur_step_fn look, wisp__schu
             WISP_TRY(take(K, &s));
             if (s.ended) goto out;
         }
-        if (!s.again) WISP_TRY(wisp__arnoldi_restarted(&K->a, s.wanted, s.good, s.next));
+        if (!s.again) WISP_TRY(wisp__arnoldi_restarted(&K->a, s.wanted, s.good, s.next, s.of_norm));
     }
 out:
     return status;
+}
+
+void wisp__schur_next(const wisp__schur *K, wisp__schur_step *s, int i)
+{
+    s->next = K->residual[i];
+    s->of_norm = s->next * wisp__schur_over(&K->a, K->value[i]) * K->k->eps / K->a.smallest;
 }
 
 int wisp__schur_kept(const wisp__schur *K, int wanted, int good)

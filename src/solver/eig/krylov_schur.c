@@ -120,15 +120,19 @@ out:
     return status;
 }
 
-/* Residuals may be larger than their bounds: by rounding, or because a pair has its share of those of the others,
-   however large their values are beside its own. Then all begins anew, with smaller bounds, from the locked columns, in
-   which the wanted pairs come first. *again is false after TRIES times: then nothing is changed. */
+/* Residuals may be larger than their bounds: by rounding, of which each restart adds some, or because a pair has its
+   share of those of the others, however large their values are beside its own. Then all begins anew, with smaller
+   bounds, from the locked columns, in which the wanted pairs come first: from good pairs it takes few restarts. *again
+   is false, and nothing is changed, after TRIES times, or where the last one did not help. */
 static wisp_status begin_again(wisp__schur *K, bool *again)
 {
     const int n = K->a.locked;
-    *again = K->a.at.tries < TRIES;
+    const wisp__arnoldi_at *at = &K->a.at;
+    const bool helped = at->tries == 0 || at->now.tolerance < 0.5 * at->before.tolerance;
+    *again = !K->rounded && helped && at->tries < TRIES;
     if (!*again) return WISP_OK;
-    K->a.at = (wisp__arnoldi_at){.strict = 0.3 * K->a.at.strict, .tries = K->a.at.tries + 1};
+    K->a.at = (wisp__arnoldi_at){
+        .strict = 0.3 * at->strict, .tries = at->tries + 1, .now = at->now, .before = at->now, .best = at->best};
     K->plain = true;
     K->a.locked = 0, K->a.active = n;
     K->seen.n = 0;
@@ -145,7 +149,7 @@ static wisp_status look_for_wanted(wisp__schur *K, wisp__schur_step *s)
 {
     wisp_status status = WISP_OK;
     WISP_TRY(expand(K, &s->wanted, &s->good));
-    s->next = K->residual[K->order[s->good < s->wanted ? s->good : s->wanted - 1]];
+    wisp__schur_next(K, s, K->order[s->good < s->wanted ? s->good : s->wanted - 1]);
     K->next = reach(K, s->wanted);
     if (has_all(K, s)) see(K, s->wanted);
     const int kept = wisp__schur_kept(K, s->wanted, s->good);
@@ -379,7 +383,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)
         delivered = deliver_some(&K);
     else if (status == WISP_OK && !K.delivered)
-        delivered = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+        delivered = wisp__schur_rounded(&K.a);
     else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
         k->whole = true;
     else if (status == WISP_OK && !K.proven)

@@ -30,7 +30,8 @@ typedef struct {
 /* One step of a run. */
 typedef struct {
     int wanted, good; /* for the user: of so many pairs so many are good, */
-    double next;      /* and the residual of the next one */
+    double next;      /* the residual of the next one, */
+    double of_norm;   /* and how much of |A| that is */
     int front, kept;  /* pairs that a restart puts in front, and that it keeps in all */
     bool anew;        /* V has begun anew: there is no restart, and nothing to take */
     bool again;       /* all has begun again: there is nothing to tell */
@@ -47,6 +48,8 @@ wisp_status wisp__schur_run(wisp__schur *K, wisp__schur_step_fn look, wisp__schu
 wisp_status wisp__schur_cycle(wisp__schur *K, int m);
 /* How many pairs a restart keeps: half, and more as more of them are good. */
 int wisp__schur_kept(const wisp__schur *K, int wanted, int good);
+/* The next pair of a step is number i of S. */
+void wisp__schur_next(const wisp__schur *K, wisp__schur_step *s, int i);
 /* The first n columns of V, whose values lie in front, are locked. Values that a polynomial tells are no good as a
    border: they are measured afterwards, and until then the border lies where it was, or further in. */
 void wisp__schur_lock(wisp__schur *K, int n);

@@ -85,7 +85,7 @@ static wisp_status find(wisp__lanczos *L, int count)
         const bool stalls = wisp__lanczos_stalls(L) && wanted >= count && near_of(L, wanted) == wanted;
         if (good == 0) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
         if (raised) {
-            WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next));
+            WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next, next));
             continue;
         }
         WISP_TRY(wisp__lanczos_restart(L, wisp__lanczos_kept(L, wanted)));
@@ -99,7 +99,7 @@ static wisp_status find(wisp__lanczos *L, int count)
             }
             if (all) WISP_TRY(wisp__lanczos_be_stricter(L, over));
         }
-        WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next));
+        WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next, next));
     }
 out:
     return status;

@@ -71,7 +71,8 @@ static wisp_status search(wisp__lanczos *L)
             goto out;
         }
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
-        WISP_TRY(wisp__arnoldi_restarted(&L->a, L->k->o.count, L->a.locked, wisp__lanczos_residual(L, 0)));
+        const double next = wisp__lanczos_residual(L, 0);
+        WISP_TRY(wisp__arnoldi_restarted(&L->a, L->k->o.count, L->a.locked, next, next));
     }
 out:
     return status;

@@ -158,6 +158,40 @@ static int good_of(const pairs *p, const int *order, const double *residual)
     return p->found;
 }
 
+/* How far all of them are, before those that are not within the tolerance are left out. A tolerance allows its part of
+   |value|, and its square of |A|. */
+static void note_reached(const pairs *p, const double *residual)
+{
+    wisp__arnoldi_at *at = &p->a->at;
+    const wisp__eig *k = p->a->k;
+    const double norm = p->a->smallest / k->eps;
+    double most = 0;
+    wisp__reached now = {0};
+    for (int i = 0; i < p->found; i++) {
+        const wisp_scalar v = p->value[p->taken[i]];
+        const double over = wisp__schur_over(p->a, v), length = residual[i] * over, size = hypot(v.re, v.im);
+        const double would = k->o.tolerance_abs > 0 ? length : fmin(length / size, sqrt(length / norm));
+        if (residual[i] > most) most = residual[i], now.length = length, now.may = k->o.tolerance * over;
+        now.tolerance = fmax(now.tolerance, would);
+    }
+    at->now = now;
+    if (at->best.length == 0 || now.tolerance < at->best.tolerance) at->best = now;
+}
+
+wisp_status wisp__schur_rounded(const wisp__arnoldi *a)
+{
+    const wisp__eig *k = a->k;
+    const wisp__reached *best = &a->at.best;
+    const bool absolute = k->o.tolerance_abs > 0;
+    const double would = 2 * best->tolerance;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
+                          "eig: rounding keeps a residual |A v - lambda v| at %.2g, above the %.2g that the tolerance "
+                          "allows; %s could be %.0e",
+                          wisp__eig_shown(k, best->length), wisp__eig_shown(k, best->may),
+                          absolute ? "opts.tolerance_abs" : "opts.tolerance",
+                          absolute ? wisp__eig_shown(k, would) : would);
+}
+
 static wisp_status give(pairs *p, const int *order, int wanted)
 {
     wisp_status status = WISP_OK;
@@ -172,6 +206,7 @@ static wisp_status give(pairs *p, const int *order, int wanted)
             return wisp_ctx_failf(p->a->k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
         WISP_TRY(make_vectors(p, &e->vectors));
         WISP_TRY(residuals(p, e->vectors, e->residual));
+        if (found == wanted) note_reached(p, e->residual);
         for (int i = 0; i < found; i++) {
             e->value[i] = p->value[p->taken[i]];
             e->condition[i] = p->condition[p->taken[i]];

@@ -133,7 +133,7 @@ static wisp_status general(wisp__eig *k)
     a.smallest = k->eps * sqrt(square);
     WISP_TRY(wisp__schur_give(&a, n, H, &all));
     k->e->complete = all;
-    if (!all) status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+    if (!all) status = wisp__schur_rounded(&a);
 out:
     wisp_free(k->ctx, H);
     wisp__arnoldi_free(&a);
