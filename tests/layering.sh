@@ -67,7 +67,7 @@ while read -r symbols askers; do
             awk -v symbols="^($symbols)$" '$(NF-1) == "U" && $NF ~ symbols { sub(/:$/, "", $1); print $1, $NF }')
 done <<'END'
 sched_[gs]etaffinity|sched_getcpu|pthread_[gs]etaffinity_np|pthread_getcpuclockid|hwloc_.*|prctl topo/
-pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/queue
+pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/(queue|fork)
 sched_yield|madvise base/
 clock_gettime base/|topo/
 mmap|munmap|mprotect base/|backend/far/memory

@@ -407,11 +407,14 @@ static bool far_describe(wisp_device *d)
 static wisp_status far_open(wisp_ctx *ctx)
 {
     const wisp_status status = wisp__far_queue_open(ctx);
-    return status == WISP_OK ? wisp__backend_cpu.open(ctx) : status;
+    if (status != WISP_OK) return status;
+    wisp__far_watch(wisp__far_of(ctx));
+    return wisp__backend_cpu.open(ctx);
 }
 
 static void far_close(wisp_ctx *ctx)
 {
+    if (ctx->device) wisp__far_unwatch(wisp__far_of(ctx));
     wisp__far_queue_close(ctx);
     wisp__backend_cpu.close(ctx);
 }

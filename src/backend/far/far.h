@@ -60,7 +60,9 @@ wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **ite
 char *wisp__far_copies(wisp__far_item *item, size_t bytes);
 void *wisp__far_copied(wisp__far_item *item, const void *host, size_t bytes);
 void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item);
-void wisp__far_drain(wisp_ctx *ctx); /* until all has run that was queued before */
+void wisp__far_drain(wisp_ctx *ctx);          /* until all has run that was queued before */
+void wisp__far_drain_locked(wisp__far *f);    /* the same, with the lock */
+wisp_status wisp__far_is_lost(wisp_ctx *ctx); /* tells that there was no room for its memory in a fork */
 /* The same; what has failed is told. */
 wisp_status wisp__far_finish(wisp_ctx *ctx);
 /* Queues a call with its arguments, for which the item has room. After a failure the item goes. */
@@ -93,9 +95,13 @@ wisp_status wisp__far_enter(wisp_ctx *ctx, void *const *place, size_t n);
 /* In a fork, with the lock: before it, and after it in the parent and the child. */
 void wisp__far_copy(wisp__far *f);
 void wisp__far_end_copy(wisp__far *f, bool child);
-wisp_status wisp__far_is_lost(wisp_ctx *ctx); /* tells so */
 #define WISP__FAR_ENTER(ctx, ...) \
     wisp__far_enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+
+/* ---- fork.c ------------------------------------------------------------------------------------ */
+
+void wisp__far_watch(wisp__far *f); /* a fork sees to it, */
+void wisp__far_unwatch(const wisp__far *f);
 
 /* ---- move.c ------------------------------------------------------------------------------------ */
 

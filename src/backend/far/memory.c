@@ -192,13 +192,6 @@ void wisp__far_end_copy(wisp__far *f, bool child)
     }
 }
 
-wisp_status wisp__far_is_lost(wisp_ctx *ctx)
-{
-    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM,
-                          "out of memory: when the process was forked there was no room to copy the device's; make a "
-                          "context here");
-}
-
 /* ---- loans ------------------------------------------------------------------------------------ */
 
 /* Whether an address is one that lend gave. */

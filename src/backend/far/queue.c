@@ -4,10 +4,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static wisp__far *all; /* of the process */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 /* ---- with f->lock ----------------------------------------------------------------------------- */
 
 /* Runs the first item, without the lock meanwhile. */
@@ -36,7 +32,7 @@ static void run_first(wisp__far *f)
 }
 
 /* What is queued by now: other threads may go on for ever. */
-static void drain(wisp__far *f)
+void wisp__far_drain_locked(wisp__far *f)
 {
     for (const uint64_t goal = f->queued; f->over < goal;)
         if (f->busy)
@@ -76,43 +72,6 @@ static int next_patience(wisp__far *f)
     return (int)(f->random >> 33) % MOST - 1;
 }
 
-/* ---- fork: nothing is under way then, and the child has no thread ------------------------------ */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&all_lock);
-    for (wisp__far *f = all; f; f = f->next) {
-        pthread_mutex_lock(f->lock);
-        f->forking = true;
-        drain(f);
-        wisp__far_copy(f);
-    }
-}
-
-static void after_fork(void)
-{
-    for (wisp__far *f = all; f; f = f->next) {
-        f->forking = false;
-        wisp__far_end_copy(f, false);
-        pthread_cond_broadcast(&f->news);
-        pthread_mutex_unlock(f->lock);
-    }
-    pthread_mutex_unlock(&all_lock);
-}
-
-static void in_child(void)
-{
-    for (wisp__far *f = all; f; f = f->next) {
-        pthread_mutex_init(f->lock, NULL);
-        pthread_cond_init(&f->news, NULL);
-        f->has_thread = f->forking = false;
-        wisp__far_end_copy(f, true);
-    }
-    pthread_mutex_init(&all_lock, NULL);
-}
-
-static void watch(void) { pthread_atfork(before_fork, after_fork, in_child); }
-
 /* ---- the queue -------------------------------------------------------------------------------- */
 
 wisp_status wisp__far_queue_open(wisp_ctx *ctx)
@@ -122,11 +81,6 @@ wisp_status wisp__far_queue_open(wisp_ctx *ctx)
     f->ctx = ctx;
     f->lock = &ctx->device_lock;
     pthread_cond_init(&f->news, NULL);
-    pthread_once(&once, watch);
-    pthread_mutex_lock(&all_lock);
-    f->next = all;
-    all = f;
-    pthread_mutex_unlock(&all_lock);
     ctx->device = f;
     return WISP_OK;
 }
@@ -135,13 +89,8 @@ void wisp__far_queue_close(wisp_ctx *ctx)
 {
     wisp__far *f = wisp__far_of(ctx);
     if (!f) return;
-    pthread_mutex_lock(&all_lock);
-    wisp__far **at = &all;
-    while (*at != f) at = &(*at)->next;
-    *at = f->next;
-    pthread_mutex_unlock(&all_lock);
     pthread_mutex_lock(f->lock);
-    drain(f);
+    wisp__far_drain_locked(f);
     f->ending = true;
     pthread_cond_broadcast(&f->news);
     pthread_mutex_unlock(f->lock);
@@ -203,12 +152,19 @@ void wisp__far_queue(wisp_ctx *ctx, wisp__far_item *item)
     pthread_mutex_unlock(f->lock);
 }
 
+wisp_status wisp__far_is_lost(wisp_ctx *ctx)
+{
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM,
+                          "out of memory: when the process was forked there was no room to copy the device's; make a "
+                          "context here");
+}
+
 void wisp__far_drain(wisp_ctx *ctx)
 {
     wisp__far *f = wisp__far_of(ctx);
     if (!f) return;
     pthread_mutex_lock(f->lock);
-    drain(f);
+    wisp__far_drain_locked(f);
     pthread_mutex_unlock(f->lock);
 }
 
@@ -219,7 +175,7 @@ wisp_status wisp__far_finish(wisp_ctx *ctx)
     if (!f) return WISP_OK;
     if (f->lost) return wisp__far_is_lost(ctx);
     pthread_mutex_lock(f->lock);
-    drain(f);
+    wisp__far_drain_locked(f);
     const wisp_status status = f->failed;
     if (status != WISP_OK) memcpy(text, f->message, sizeof text);
     f->failed = WISP_OK;
