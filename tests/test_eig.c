@@ -128,6 +128,7 @@ static void outlier(void **state)
         {200, {.which = WISP_EIG_SMALLEST, .count = 4, .method = WISP_LANCZOS, .tolerance_abs = 1e-9}, WISP_D},
     };
     for (size_t c = 0; c < sizeof ask / sizeof *ask; c++) {
+        if (REF_SANITIZED && c != 1 && c != 7) continue; /* a complex one, and one of single precision */
         wisp_eig_opts o = ask[c].o;
         ref_rng r = {c + 1};
         double *e = with_outlier(N, ask[c].outlier);
