@@ -445,6 +445,24 @@ if [ $have_hdf5 = 1 ]; then
     json begun.json 'd["vectors"] == 4 and 2 <= len(d["moments"]) < 1000000'
 fi
 
+# ---- standard streams that are closed: what is printed fails, and goes to no file that the run has opened
+mkdir -m 700 runtime
+closed() { # closed ARGS...: with stdout closed, alone and with others
+    for streams in "1" "0 1" "1 2" "0 1 2"; do
+        checks=$((checks + 1))
+        rm -f closed.csv err
+        ( for fd in $streams; do eval "exec $fd>&-"; done; XDG_RUNTIME_DIR=$PWD/runtime exec "$wisp" "$@" -o closed.csv ) 2>err
+        local rc=$?
+        [ $rc = 1 ] || fail "wisp $*, without streams $streams: exit $rc"
+        [ "${streams%2}" != "$streams" ] || [ "$(cat err)" = "wisp: cannot write to the standard output: Bad file descriptor" ] ||
+            fail "wisp $*, without streams $streams: $(cat err)"
+        check "the whole file" test "$(grep -c -v '^#' closed.csv)" = 9
+        check "nothing else there" sh -c '! grep -q "^matrix\|^wisp:" closed.csv runtime/wisp/* 2>/dev/null'
+    done
+}
+closed dos $topi --moments 4 --vectors 2 --points 8
+closed evolve $topi --time 1 --steps 7 --site 0
+
 # ---- names that are odd: not UTF-8, one file by two names, thousands of sites
 odd=$(printf '\377.mtx')
 ok gen $topi -o "$odd"

@@ -4,6 +4,7 @@
 #include "out/text.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -313,8 +314,18 @@ static void print_failure(tool *t, int rc)
                                      J("error", t->monitor.error), J("exit_status", rc)));
 }
 
+/* Standard streams that are closed: no file that is opened may get their numbers, and what is printed with it. What is
+   printed there fails, as it does on closed ones. */
+static void guard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    guard_streams();
     tool t = {.started = wisp_now()};
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
     int rc = processes_begin(&t, argc, argv);
