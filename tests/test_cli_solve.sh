@@ -263,6 +263,9 @@ unsolved solve indefinite.mtx --method cg -o x.mtx
 told "the matrix is not positive definite, as cg needs: residual " "try --method minres"
 refused 1 "indefinite.mtx: " solve indefinite.mtx --method cg --precond jacobi -o y.mtx
 check "no x without a preconditioner" test ! -e y.mtx
+check "advice for cg" grep -q ': take MINRES with another preconditioner, or GMRES$' err
+refused 1 "indefinite.mtx: " solve indefinite.mtx --method minres --precond jacobi
+check "advice for minres itself" grep -q ': take another preconditioner, or GMRES$' err
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz # all rows add up to 0, and ones are not in its range
 told "the matrix is singular, and b is not in its range, as far as rounding shows" "makes the residual least, within rounding"
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz --precision single

@@ -259,8 +259,11 @@ static int say_why(tool *t, const solve_results *r)
         return tool_incomplete(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try %s", n, method,
                                reached, kept, advice);
     case WISP_ERR_INDEFINITE:
-        return tool_incomplete(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
-                               s->precond ? " or the preconditioner" : "", method, reached,
+        return tool_incomplete(t, "the %s is not positive definite, as %s needs: %s; try --method %s",
+                               s->method == WISP_MINRES ? "preconditioner"
+                               : s->precond             ? "matrix or the preconditioner"
+                                                        : "matrix",
+                               method, reached,
                                s->method == WISP_MINRES ? "gmres, or leave --precond out"
                                : s->precond             ? "minres without --precond, or gmres"
                                                         : "minres");
