@@ -82,14 +82,16 @@ typedef enum {
 /* Sets of a step's own, and of its factors. */
 enum {
     WISP_CG_MU = WISP_SET_OWN, /* <p, A p> */
-    WISP_CG_GAMMA,             /* |A p|^2; hidden: <r, M^-1 r> */
-    WISP_CG_DELTA,             /* <r, A p>; hidden: <M^-1 r, A M^-1 r> */
+    WISP_CG_GAMMA,             /* |A p|^2 */
+    WISP_CG_DELTA,             /* <r, A p> */
     WISP_CG_ALPHA,
     WISP_CG_BETA,
     WISP_CG_RZ,     /* <r, M^-1 r> */
     WISP_CG_RZ_OLD, /* hidden: that of the step before, and alpha of it */
     WISP_CG_ALPHA_OLD,
-    WISP_CG_PP,                       /* <p, p>, where it was asked for; else 0 */
+    WISP_CG_PP, /* <p, p>, where it was asked for; else 0 */
+    WISP_CG_RU, /* hidden: <r, u> and <w, u>, with u = M^-1 r and w = A u */
+    WISP_CG_WU,
     WISP_BICGSTAB_RHO = WISP_SET_OWN, /* complex, as the next four */
     WISP_BICGSTAB_RV,
     WISP_BICGSTAB_ALPHA,

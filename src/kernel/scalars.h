@@ -180,16 +180,16 @@ static inline void k_cg_turn(const k_column *c)
    find out. */
 static inline void k_cg_hidden_direction(const k_column *c)
 {
-    const double rr = k_get(c, WISP_SET_RR), gamma = k_get(c, WISP_CG_GAMMA), old = k_get(c, WISP_CG_RZ_OLD);
-    const double beta = old > 0 ? gamma / old : 0;
-    const double mu = k_get(c, WISP_CG_DELTA) - (old > 0 ? beta * gamma / k_get(c, WISP_CG_ALPHA_OLD) : 0);
-    const double alpha = gamma / mu;
+    const double rr = k_get(c, WISP_SET_RR), ru = k_get(c, WISP_CG_RU), old = k_get(c, WISP_CG_RZ_OLD);
+    const double beta = old > 0 ? ru / old : 0;
+    const double mu = k_get(c, WISP_CG_WU) - (old > 0 ? beta * ru / k_get(c, WISP_CG_ALPHA_OLD) : 0);
+    const double alpha = ru / mu;
     k_set(c, WISP_CG_ALPHA, rr == 0 ? 0 : alpha);
     k_set(c, WISP_CG_BETA, rr == 0 ? 0 : beta);
     if (rr == 0) return;
     k_set(c, WISP_CG_MU, mu);
-    k_set(c, WISP_CG_RZ, gamma);
-    if (!(mu > k_uniform(c, WISP_NUMBER_LEAST) * rr && gamma > 0 && isfinite(mu) && isfinite(alpha) &&
+    k_set(c, WISP_CG_RZ, ru);
+    if (!(mu > k_uniform(c, WISP_NUMBER_LEAST) * rr && ru > 0 && isfinite(mu) && isfinite(alpha) &&
           rr * k_uniform(c, WISP_NUMBER_FAR) <= k_get(c, WISP_SET_BEST)))
         k_breaks(c, WISP_STATE_CAREFUL);
 }
@@ -201,8 +201,8 @@ static inline void k_cg_hidden(const k_column *c, int again)
         if (!again) k_set(c, WISP_CG_RZ_OLD, k_get(c, WISP_CG_RZ));
         if (!again) k_set(c, WISP_CG_ALPHA_OLD, k_get(c, WISP_CG_ALPHA));
         k_set(c, WISP_SET_RR, k_get(c, WISP_SET_DOT));
-        k_set(c, WISP_CG_GAMMA, k_get(c, WISP_SET_DOT + 1));
-        k_set(c, WISP_CG_DELTA, k_get(c, WISP_SET_DOT + 2));
+        k_set(c, WISP_CG_RU, k_get(c, WISP_SET_DOT + 1));
+        k_set(c, WISP_CG_WU, k_get(c, WISP_SET_DOT + 2));
         k_ends(c);
     }
     if (k_goes_on(c)) k_cg_hidden_direction(c);

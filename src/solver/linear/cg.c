@@ -86,7 +86,7 @@ static wisp_status advance(wisp__krylov *k)
     /* Until |r|^2 is known: x is kept or left by this if the product is interrupted. */
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j]) && k->look_every == 1 && wisp__number(k, WISP_CG_ALPHA, j) != 0)
-            k->col[j].rr *= creal(wisp__number(k, WISP_CG_BETA, j));
+            k->col[j].rr *= wisp__set(k, WISP_CG_BETA)[j].re;
     status = multiply(k);
 out:
     return status;
@@ -197,7 +197,7 @@ static wisp_status pass_and_hide(wisp__krylov *k, const wisp_update *update, int
     WISP_TRY(wisp__start_dots(k, WZ + 1 - WISP_SET_DOT));
     /* x is kept or left by this if the product is interrupted, where there is one rank. */
     for (int j = 0; j < k->width && k->sum_begun; j++)
-        if (wisp__going(&k->col[j])) k->col[j].rr = creal(wisp__number(k, RR, j));
+        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, RR)[j].re;
     WISP_TRY(multiply_image(k, k->v[N], M, k->v[W]));
     WISP_TRY(wisp__wait_for_dots(k));
     WISP_TRY(scalars(k, step));

@@ -61,7 +61,7 @@ wisp_status wisp__hear(wisp__krylov *k, int iterations, wisp_status (*answer)(wi
     WISP_TRY(wisp__bring(k, 0, k->sets));
     if (answer) WISP_TRY(answer(k));
     for (int j = 0; j < k->width && iterations == 0; j++)
-        take(k, &k->col[j], creal(wisp__number(k, WISP_SET_RR, j)), cimag(wisp__number(k, WISP_SET_STATE, j)));
+        take(k, &k->col[j], wisp__set(k, WISP_SET_RR)[j].re, wisp__set(k, WISP_SET_STATE)[j].im);
 out:
     return status;
 }
@@ -70,12 +70,12 @@ out:
 static bool replay_column(wisp__krylov *k, wisp__krylov_column *c, int iteration)
 {
     const int j = (int)(c - k->col);
-    const double complex record = wisp__number(k, WISP_SET_RECORD + iteration, j);
-    double why = cimag(record);
+    const wisp_scalar record = wisp__set(k, WISP_SET_RECORD + iteration)[j];
+    double why = record.im;
     const bool waited = c->waits || why == WISP_STATE_WAITED;
     c->waits = waited || why == WISP_STATE_ASKS || why == WISP_STATE_CAREFUL;
-    if (c->waits) why = cimag(wisp__number(k, WISP_SET_STATE, j));
-    take(k, c, creal(record), why);
+    if (c->waits) why = wisp__set(k, WISP_SET_STATE)[j].im;
+    take(k, c, record.re, why);
     return !waited;
 }
 

@@ -73,7 +73,7 @@ static wisp_status resume(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
-        const double phi = creal(wisp__number(k, WISP_MINRES_PHI, j));
+        const double phi = wisp__set(k, WISP_MINRES_PHI)[j].re;
         wisp_scalar *scale = &wisp__set(k, WISP_MINRES_SCALE)[j];
         if (!(phi > 0) || (!k->P && c->rr > 2 * (phi * phi * scale->re))) return start(k);
         scale->re = c->rr / (phi * phi);

@@ -200,7 +200,7 @@ out:
    others have gone on without it (those of a method that waits stay fit), the method starts anew. */
 static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
 {
-    const bool breaks = k->method->hear && cimag(wisp__number(k, WISP_SET_STATE, (int)(c - k->col))) != 0;
+    const bool breaks = k->method->hear && wisp__set(k, WISP_SET_STATE)[c - k->col].im != 0;
     const bool behind = !k->method->waits && c->claimed && (c->behind || breaks);
     if (c->broken != WISP_OK || c->stalls > 1 || c->moved || behind) k->fresh = true;
     if (c->stalls > 1 || is_level(k, c)) be_careful(k);
