@@ -310,10 +310,11 @@ static wisp_status fail(const wisp__arnoldi *a, wisp_status status, int wanted, 
     const char *why = status == WISP_ERR_STAGNATION ? "the residuals no longer fall" : "residuals are not small enough";
     if (a->at.phase != WISP__FINDS)
         return wisp_ctx_failf(k->ctx, status,
-                              "eig: %s after %d restarts, in the search for what may be missing beside %d pairs", why,
-                              a->restarts, a->locked);
-    return wisp_ctx_failf(k->ctx, status, "eig: %s after %d restarts; that of pair %d of %d is still %.2g", why,
-                          a->restarts, good < wanted ? good + 1 : wanted, wanted, wisp__eig_residual(k, residual));
+                              "eig: %s after %d restart%s, in the search for what may be missing beside %d pair%s", why,
+                              a->restarts, a->restarts == 1 ? "" : "s", a->locked, a->locked == 1 ? "" : "s");
+    return wisp_ctx_failf(k->ctx, status, "eig: %s after %d restart%s; that of pair %d of %d is still %.2g", why,
+                          a->restarts, a->restarts == 1 ? "" : "s", good < wanted ? good + 1 : wanted, wanted,
+                          wisp__eig_residual(k, residual));
 }
 
 wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, double residual, double of_norm)

@@ -192,7 +192,10 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     r->status = wisp_eig(&r->e, A, &r->opts);
     checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
-    if (r->status) snprintf(r->why, sizeof r->why, "%s", tool_message(t));
+    if (r->status) {
+        const char *why = tool_message(t), *const name = "eig: "; /* whose call it was is clear where this stands */
+        snprintf(r->why, sizeof r->why, "%s", why + (strncmp(why, name, strlen(name)) ? 0 : strlen(name)));
+    }
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
     if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
@@ -206,22 +209,23 @@ static int say_why(tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
     const char *why = stop_reason(), *out = t->opt.vectors_out;
-    char kept[1200] = "no pair has converged", wanted[TEXT_BAR], done[3 * TEXT_BAR];
+    char kept[1200] = "no pair has converged", wanted[TEXT_BAR], found[2 * TEXT_BAR], done[3 * TEXT_BAR];
     if (e->found > 0 && out)
         snprintf(kept, sizeof kept, "they are in %.500s; go on with --vectors-in %.500s", out, out);
     else if (e->found > 0)
         snprintf(kept, sizeof kept, "--vectors-out FILE would keep them");
     snprintf(wanted, sizeof wanted, "%d", r->opts.count);
     if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, e->expected, e->expected_error);
-    snprintf(done, sizeof done, "%d %s%s: %d of %s pairs", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s",
-             e->found, wanted);
+    const bool more = r->opts.which != WISP_EIG_INTERVAL && e->found > r->opts.count; /* of the last one's multiplet */
+    snprintf(found, sizeof found, more ? "%d pairs, where %s were asked for" : "%d of %s pairs", e->found, wanted);
+    snprintf(done, sizeof done, "%d %s%s: %s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s", found);
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %s; %s", why, done, kept);
     case WISP_ERR_ITERATIONS:
         return tool_incomplete(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
                                e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
-        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger %s--tol%s", done, kept,
+        return tool_incomplete(t, "%s; found: %s; %s; try a larger %s--tol%s", r->why, found, kept,
                                option_seen(&t->opt, "search") ? "--search or " : "",
                                r->dense_fits ? ", or --method dense" : "");
     default:

@@ -117,7 +117,7 @@ static void show_times(const eig_results *r)
                 {"check", e->check_seconds}};
     char a[TEXT], line[4 * TEXT];
     snprintf(line, sizeof line, "assembly %s", text_seconds(a, r->assemble_seconds));
-    text_line("time", "%s", text_seconds(a, e->seconds));
+    text_line("time", "%s", text_seconds(a, r->assemble_seconds + e->seconds));
     int n = 1;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
         if (!(part[i].seconds > 0)) continue;
@@ -144,18 +144,31 @@ static void show_sensitive(const wisp_eigen *e)
               text_count(n, e->sensitive), text_count(all, e->found), most);
 }
 
+static bool lies_outside(const eig_results *r)
+{
+    const wisp_bounds *b = &r->e.bounds;
+    return r->opts.which == WISP_EIG_INTERVAL && b->halfwidth > 0 &&
+           (r->opts.high < b->center - b->halfwidth || r->opts.low > b->center + b->halfwidth);
+}
+
 static void show_found(const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
     char n[TEXT], wanted[TEXT_BAR];
     text_count(n, e->found);
-    if (isfinite(e->expected))
+    if (lies_outside(r))
+        text_line("found", "%s   (the interval lies outside the spectrum, which is within [%.6g, %.6g])", n,
+                  e->bounds.center - e->bounds.halfwidth, e->bounds.center + e->bounds.halfwidth);
+    else if (isfinite(e->expected))
         text_line("found", "%s   (%s expected in [%.6g, %.6g])", n,
                   eig_expected(wanted, e->expected, e->expected_error), e->low, e->high);
     else if (r->opts.which == WISP_EIG_INTERVAL)
         text_line("found", "%s", n);
-    else
+    else if (e->found <= r->opts.count)
         text_line("found", "%s of %s", n, text_count(wanted, r->opts.count));
+    else
+        text_line("found", "%s   (%s asked for; what equals the last one%s is given, too)", n,
+                  text_count(wanted, r->opts.count), r->hermitian ? "" : " or its conjugate");
     if (e->found) {
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), tolerance_of(r),
                   r->opts.tolerance_abs > 0 ? ""

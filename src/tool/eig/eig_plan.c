@@ -79,13 +79,24 @@ typedef struct {
     wisp_eig_choice choice;
     int64_t total;
     double load_gbs;
-    bool kept; /* ceilings of an earlier `wisp machine`, not those of now */
+    bool kept;   /* ceilings of an earlier `wisp machine`, not those of now */
+    bool lapack; /* it takes more than the search, in whose place it may come */
 } eig_plan;
 
 /* Those of a matrix that is not Hermitian are complex. */
 static wisp_type type_of_pairs(const eig_results *r)
 {
     return r->hermitian ? r->type : type_is_single(r->type) ? WISP_C : WISP_Z;
+}
+
+/* Whether the bytes of a search are those of LAPACK, which may take its place. */
+static bool is_of_lapack(const wisp_mat *A, const eig_results *r, const eig_plan *p)
+{
+    wisp_plan dense;
+    wisp_eig_opts o = r->opts;
+    if (p->choice.method == WISP_EIG_DENSE || o.method != WISP_EIG_DEFAULT) return false;
+    o.method = WISP_EIG_DENSE;
+    return wisp_eig_plan(&dense, NULL, A, &o) == WISP_OK && dense.bytes_most == p->run.bytes_most;
 }
 
 /* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
@@ -129,8 +140,9 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
         text_line("", "degree %s in %s, %d rounds", text_count(a[0], c->degree), wisp_type_name(c->filter_type),
                   c->rounds);
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
-    text_line("vectors", "about %s", text_bytes(a[0], (double)p->run.bytes));
-    text_line("total", "about %s at once", text_bytes(a[0], (double)p->total));
+    text_line("vectors", "at most %s%s", text_bytes(a[0], (double)p->run.bytes_most),
+              p->lapack ? ", as LAPACK takes, which goes on where the search takes long" : "");
+    text_line("total", "at most %s at once", text_bytes(a[0], (double)p->total));
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
     if (isfinite(p->run.products)) text_line("products", "about %s", text_count(a[0], (int64_t)p->run.products));
     if (!isfinite(p->run.seconds)) {
@@ -150,6 +162,7 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
     if (status == WISP_OK) wisp_ctx_set_machine(t->ctx, &m);
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
+    p.lapack = is_of_lapack(A, r, &p);
     p.total =
         larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.run.bytes_most + copy_bytes(t, r, &p.choice));
     p.total = larger(p.total, output_bytes(t, r, &p.choice));
