@@ -197,6 +197,7 @@ PLAIN(wisp_dot, P(0, f->x), P(1, f->y), P(2, (wisp_scalar[WIDTH]){{0}}))
 PLAIN(wisp_dot_kahan, P(0, f->x), P(1, f->y), P(2, (wisp_scalar[WIDTH]){{0}}))
 PLAIN(wisp_norm, P(0, f->x), P(1, (double[WIDTH]){0}))
 PLAIN(wisp_norm_kahan, P(0, f->x), P(1, (double[WIDTH]){0}))
+PLAIN(wisp_tsm_gram_at, ((wisp_place){P(0, f->slot), 0}), WIDTH, P(1, f->x), P(2, f->y), 0)
 PLAIN(wisp_tsm_gram, P(0, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE, P(1, f->x), P(2, f->y), ONE, 0)
 PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE)
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
@@ -333,6 +334,7 @@ static const argument_row table[] = {
     ROW(wisp_norm, 2, 0, 1),
     ROW(wisp_norm_kahan, 2, 0, 1),
     ROW(wisp_tsm_gram, 3, 0, 0),
+    ROW(wisp_tsm_gram_at, 3, 0, 0),
     ROW(wisp_tsm_update, 3, 0, 0),
     ROW(wisp_spmmv, 4, 8, 0),
     ROW(wisp_mpk, 3, 0, 2),

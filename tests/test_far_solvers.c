@@ -278,6 +278,33 @@ static void steps_are_queued(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Of a space of columns, multiplied some at a time: one wait for all products of columns, one for all residuals. */
+static void ritz(void **state)
+{
+    (void)state;
+    enum { WIDTH = 4, COLUMNS = 18 };
+    double theta[DEVICES][COLUMNS], residual[DEVICES][COLUMNS];
+    for (int d = 0; d < DEVICES; d++) {
+        scene s = scene_open(d);
+        wisp_eigen e = {.block = WIDTH};
+        wisp__eig k = {
+            .ctx = s.ctx, .A = s.A, .e = &e, .type = WISP_D, .scale = 1, .eps = DBL_EPSILON, .rows = 59 * 17};
+        wisp_blk *space = block(&s, WISP_D, COLUMNS);
+        wisp__ortho how;
+        REF_OK(s.ctx, wisp__orthonormal(space, NULL, 0, &how));
+        REF_OK(s.ctx, wisp_ctx_finish(s.ctx));
+        count_from_here(&s);
+        REF_OK(s.ctx, wisp__ritz(&k, space, 0, COLUMNS, theta[d]));
+        expect(&s, 1);
+        REF_OK(s.ctx, wisp__ritz_residuals(&k, space, 0, COLUMNS, theta[d], residual[d]));
+        expect(&s, 2);
+        wisp_blk_free(space);
+        scene_close(&s);
+    }
+    assert_memory_equal(theta[0], theta[1], sizeof theta[0]);
+    assert_memory_equal(residual[0], residual[1], sizeof residual[0]);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 /* What the dots of so many steps take is planned: of a matrix with few rows they are most of it. */
@@ -311,8 +338,9 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(moments),          cmocka_unit_test(evolution),
-                                       cmocka_unit_test(functions),        cmocka_unit_test(filters),
-                                       cmocka_unit_test(steps_are_queued), cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moments), cmocka_unit_test(evolution),        cmocka_unit_test(functions),
+        cmocka_unit_test(filters), cmocka_unit_test(steps_are_queued), cmocka_unit_test(ritz),
+        cmocka_unit_test(memory)};
     return REF_RUN(tests);
 }

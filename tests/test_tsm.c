@@ -350,6 +350,46 @@ static void compensated_sums(void **state)
         }
 }
 
+/* The same bits in a place, and no other number of the slot changed; on one rank without waiting for the device. */
+static void places(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, FIRST = 2 };
+    static const int width[][3] = {{1, 1, 0}, {3, 5, 2}, {33, 2, 1}, {210, 3, 0}, {2, 210, 4}, {210, 210, 0}};
+    const wisp_scalar mark = {-7, 9}, one = {1, 0}, zero = {0, 0};
+    ref_rng r = {23};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    wisp_map *map;
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    for (int t = 0; t < 4; t++)
+        for (size_t c = 0; c < sizeof width / sizeof *width; c++)
+            for (int same = 0; same < 2; same++) {
+                const int m = width[c][0], n = same ? m : width[c][1], ldx = n + width[c][2];
+                const size_t used = (size_t)((m - 1) * ldx + n), all = used + FIRST + 1;
+                const unsigned flags = c % 2 ? WISP_KAHAN : 0;
+                wisp_scalar *x = calloc(2 * all, sizeof *x), *got = x + all;
+                wisp_blk *v, *w;
+                wisp_slot *slot;
+                wisp_counts before, after;
+                for (size_t i = 0; i < all; i++) x[i] = mark;
+                REF_OK(ctx, wisp_blk_create(&v, ctx, map, types[t], m));
+                REF_OK(ctx, wisp_blk_create(&w, ctx, map, types[t], n));
+                ref_mat vm = ref_random_block(&r, types[t], ROWS, m), wm = ref_random_block(&r, types[t], ROWS, n);
+                ref_put(v, vm), ref_put(w, wm);
+                REF_OK(ctx, wisp_slot_create(&slot, ctx, (int64_t)all));
+                REF_OK(ctx, wisp_slot_write(slot, 0, (int64_t)all, x));
+                wisp_ctx_counts(ctx, &before);
+                REF_OK(ctx, wisp_tsm_gram_at((wisp_place){slot, FIRST}, ldx, v, same ? v : w, flags));
+                wisp_ctx_counts(ctx, &after);
+                if (ref_ranks() == 1) assert_int_equal(after.round_trips, before.round_trips);
+                REF_OK(ctx, wisp_tsm_gram(x + FIRST, ldx, one, v, same ? v : w, zero, flags));
+                REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)all, got));
+                assert_memory_equal(x, got, all * sizeof *x);
+                wisp_slot_free(slot), wisp_blk_free(v), wisp_blk_free(w), ref_free(vm), ref_free(wm), free(x);
+            }
+    wisp_map_free(map), wisp_ctx_free(ctx);
+}
+
 static void misuse(void **state)
 {
     (void)state;
@@ -375,6 +415,14 @@ static void misuse(void **state)
     REF_FAILS(ctx, wisp_tsm_gram(x, 4, i, v, w, zero, 0), WISP_ERR_ARG, "complex factor");
     REF_FAILS(ctx, wisp_tsm_gram(x, 4, one, v, w, i, 0), WISP_ERR_ARG, "complex factor");
     REF_FAILS(ctx, wisp_tsm_gram(x, 4, one, v, w, zero, 1), WISP_ERR_ARG, "unknown flags 0x1");
+    wisp_slot *slot;
+    REF_OK(ctx, wisp_slot_create(&slot, ctx, 16));
+    REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 1}, 4, v, w, 0), WISP_ERR_ARG, "of a slot of 16");
+    REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, -1}, 4, v, w, 0), WISP_ERR_ARG, "from -1 on");
+    REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 3, v, w, 0), WISP_ERR_ARG, "at least 4");
+    REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 4, v, z, 0), WISP_ERR_MISMATCH, "one map, type and rows");
+    REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 4, v, w, 1), WISP_ERR_ARG, "unknown flags 0x1");
+    wisp_slot_free(slot);
     REF_FAILS(ctx, wisp_tsm_update(w, one, z, x, 4, zero), WISP_ERR_MISMATCH, "one map, type and rows");
     REF_FAILS(ctx, wisp_tsm_update(w, one, v, x, 3, zero), WISP_ERR_ARG, "at least 4");
     REF_FAILS(ctx, wisp_tsm_update(w, i, v, x, 4, zero), WISP_ERR_ARG, "complex factor");
@@ -393,6 +441,7 @@ int main(void)
         cmocka_unit_test(large_blocks),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(compensated_sums),
+        cmocka_unit_test(places),
         cmocka_unit_test(misuse),
     };
     return REF_RUN(tests);

@@ -54,6 +54,10 @@ enum { WISP_KAHAN = 256 }; /* compensated sums */
    alpha. */
 WISP_API wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
                                    wisp_scalar beta, unsigned flags);
+/* V^H W goes to a place: element (i, j) is number i * ldx + j, the same bits as above. Numbers between rows are not
+   touched. On one rank nobody waits for it: of several products a solver brings all to the host at once
+   (wisp_slot_read). */
+WISP_API wisp_status wisp_tsm_gram_at(wisp_place X, int64_t ldx, const wisp_blk *V, const wisp_blk *W, unsigned flags);
 /* W = alpha V X + beta W; X[i * ldx + j] as above, rounded with alpha to the blocks' type. beta = 0 never reads W.
    In place if W and V are the same memory (W may be a view of V's first columns); they must not overlap otherwise.
    The same bits for any number of threads. Where X is upper triangular, half of the work is left out. */

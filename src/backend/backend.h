@@ -186,6 +186,8 @@ typedef struct wisp__backend {
     /* Sums of products over blocks of per_block rows, a multiple of K_STRIP: sum[1 or, compensated, 2][p][q]. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *sum);
+    /* Products from such sums (wisp__joined). */
+    wisp_status (*join)(wisp_ctx *ctx, const wisp__join_params *p);
     wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
     /* A step of kernel/scalars.h. */
     wisp_status (*scalars)(wisp_ctx *ctx, const wisp__scalars_params *p);
@@ -219,6 +221,25 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
     const double old = *a, s = old + b, bb = s - old;
     *a = s;
     if (error) *error += b_error + ((old - (s - bb)) + (b - bb));
+}
+
+/* Element (i, j) of the products that the sums of gram make: with v = vr + i vi and w likewise, conj(v) w = (vr wr + vi
+   wi) + i (vr wi - vi wr). */
+static inline wisp_scalar wisp__joined(const wisp__join_params *p, int i, int j)
+{
+    const size_t parts = (size_t)p->parts, q = (size_t)p->w_count * parts;
+    const size_t at[2][2] = {{0, q + 1}, {1, q}}; /* rr and ii, ri and ir */
+    const double *sum = p->sum + (size_t)i * parts * q + (size_t)j * parts;
+    const double *error = p->compensated ? sum + (size_t)p->v_count * parts * q : NULL;
+    double x[2] = {0, 0};
+    for (size_t l = 0; l < parts; l++) {
+        const double sign = l == 0 ? 1 : -1;
+        double a = sum[at[l][0]], a_error = error ? error[at[l][0]] : 0;
+        if (parts == 2)
+            wisp__add(&a, error ? &a_error : NULL, sign * sum[at[l][1]], error ? sign * error[at[l][1]] : 0);
+        x[l] = a + a_error;
+    }
+    return (wisp_scalar){x[0], x[1]};
 }
 
 /* Real numbers in an element. */

@@ -283,6 +283,17 @@ typedef struct {
 } wisp__gram_params;
 typedef void (*wisp__gram_fn)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 
+/* The products of a panel from the sums of gram, of whose columns each element of V and W has `parts`: those of rows
+   v .. and columns w .. of X, as complex numbers, ld of them in a row. */
+typedef struct {
+    const double *sum; /* [v_count * parts][w_count * parts]; compensated: their errors behind them */
+    double *to;        /* X */
+    int64_t ld;
+    int v, w, v_count, w_count, parts;
+    int compensated;
+    int mirror; /* X is Hermitian: each is put on both sides; of a panel on the diagonal the upper half is given */
+} wisp__join_params;
+
 /* w_ib = sum over a of v_ia x_ab + beta w_ib, real columns as above; x is in the real type. */
 typedef struct {
     const void *v;

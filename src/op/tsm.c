@@ -23,19 +23,12 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, i
 
 /* ---- gram ------------------------------------------------------------------------------------ */
 
-/* One element of the real product, or the sum (difference) of two. */
-static double joined(const double *sum, const double *error, size_t one, size_t two, double sign)
-{
-    double a = sum[one], a_error = error ? error[one] : 0;
-    if (sign != 0) wisp__add(&a, error ? &a_error : NULL, sign * sum[two], error ? sign * error[two] : 0);
-    return a + a_error;
-}
-
 /* X = alpha G + beta X. */
 typedef struct {
-    wisp_scalar *X;
+    wisp_scalar *X; /* NULL: G goes to `there` alone */
     int64_t ldx;
     wisp_scalar alpha, beta;
+    double *there; /* the place, in the device's memory; NULL: there is none */
 } gram_result;
 
 static void put(const gram_result *r, int64_t i, int64_t j, double re, double im)
@@ -58,17 +51,13 @@ typedef struct {
 } gram_panel;
 
 /* A panel of X from the real product's sums; its mirror image too, if V and W are the same block. */
-static void join(const gram_result *r, const gram_panel *c, size_t parts, bool same, const double *sum,
-                 const double *error)
+static void join(const gram_result *r, const wisp__join_params *c)
 {
-    const size_t q = (size_t)c->w_count * parts;
     for (int i = 0; i < c->v_count; i++)
-        for (int j = same && c->v == c->w ? i : 0; j < c->w_count; j++) {
-            const size_t rr = (size_t)i * parts * q + (size_t)j * parts; /* ri, ir, ii: rr + 1, rr + q, rr + q + 1 */
-            const double re = joined(sum, error, rr, rr + q + 1, parts == 2 ? 1 : 0);
-            const double im = parts == 2 ? joined(sum, error, rr + 1, rr + q, -1) : 0;
-            put(r, c->v + i, c->w + j, re, im);
-            if (same && c->v + i != c->w + j) put(r, c->w + j, c->v + i, re, -im);
+        for (int j = c->mirror && c->v == c->w ? i : 0; j < c->w_count; j++) {
+            const wisp_scalar x = wisp__joined(c, i, j);
+            put(r, c->v + i, c->w + j, x.re, x.im);
+            if (c->mirror && c->v + i != c->w + j) put(r, c->w + j, c->v + i, x.re, -x.im);
         }
 }
 
@@ -95,13 +84,28 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(wisp__dots_room(ctx, sum, step, &there));
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, there));
-    WISP_TRY(wisp__dots_bring(ctx, there, sum, step));
+    wisp__join_params joins = {.sum = there,
+                               .to = r->there,
+                               .ld = r->ldx,
+                               .v = c->v,
+                               .w = c->w,
+                               .v_count = c->v_count,
+                               .w_count = c->w_count,
+                               .parts = parts,
+                               .compensated = compensated,
+                               .mirror = same};
+    if (!r->X) {
+        wisp__count(&ctx->reductions, 1);
+        return ctx->backend->join(ctx, &joins);
+    }
+    if (!r->there) WISP_TRY(wisp__dots_bring(ctx, there, sum, step));
     if (compensated) {
         WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
     } else {
         WISP_TRY(wisp__reduce(ctx, sum, size));
     }
-    join(r, c, (size_t)parts, same, sum, compensated ? sum + size : NULL);
+    joins.sum = sum;
+    join(r, &joins);
 out:
     return status;
 }
@@ -145,8 +149,52 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     WISP_NEED(V->ctx, W);
     WISP_NEED(V->ctx, X);
     wisp_status status = wisp__together_begin(V->ctx);
-    const gram_result r = {X, ldx, alpha, beta};
+    const gram_result r = {X, ldx, alpha, beta, NULL};
     if (status == WISP_OK) status = gram(&r, V, W, flags);
+    return wisp__together_end(V->ctx, status);
+}
+
+/* The last number of a place that X takes, and one more. */
+static int64_t numbers_of(const wisp_blk *V, const wisp_blk *W, int64_t ldx)
+{
+    return V->width > 0 ? (V->width - 1) * ldx + W->width : 0;
+}
+
+/* Several ranks add sums up on the host: X comes from there to the device. */
+static wisp_status gram_by_host(const wisp_blk *V, const wisp_blk *W, int64_t ldx, unsigned flags, double *there)
+{
+    wisp_ctx *ctx = V->ctx;
+    wisp_status status;
+    gram_result r = {.ldx = W->width, .alpha = {1, 0}};
+    WISP_TRY(wisp_alloc(ctx, &r.X, (size_t)V->width * (size_t)W->width, sizeof *r.X));
+    WISP_TRY(gram(&r, V, W, flags));
+    for (int i = 0; i < V->width; i++)
+        WISP_TRY(ctx->backend->write(ctx, there + 2 * i * ldx, r.X + i * r.ldx, (size_t)W->width * sizeof *r.X));
+out:
+    wisp_free(ctx, r.X);
+    return status;
+}
+
+static wisp_status gram_to_place(wisp_place place, int64_t ldx, const wisp_blk *V, const wisp_blk *W, unsigned flags)
+{
+    wisp_ctx *ctx = V->ctx;
+    wisp_status status;
+    gram_result r = {.ldx = ldx, .alpha = {1, 0}};
+    WISP_TRY(check("tsm_gram", V, W, ldx, r.alpha, r.beta));
+    WISP_TRY(wisp__place_at(ctx, "tsm_gram", place, numbers_of(V, W, ldx), &r.there));
+    if (ctx->backend->host_memory) r.X = (wisp_scalar *)(void *)r.there;
+    status = !r.X && ctx->ranks > 1 ? gram_by_host(V, W, ldx, flags, r.there) : gram(&r, V, W, flags);
+out:
+    return status;
+}
+
+wisp_status wisp_tsm_gram_at(wisp_place X, int64_t ldx, const wisp_blk *V, const wisp_blk *W, unsigned flags)
+{
+    WISP_NEED(wisp_blk_ctx(W), V);
+    WISP_NEED(V->ctx, W);
+    WISP_NEED(V->ctx, X.slot);
+    wisp_status status = wisp__together_begin(V->ctx);
+    if (status == WISP_OK) status = gram_to_place(X, ldx, V, W, flags);
     return wisp__together_end(V->ctx, status);
 }
 

@@ -183,6 +183,20 @@ wisp_status wisp__cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
     return WISP_OK;
 }
 
+wisp_status wisp__cpu_join(wisp_ctx *ctx, const wisp__join_params *p)
+{
+    (void)ctx;
+    for (int i = 0; i < p->v_count; i++)
+        for (int j = p->mirror && p->v == p->w ? i : 0; j < p->w_count; j++) {
+            const wisp_scalar x = wisp__joined(p, i, j);
+            const int64_t row = p->v + i, column = p->w + j;
+            double *to = p->to + 2 * (row * p->ld + column), *mirror = p->to + 2 * (column * p->ld + row);
+            to[0] = x.re, to[1] = x.im;
+            if (p->mirror && to != mirror) mirror[0] = x.re, mirror[1] = -x.im;
+        }
+    return WISP_OK;
+}
+
 typedef struct {
     wisp__update_fn fn;
     const wisp__update_params *p;

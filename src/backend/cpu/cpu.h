@@ -51,6 +51,7 @@ wisp_status wisp__cpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
 wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
 wisp_status wisp__cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                            int64_t per_block, double *sum);
+wisp_status wisp__cpu_join(wisp_ctx *ctx, const wisp__join_params *p);
 wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 wisp_status wisp__cpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
 #endif

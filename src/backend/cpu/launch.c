@@ -308,6 +308,7 @@ const wisp__backend wisp__backend_cpu = {
     .dot = wisp__cpu_dot,
     .fuse = wisp__cpu_fuse,
     .gram = wisp__cpu_gram,
+    .join = wisp__cpu_join,
     .update = wisp__cpu_update,
     .scalars = wisp__cpu_scalars,
 };

@@ -321,6 +321,19 @@ out:
     return SUBMIT(ctx, status, item, run_gram, c);
 }
 
+static wisp_status run_join(wisp_ctx *ctx, void *call) { return wisp__backend_cpu.join(ctx, call); }
+
+static wisp_status far_join(wisp_ctx *ctx, const wisp__join_params *p)
+{
+    wisp__join_params c = *p;
+    wisp__far_item *item = NULL;
+    wisp_status status;
+    WISP_TRY(ROOM(ctx, c, 0, &item));
+    status = WISP__FAR_ENTER(ctx, &c.sum, &c.to);
+out:
+    return SUBMIT(ctx, status, item, run_join, c);
+}
+
 typedef struct {
     bool is_double;
     wisp__update_params p;
@@ -466,6 +479,7 @@ const wisp__backend wisp__backend_far = {
     .dot = far_dot,
     .fuse = far_fuse,
     .gram = far_gram,
+    .join = far_join,
     .update = far_update,
     .scalars = far_scalars,
 };

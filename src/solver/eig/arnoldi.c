@@ -361,6 +361,8 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
     wisp__eig *k = a->k;
     const double before = wisp_now();
     wisp_blk *Q = NULL, *from = NULL, *x = NULL, *y = NULL;
+    wisp_slot *slot = NULL; /* no panel is waited for */
+    WISP_TRY(wisp_slot_create(&slot, k->ctx, (int64_t)n * n));
     WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
     for (int j = 0; j < n; j += a->block) {
         const int w = n - j < a->block ? n - j : a->block;
@@ -369,14 +371,16 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
         WISP_TRY(wisp_blk_cols(&y, a->y, 0, w));
         WISP_TRY(wisp_copy(x, from));
         WISP_TRY(wisp_spmmv(y, k->A, x, NULL));
-        WISP_TRY(wisp_tsm_gram(H + j, n, wisp__real(1), Q, y, wisp__real(0), 0));
+        WISP_TRY(wisp_tsm_gram_at((wisp_place){slot, j}, n, Q, y, 0));
         wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(y);
         from = x = y = NULL;
     }
+    WISP_TRY(wisp_slot_read(slot, 0, (int64_t)n * n, H));
     k->e->products += n;
     k->e->flops += k->flops * n + (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
     k->e->ritz_seconds += wisp_now() - before;
 out:
+    wisp_slot_free(slot);
     wisp_blk_free(Q);
     wisp_blk_free(from);
     wisp_blk_free(x);

@@ -12,12 +12,12 @@ int wisp__ritz_width(const wisp__eig *k, int n)
 
 /* y = (A - shift_j) x for columns first .. of the space, copied to x first; with the squares of norms of y. */
 static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wisp_blk *x, wisp_blk *y,
-                            const wisp_scalar *shift, wisp_scalar *dot)
+                            const wisp_scalar *shift, wisp_place dot)
 {
     wisp_status status = WISP_OK;
     wisp_blk *from = NULL, *part_x = NULL, *part_y = NULL;
     const double before = wisp_now();
-    const wisp_aug aug = {.terms = shift ? WISP_SHIFT | WISP_DOT_YY : 0, .shift = shift, .dot = dot};
+    const wisp_aug aug = {.terms = shift ? WISP_SHIFT | WISP_DOT_YY : 0, .shift = shift, .dot_at = dot};
     WISP_TRY(wisp_blk_cols(&from, space, first, n));
     WISP_TRY(wisp_blk_cols(&part_x, x, 0, n));
     WISP_TRY(wisp_blk_cols(&part_y, y, 0, n));
@@ -39,24 +39,28 @@ static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp
     wisp_status status = WISP_OK;
     const int width = wisp__ritz_width(k, n);
     wisp_blk *x = NULL, *y = NULL, *left = NULL, *right = NULL;
+    wisp_slot *slot = NULL; /* no panel is waited for */
+    WISP_TRY(wisp_slot_create(&slot, k->ctx, (int64_t)n * n));
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
     for (int j = 0; j < n; j += width) {
         const int w = n - j < width ? n - j : width;
-        WISP_TRY(multiply(k, space, first + j, w, x, y, NULL, NULL));
+        WISP_TRY(multiply(k, space, first + j, w, x, y, NULL, (wisp_place){0}));
         WISP_TRY(wisp_blk_cols(&left, space, first, j + w));
         WISP_TRY(wisp_blk_cols(&right, y, 0, w));
-        WISP_TRY(wisp_tsm_gram(H + j, n, wisp__real(1), left, right, wisp__real(0), 0));
+        WISP_TRY(wisp_tsm_gram_at((wisp_place){slot, j}, n, left, right, 0));
         k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * (j + w) * w;
         wisp_blk_free(left);
         wisp_blk_free(right);
         left = right = NULL;
     }
+    WISP_TRY(wisp_slot_read(slot, 0, (int64_t)n * n, H));
     for (int i = 0; i < n; i++) {
         H[i * n + i].im = 0;
         for (int j = 0; j < i; j++) H[i * n + j] = (wisp_scalar){H[j * n + i].re, -H[j * n + i].im};
     }
 out:
+    wisp_slot_free(slot);
     wisp_blk_free(x);
     wisp_blk_free(y);
     wisp_blk_free(left);
@@ -89,17 +93,24 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
     const int width = wisp__ritz_width(k, n);
     wisp_blk *x = NULL, *y = NULL;
     wisp_scalar *shift = NULL, *dot;
-    WISP_TRY(wisp_alloc(k->ctx, &shift, 4 * (size_t)width, sizeof *shift));
+    wisp_slot *slot = NULL; /* no block is waited for */
+    WISP_TRY(wisp_alloc(k->ctx, &shift, (size_t)width + 3 * (size_t)n, sizeof *shift));
     dot = shift + width;
+    WISP_TRY(wisp_slot_create(&slot, k->ctx, 3 * (int64_t)n));
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
     for (int j = 0; j < n; j += width) {
         const int w = n - j < width ? n - j : width;
         for (int i = 0; i < w; i++) shift[i] = wisp__real(theta[j + i]);
-        WISP_TRY(multiply(k, space, first + j, w, x, y, shift, dot));
-        for (int i = 0; i < w; i++) residual[j + i] = sqrt(dot[2 * w + i].re) / k->scale;
+        WISP_TRY(multiply(k, space, first + j, w, x, y, shift, (wisp_place){slot, 3 * j}));
+    }
+    WISP_TRY(wisp_slot_read(slot, 0, 3 * (int64_t)n, dot));
+    for (int j = 0; j < n; j++) {
+        const int at = j / width * width, w = n - at < width ? n - at : width; /* its block */
+        residual[j] = sqrt(dot[3 * at + 2 * w + j - at].re) / k->scale;
     }
 out:
+    wisp_slot_free(slot);
     wisp_free(k->ctx, shift);
     wisp_blk_free(x);
     wisp_blk_free(y);
