@@ -205,7 +205,7 @@ out:
     return status;
 }
 
-static wisp_status look_back(wisp__krylov *k, bool last)
+static wisp_status recall(wisp__krylov *k, bool last)
 {
     bool any = false;
     for (int j = 0; j < k->width; j++) {
@@ -251,7 +251,7 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .far = wisp__far,
                                      .allows = "the arithmetic allows no less",
                                      .is_stuck = is_stuck,
-                                     .look_back = look_back,
+                                     .recall = recall,
                                      .next = WISP_MINRES,
                                      .anew = true,
                                      .waits = true};

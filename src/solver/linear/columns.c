@@ -126,7 +126,7 @@ int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp_
     return count;
 }
 
-wisp_status wisp__give_and_look(wisp__krylov *k)
+wisp_status wisp__residual_given(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     const bool last = k->s->iterations >= k->o.max_iterations;

@@ -244,7 +244,7 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
-/* The basis is orthogonal, so that it can be believed for longer; and it is lost at a look. */
+/* The basis is orthogonal, so that it can be believed for longer; and it is lost where x is settled. */
 static double far(const wisp__krylov *k) { return 100 * k->eps * k->eps; }
 
 /* The mean of a cycle, in each step of which a pass of dots and a pass of updates go through the basis. */

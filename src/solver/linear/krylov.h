@@ -62,8 +62,8 @@ typedef struct {
     wisp_status (*settle)(wisp__krylov *k); /* x becomes that of the last step; it is so */
     bool waits; /* vectors of a column that has ended stay as they are, so that it can go on with the others */
 
-    double (*far)(const wisp__krylov *k); /* |r|^2 by the recurrence over that of the last look: time for another one */
-    bool (*is_time)(const wisp__krylov *k, int claimed); /* so many columns have claimed just now; no */
+    double (*far)(const wisp__krylov *k); /* r is verified where |r|^2 is less than that of before times this */
+    bool (*is_time)(const wisp__krylov *k, int claimed); /* to verify r: so many columns have claimed; no */
     bool (*is_stuck)(const wisp__krylov *k, const wisp__krylov_column *c); /* it gains nothing; no */
     bool (*stalls)(const wisp__krylov *k, const wisp__krylov_column *c);   /* though no step has said so; no */
     bool (*asks)(const wisp__krylov *k, const wisp__krylov_column *c);     /* for a proof, before it has ended; no */
@@ -73,7 +73,7 @@ typedef struct {
     bool is_best;  /* x is its best one: a worse one is not left as it is, and a proof leaves its vectors fit */
     /* After wisp__residual: x and r become those of an x that it kept where columns end (last: all of them), or can't
        go on from here, if that is better; it keeps none */
-    wisp_status (*look_back)(wisp__krylov *k, bool last);
+    wisp_status (*recall)(wisp__krylov *k, bool last);
     wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
     bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
 } wisp__method;
@@ -120,7 +120,7 @@ struct wisp__krylov {
     bool inner;      /* it is a part of a proof, and has none of its own */
     bool chosen;     /* the method is not the user's choice */
     bool fresh;      /* the method starts anew */
-    bool looks;      /* by what steps have said residuals have to be looked at before the next one */
+    bool verifies;   /* by what steps have said residuals have to be verified before the next one */
     bool goes_on;    /* between two steps, from a kept state */
     bool begun;      /* x holds something */
     bool at_zero;    /* and that is 0 */
@@ -246,18 +246,18 @@ wisp_status wisp__solve_items(void *krylov, wisp_state *state);
 void wisp__start_counts(wisp__krylov *k);
 void wisp__take_counts(wisp__krylov *k);
 
-/* ---- solve_look.c ---- */
+/* ---- solve_verify.c ---- */
 
 /* How many columns iterations go on for. */
 int wisp__columns_going(const wisp__krylov *k);
 /* Whether no column is left. */
 bool wisp__all_done(const wisp__krylov *k);
-/* Whether a column's recurrence is so far from the residual that was computed last that it needs a look. */
+/* Whether a column's recurrence is so far from the residual that was computed last that it has to be verified. */
 bool wisp__has_come_far(const wisp__krylov *k, const wisp__krylov_column *c);
-/* Whether it is time to look at the residuals themselves, before the last iteration. */
-bool wisp__must_look(wisp__krylov *k, int claimed_before);
+/* Whether residuals are to be verified, before the last iteration. */
+bool wisp__must_verify(wisp__krylov *k, int claimed_before);
 /* Computes residuals from x, and ends columns by them; may change the method. */
-wisp_status wisp__solve_look(wisp__krylov *k);
+wisp_status wisp__verify(wisp__krylov *k);
 
 /* ---- solve_scale.c ---- */
 
@@ -298,10 +298,10 @@ wisp_status wisp__begin_columns(wisp__krylov *k);
 wisp_status wisp__residual(wisp__krylov *k);
 /* And, where waiting takes long, x of columns that may end by that goes to the user before: it is waited for as well.
  */
-wisp_status wisp__give_and_look(wisp__krylov *k);
-static inline wisp_status wisp__look_back(wisp__krylov *k, bool last)
+wisp_status wisp__residual_given(wisp__krylov *k);
+static inline wisp_status wisp__recall(wisp__krylov *k, bool last)
 {
-    return k->method->look_back ? k->method->look_back(k, last) : WISP_OK;
+    return k->method->recall ? k->method->recall(k, last) : WISP_OK;
 }
 /* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
 wisp_status wisp__keep_best(wisp__krylov *k);

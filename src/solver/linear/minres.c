@@ -101,8 +101,8 @@ static double moves(const wisp__krylov *k)
     return k->P ? 10 : 9;
 }
 
-/* Residuals never rise, so that in turn one which is as at the look before has stalled. But a large one may be the
-   least there is, of which a proof decides. With a preconditioner |r| is looked at where its other norm promises
+/* Residuals never rise, so that in turn one which is as when it was verified before has stalled. But a large one may be
+   the least there is, of which a proof decides. With a preconditioner |r| is verified where its other norm promises
    enough. */
 static bool in_turn(const wisp__krylov *k)
 {

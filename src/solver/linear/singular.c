@@ -88,7 +88,7 @@ enum { ROUNDING = 10 };
    A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
    less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. *part becomes |A w| over |A| |w|, if it is less, and
    no x is within the tolerance by that. */
-static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, wisp_precond precond, double *part,
+static wisp_status find_beyond(wisp__krylov *k, int j, const wisp_blk *r, wisp_precond precond, double *part,
                                bool *least)
 {
     wisp_status status = WISP_OK;
@@ -140,8 +140,8 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part)
     WISP_TRY(gradient(k, r, part, &definite));
     *least = *part <= ROUNDING * k->eps;
     if (!*least && *part <= 0.5 && k->col[j].iterations > 0)
-        WISP_TRY(look_beyond(k, j, r, WISP_PRECOND_NONE, part, least));
-    if (!*least && definite && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, WISP_JACOBI, part, least));
+        WISP_TRY(find_beyond(k, j, r, WISP_PRECOND_NONE, part, least));
+    if (!*least && definite && k->col[j].iterations > 0) WISP_TRY(find_beyond(k, j, r, WISP_JACOBI, part, least));
     /* With a Hermitian matrix rows and columns must be scaled alike, and so it may not get far where rows are of very
        different size. But where another method is left that is tried first. */
     if (!*least && !k->method->next && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);

@@ -81,7 +81,7 @@ static wisp_status multiply(normal *n, int c, double *weight, double *length)
     return wisp_ctx_sum(n->k->ctx, (double *)n->sum, 2 * (size_t)n->chunk);
 }
 
-/* Takes w for a look; or what is large of it, if the rest may be what rounding left where w is 0. */
+/* Takes w as it is; or what is large of it, if the rest may be what rounding left where w is 0. */
 static wisp_status take(normal *n, bool large)
 {
     wisp_status status = WISP_OK;
@@ -98,7 +98,7 @@ out:
 }
 
 /* g = C C A^H w. */
-static wisp_status look(normal *n, bool large)
+static wisp_status find_gradient(normal *n, bool large)
 {
     wisp_status status = WISP_OK;
     const double most = wisp__is_single(n->k->type) ? 0x1p40 : 0x1p300; /* of C, that there are squares of it */
@@ -255,7 +255,7 @@ static wisp_status step(normal *n)
     }
     WISP_TRY(wisp_axpby(n->z, wisp__real(alpha), n->p, wisp__real(1)));
     WISP_TRY(wisp_axpby(n->w, wisp__real(-alpha), n->q, wisp__real(1)));
-    WISP_TRY(look(n, false));
+    WISP_TRY(find_gradient(n, false));
     WISP_TRY(wisp_blk_put(n->q, WISP_ROW_MAJOR, n->g_number, 1));
     WISP_TRY(wisp_axpby(n->p, wisp__real(1), n->q, wisp__real(n->gg / before)));
 out:
@@ -272,7 +272,7 @@ static wisp_status iterate(normal *n, int64_t most, bool *found)
     double least = INFINITY, ww;
     int64_t least_at = 0;
     *found = false;
-    WISP_TRY(look(n, false));
+    WISP_TRY(find_gradient(n, false));
     WISP_TRY(wisp_blk_put(n->p, WISP_ROW_MAJOR, n->g_number, 1));
     for (int64_t i = 0;; i++) {
         if (n->part < 0.5 * least) least = n->part, least_at = i;
@@ -281,7 +281,7 @@ static wisp_status iterate(normal *n, int64_t most, bool *found)
         const bool last = i >= most || !(n->gg > 0) || i - least_at > FEW + i / 2;
         *found = n->part <= enough;
         if (!*found && (last || i % EVERY == 0)) {
-            WISP_TRY(look(n, true));
+            WISP_TRY(find_gradient(n, true));
             *found = n->part <= enough;
         }
         if (*found || last) break;

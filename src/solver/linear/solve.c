@@ -142,7 +142,7 @@ static wisp_status replay(wisp__krylov *k, int iteration, bool last, bool *ended
             c->behind = !last && wisp__has_ended(k, j);
         }
     }
-    k->looks |= wisp__must_look(k, claimed);
+    k->verifies |= wisp__must_verify(k, claimed);
     return *ended ? WISP_OK : record(k);
 }
 
@@ -154,13 +154,13 @@ static int queued(const wisp__krylov *k)
     return (int)(left < n ? left : n);
 }
 
-/* Iterations until the next look. A call that goes on may allow fewer than were made. */
+/* Iterations until residuals are verified. A call that goes on may allow fewer than were made. */
 static wisp_status go_on(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     bool last = k->goes_on && k->s->iterations >= k->o.max_iterations;
     k->goes_on = false;
-    while (!k->looks && !last) {
+    while (!k->verifies && !last) {
         const int n = queued(k);
         const int64_t before = k->s->iterations;
         bool ended = false;
@@ -179,7 +179,7 @@ static wisp_status run(wisp__krylov *k)
     wisp__start_counts(k);
     k->record = -1;
     if (!k->goes_on) {
-        WISP_TRY(wisp__solve_look(k));
+        WISP_TRY(wisp__verify(k));
         k->s->replacements = 0;
         k->fresh = true;
         WISP_TRY(record(k));
@@ -189,10 +189,10 @@ static wisp_status run(wisp__krylov *k)
             k->cycle_ends = false;
             WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
             if (k->look_every == 1 && k->method->hear) WISP_TRY(k->method->hear(k, 0));
-            k->looks = wisp__columns_going(k) == 0 || k->cycle_ends;
+            k->verifies = wisp__columns_going(k) == 0 || k->cycle_ends;
         }
         WISP_TRY(go_on(k));
-        WISP_TRY(wisp__solve_look(k));
+        WISP_TRY(wisp__verify(k));
     }
 out:
     wisp__take_counts(k);
@@ -209,7 +209,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
     k->apart = !k->together && wisp_ctx_processes(k->ctx) > 1;
     const bool settled = !k->apart && !k->torn && (!k->method->settle || k->method->settle(k) == WISP_OK);
-    const bool known = settled && wisp__residual(k) == WISP_OK && wisp__look_back(k, true) == WISP_OK;
+    const bool known = settled && wisp__residual(k) == WISP_OK && wisp__recall(k, true) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;

@@ -7,7 +7,7 @@
 /* What is given back first, and says how much of the rest there is. */
 typedef struct {
     int64_t width, ended; /* columns that are in the blocks; that have ended */
-    int64_t method, variant, careful, preconditioned, looks, cycle_ends, step_of_cycle;
+    int64_t method, variant, careful, preconditioned, verifies, cycle_ends, step_of_cycle;
     int64_t iterations, replacements, passes, products, reductions, counted;
     double seconds, setup_seconds, progress;
     double spectrum[2], layout[2];
@@ -128,7 +128,7 @@ static position where(wisp__krylov *k)
                    .variant = k->o.variant,
                    .careful = k->careful,
                    .preconditioned = k->P != NULL,
-                   .looks = k->looks,
+                   .verifies = k->verifies,
                    .cycle_ends = k->cycle_ends,
                    .step_of_cycle = k->step_of_cycle,
                    .iterations = s->iterations,
@@ -182,7 +182,7 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     k->careful = at->careful;
     wisp__krylov_rows(k);
     k->width = (int)at->width;
-    k->looks = at->looks, k->cycle_ends = at->cycle_ends, k->step_of_cycle = (int)at->step_of_cycle;
+    k->verifies = at->verifies, k->cycle_ends = at->cycle_ends, k->step_of_cycle = (int)at->step_of_cycle;
     k->counted = at->counted, k->progress = at->progress;
     s->iterations = at->iterations, s->replacements = at->replacements;
     s->passes = at->passes, s->products = at->products, s->reductions = at->reductions;
@@ -190,7 +190,7 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     k->goes_on = true;
     /* Blocks of rows end where a rank's share does: with other ranks M is another one, and the method starts anew. */
     if (k->o.precond == WISP_BLOCK_JACOBI && memcmp(at->layout, k->layout, sizeof k->layout))
-        k->looks = k->cycle_ends = true, k->step_of_cycle = 0;
+        k->verifies = k->cycle_ends = true, k->step_of_cycle = 0;
 out:
     return status;
 }

@@ -1,4 +1,4 @@
-/* Linear systems: when residuals are looked at, and what follows from them: a column ends, or goes on, maybe by another
+/* Linear systems: when residuals are verified, and what follows from them: a column ends, or goes on, maybe by another
    method. */
 #include "krylov.h"
 #include <math.h>
@@ -31,20 +31,20 @@ static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
     return WISP__ASK(k, can_be_careful, k) && since > LEVEL && since > c->iterations / 2;
 }
 
-/* Whether it is time to look at the residuals themselves, before the last iteration: columns claim to be through (all
-   of them, or so many that blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that
-   of r. */
-bool wisp__must_look(wisp__krylov *k, int claimed_before)
+/* Whether residuals are to be verified, before the last iteration: columns claim to be through (all of
+   them, or so many that blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of
+   r. */
+bool wisp__must_verify(wisp__krylov *k, int claimed_before)
 {
     int claimed = 0;
-    bool look = k->cycle_ends || 2 * wisp__columns_going(k) <= k->width;
+    bool time = k->cycle_ends || 2 * wisp__columns_going(k) <= k->width;
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || wisp__has_come_far(k, c) || is_level(k, c) ||
+        time |= !c->done && (c->broken != WISP_OK || wisp__has_come_far(k, c) || is_level(k, c) ||
                              WISP__ASK(k, is_stuck, k, c) || !isfinite(c->rr));
     }
-    return look || WISP__ASK(k, is_time, k, claimed - claimed_before);
+    return time || WISP__ASK(k, is_time, k, claimed - claimed_before);
 }
 
 static void drop_preconditioner(wisp__krylov *k)
@@ -83,7 +83,7 @@ static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_colum
     return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
 }
 
-/* Counts the looks at which the residual was not less than before. */
+/* Counts how often a residual that was verified was not less than before. */
 static void count_stalls(const wisp__krylov *k, wisp__krylov_column *c)
 {
     const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
@@ -104,7 +104,7 @@ static wisp_status verdict(const wisp__krylov *k, wisp__krylov_column *c)
 }
 
 /* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
-   what no x kept. With a Hermitian matrix is_stuck and the next method have looked at it before, unless there were as
+   what no x kept. With a Hermitian matrix is_stuck and the next method have seen to it before, unless there were as
    many as end it without rounding. */
 static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
@@ -125,7 +125,7 @@ static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, 
 
 /* *why becomes SINGULAR where it is so. *part: |A r| over |A| |r|, or of most of r, as far as that was asked; else 1.
  */
-static wisp_status look_for_proof(wisp__krylov *k, int j, wisp_status *why, double *part)
+static wisp_status find_proof(wisp__krylov *k, int j, wisp_status *why, double *part)
 {
     wisp__krylov_column *c = &k->col[j];
     wisp_status status = WISP_OK;
@@ -182,7 +182,7 @@ static wisp_status judge(wisp__krylov *k, int j, wish *w)
         w->drop = true;
         goto out;
     }
-    WISP_TRY(look_for_proof(k, j, &why, &part));
+    WISP_TRY(find_proof(k, j, &why, &part));
     if (can_change(k, why)) {
         if (k->s->iterations < k->o.max_iterations) {
             w->change = why;
@@ -196,7 +196,7 @@ out:
     return status;
 }
 
-/* What the steps before the look said of a column has been heard. Where its vectors do not fit x any more, or the
+/* What the steps before said of a column has been heard. Where its vectors do not fit x any more, or the
    others have gone on without it (those of a method that waits stay fit), the method starts anew. */
 static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
 {
@@ -213,7 +213,7 @@ static wisp_status go_on(wisp__krylov *k, const wish *w)
 {
     const bool change = w->change != WISP_OK, anew = k->method->anew;
     wisp_status status = WISP_OK;
-    if (change) WISP_TRY(wisp__look_back(k, true)); /* its block goes */
+    if (change) WISP_TRY(wisp__recall(k, true)); /* its block goes */
     WISP_TRY(wisp__keep_best(k));
     if (change) WISP_TRY(change_method(k, w->change));
     if (w->drop) drop_preconditioner(k);
@@ -225,13 +225,13 @@ out:
 }
 
 /* Computes residuals from x, and ends columns by them. */
-wisp_status wisp__solve_look(wisp__krylov *k)
+wisp_status wisp__verify(wisp__krylov *k)
 {
     wish w = {WISP_OK, false};
     wisp_status status = WISP_OK;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
-    WISP_TRY(wisp__give_and_look(k));
-    WISP_TRY(wisp__look_back(k, k->s->iterations >= k->o.max_iterations));
+    WISP_TRY(wisp__residual_given(k));
+    WISP_TRY(wisp__recall(k, k->s->iterations >= k->o.max_iterations));
     k->fresh = !k->method->resume || k->cycle_ends;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
