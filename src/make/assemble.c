@@ -336,7 +336,7 @@ wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_o
     if (wisp__may_compress(o) && A->local_rows > 0)
         WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, A->ctx->backend->kinds, is_asked_for(o)));
     if (A->sigma == 0 && !c->pattern)
-        A->sigma = wisp__window_for(wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
+        A->sigma = wisp__window_for(A->ctx, wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
     if (c->pattern || (c->list && !wisp__is_sorted(A, o)))
         A->sigma = 1;
     else if (c->list) /* lists are of rows in their order */

@@ -29,7 +29,7 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len);
 bool wisp__may_compress(const wisp_mat_opts *o);
 bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o);
 /* The window in which rows are sorted, where none is asked for: with much fill-in there is one. */
-int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c);
+int64_t wisp__window_for(const wisp_ctx *ctx, int64_t entries, int64_t nnz, int log_c);
 
 /* padding.c: entries with padding when the rows with these lengths, row user[i] at place i, form chunks of 1 << log_c;
    chunk[chunks + 1], if not NULL, takes the first entry of each. */

@@ -121,7 +121,7 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
                    .entries = atomic_load(&run->entries)};
     WISP_TRY(wisp__way_order(&order, &A, src, &o, w.nnz));
     if (order.looks || o.map) w.entries = most_padded(run);
-    if (A.sigma == 0) A.sigma = wisp__window_for(w.entries, w.nnz, A.log_c);
+    if (A.sigma == 0) A.sigma = wisp__window_for(ctx, w.entries, w.nnz, A.log_c);
     w.sorted = wisp__is_sorted(&A, &o);
     at_most(&w, &o, &order, info);
 out:

@@ -31,10 +31,10 @@ out:
     return status;
 }
 
-int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c)
+int64_t wisp__window_for(const wisp_ctx *ctx, int64_t entries, int64_t nnz, int log_c)
 {
-    const double worth_it = 1.05;
-    return (double)entries > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
+    const wisp__tuned *t = wisp__tuned_of(ctx);
+    return (double)entries > t->sorting.worth_it * (double)nnz ? (int64_t)t->sorting.chunks << log_c : 1;
 }
 
 wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)

@@ -60,7 +60,16 @@ typedef struct {
         double moves;      /* of their bytes: whether it is these that are not saved (for the log) */
     } schedule;
 
+    /* ---- exchanged rows of other ranks ---- */
+    struct {
+        double clearly; /* of the time of the plainest way, at most, that another one is taken for */
+    } halo;
+
     /* ---- how entries are stored ---- */
+    struct {
+        double worth_it; /* times the entries that there are with padding, from which rows are sorted by length; */
+        int chunks;      /* so many of them at a time */
+    } sorting;
     struct {
         int few_blocks; /* of rows that are not cut down further, */
         int spill_part; /* and of the rows at most one in so many a spill row */

@@ -290,8 +290,8 @@ static wisp_halo choose(const wisp_mat *A, size_t row)
 /* By the slowest rank's times; another than OVERLAP has to be clearly faster. */
 static wisp_status decide(wisp__halo *h)
 {
-    const double clearly = 0.95;
     wisp_ctx *ctx = h->ctx;
+    const double clearly = wisp__tuned_of(ctx)->halo.clearly;
     wisp__halo_trial *t = &h->trial;
     double *all = NULL;
     wisp_status status;
