@@ -9,9 +9,10 @@ for group in "$@"; do
     case $group in
     build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev libopenblas-dev librandom123-dev
                      libxxhash-dev zlib1g-dev" ;;
-    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev gnuplot-nox" ;;
+    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev gnuplot-nox
+                        opencl-headers" ;;
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
-    ci) packages="$packages clang clang-format lld libomp-dev libclang-rt-dev libarpack2-dev ccache iproute2 util-linux hostname" ;;
+    ci) packages="$packages clang clang-format lld libomp-dev libclang-rt-dev libarpack2-dev ccache iproute2 util-linux hostname pocl-opencl-icd" ;;
     arpack) packages="$packages libarpack2-dev" ;;
     slepc) packages="$packages libslepc-real-dev libslepc-complex-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;

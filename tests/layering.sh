@@ -67,18 +67,19 @@ while read -r symbols askers; do
             awk -v symbols="^($symbols)$" '$(NF-1) == "U" && $NF ~ symbols { sub(/:$/, "", $1); print $1, $NF }')
 done <<'END'
 sched_[gs]etaffinity|sched_getcpu|pthread_[gs]etaffinity_np|pthread_getcpuclockid|hwloc_.*|prctl topo/
-pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/(queue|fork)
+pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/(queue|fork)|backend/plain/
 sched_yield|madvise base/
 clock_gettime base/|topo/
-mmap|munmap|mprotect base/|backend/far/memory
+mmap|munmap|mprotect base/|backend/far/memory|backend/gpu/memory
 sysconf base/|topo/
 nanosleep|usleep base/|comm/
-fork|vfork|waitpid|kill|raise|signal|sigaction nobody
+waitpid backend/plain/
+fork|vfork|kill|raise|signal|sigaction nobody
 END
 
 # Circles: in these folders files use one another in one direction, by headers and by symbols, so that each can be read
 # after those below it.
-for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far solver solver/eig solver/evolve solver/kpm solver/linear abi; do
+for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear abi; do
     circle=$({
         grep -sHoE '^#include "[a-z0-9_]+\.h"' "src/$folder"/*.h | sed -E 's/^.*\/([^/]*):#include "(.*)"/\1 \2/'
         cd "$objects/$folder" && nm -A -- *.o | awk '{ sub(/\.o:.*/, "", $1) } $(NF-1) ~ /^[TDRB]$/ { at[$NF] = $1 }

@@ -187,7 +187,7 @@ enum { REF_SANITIZED = 0 };
    several ranks, which share cores and have an oracle each, make none. */
 static inline int ref_few(void) { return REF_SANITIZED || ref_ranks() > 1; }
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
-static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
+static inline int ref_far(const wisp_ctx *ctx) { return strcmp(wisp_ctx_device(ctx), "cpu") != 0; }
 /* Steps that a solver gives wisp_mpk at once, where on the CPU it gives it so many. */
 static inline int ref_steps(wisp_ctx *ctx, int steps)
 {

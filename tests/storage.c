@@ -248,11 +248,11 @@ unsigned storage_of(const wisp_mat *A)
     unsigned has = (s->code ? HAS_CODES : 0) | (s->diagonal ? HAS_DIAGONAL : 0) | (s->padded ? HAS_PADDING : 0) |
                    (made && made->period > 1 ? HAS_PERIOD : 0);
     switch (s->how->kind) {
-    case WISP__SELL: return has | (made->follow ? HAS_FOLLOW : 0);
+    case WISP__SELL: return has | (made && made->follow ? HAS_FOLLOW : 0);
     case WISP__CODED: return has | (s->short_col ? HAS_SHORT_COLUMNS : 0);
     case WISP__LISTS: return has | HAS_LISTS;
     case WISP__PATTERNS:
-        return has | HAS_PATTERNS | (made->pieces ? HAS_PIECES : 0) | (made->bundles ? HAS_BUNDLES : 0);
+        return has | HAS_PATTERNS | (made && made->pieces ? HAS_PIECES : 0) | (made && made->bundles ? HAS_BUNDLES : 0);
     case WISP__HALF: return HAS_HALF;
     case WISP__OPERATOR: return 0;
     }
@@ -286,6 +286,7 @@ wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_create(&A, ctx, src, &o));
     if (bundle < 2) want &= ~(unsigned)HAS_BUNDLES;
+    if (!A->prepared) want &= ~(unsigned)(HAS_PIECES | HAS_BUNDLES | HAS_FOLLOW | HAS_PERIOD); /* what CPUs prepare */
     if ((storage_of(A) ^ want) & ~maybe)
         fail_msg("%s: %s, %s matrix: has %#x, should have %#x", wisp_ctx_isa(ctx), k->name, wisp_type_name(src->type),
                  storage_of(A), want);

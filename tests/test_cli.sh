@@ -332,12 +332,12 @@ for command in dos info; do
     refused 2 "expected one of auto|sell|compressed|hermitian" $command $topi --format crs
 done
 refused 2 '--device "": expected one of' dos $topi --device ''
-for device in cuda cpu:1 far:2 cpu: far:x '' CPU; do refused 2 "expected one of cpu|far|far:1; wisp machine" dos $topi --device "$device"; done
+for device in cuda cpu:1 far:2 cpu: far:x '' CPU; do refused 2 "expected one of cpu|far|far:1|plain; wisp machine" dos $topi --device "$device"; done
 for device in cpu far:1; do # the option is before the variable, and names what runs
     WISP_DEVICE=gpu ok dos $topi --moments 16 --vectors 1 --device $device --json
     json out "d['device'] == '$device'"
 done
-WISP_DEVICE=gpu:3 refused 1 "there is no device 'gpu:3': take one of 'cpu', 'far', 'far:1', or unset WISP_DEVICE" dos $topi --moments 16
+WISP_DEVICE=gpu:3 refused 1 "there is no device 'gpu:3': take one of 'cpu', 'far', 'far:1', 'plain', or unset WISP_DEVICE" dos $topi --moments 16
 for value in 0 1 -5 1.5 x 12x '' ' 12' 99999999999999999999; do refused 2 "expected a whole number" dos $topi --moments "$value"; done
 for option in vectors points width depth threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
 refused 2 "expected a whole number" dos $topi --seed -1

@@ -14,11 +14,11 @@ ok machine --threads 1 --json
 json out 'd["bandwidth_gbs"] == e["bandwidth_gbs"] and d["fma_gflops"] == e["fma_gflops"] and d["measured"] == e["measured"]' kept.json
 
 # Devices: those of this build, not of the kept file.
-json out '[(x["name"], x["number"], x["for_tests"]) for x in d["devices"]] == [("cpu", 0, False), ("far", 0, True), ("far:1", 1, True)]'
+json out '[(x["name"], x["number"], x["for_tests"]) for x in d["devices"]] == [("cpu", 0, False), ("far", 0, True), ("far:1", 1, True), ("plain", 0, True)]'
 json out 'all(x["memory_bytes"] == d["memory_bytes"] and x["what"] for x in d["devices"])'
 json "$file" '"devices" not in d'
 ok machine --threads 1
-check "the list of devices" test "$(grep -c -E '^(devices|) +(cpu|far|far:1): .*, [0-9.]+ .B$' out)" = 3
+check "the list of devices" test "$(grep -c -E '^(devices|) +(cpu|far|far:1|plain): .*, [0-9.]+ .B$' out)" = 4
 
 # ---- files that are made up, for two threads
 "$wisp" machine --json >now.json 2>/dev/null

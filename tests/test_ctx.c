@@ -70,7 +70,7 @@ static void why_not(void **state)
     assert_null(ctx);
     assert_non_null(strstr(message_of(NULL), "'abacus'"));
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "tpu"}), WISP_ERR_UNSUPPORTED);
-    assert_non_null(strstr(message_of(NULL), "no device 'tpu': take one of 'cpu', 'far', 'far:1'"));
+    assert_non_null(strstr(message_of(NULL), "no device 'tpu': take one of 'cpu', "));
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = -1}), WISP_ERR_ARG);
     assert_non_null(strstr(message_of(NULL), "threads"));
 }
@@ -80,7 +80,7 @@ static void devices(void **state)
 {
     (void)state;
     wisp_device d;
-    int n = 0;
+    int n = 0, opencl = 0; /* of which this machine has any number */
     for (; wisp_device_info(n, &d); n++) {
         char numbered[64], *colon = strchr(d.name, ':');
         const int letters = colon ? (int)(colon - d.name) : (int)strlen(d.name);
@@ -92,9 +92,10 @@ static void devices(void **state)
             assert_string_equal(wisp_ctx_device(ctx), d.name);
             wisp_ctx_free(ctx);
         }
-        assert_true(d.memory_bytes > 0 && d.what[0] && d.for_tests == (n > 0));
+        assert_true(d.memory_bytes > 0 && d.what[0] && d.for_tests == (d.name[0] == 'f' || d.name[0] == 'p'));
+        opencl += d.name[0] == 'o';
     }
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 4 + opencl);
     assert_int_equal(wisp_device_info(-1, &d), 0);
     static const char *const none[] = {"", "cpu:1", "cpu:", "cpu:00", "far:2", "far:-1", "far:1x", "CPU", NULL};
     for (int i = 0; i < 9; i++) assert_int_equal(wisp_device_find(none[i]), -1);

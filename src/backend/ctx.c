@@ -108,6 +108,7 @@ static wisp_status find_device(wisp_ctx *ctx)
     char names[256] = "";
     if (i >= 0) {
         ctx->backend = wisp__device(i, &d);
+        ctx->device_number = d.number;
         snprintf(ctx->device_name, sizeof ctx->device_name, "%s", d.name);
         return WISP_OK;
     }

@@ -2,7 +2,8 @@
 #include "backend.h"
 #include <stdio.h>
 
-static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far};
+static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_opencl, &wisp__backend_far,
+                                           &wisp__backend_plain};
 
 const wisp__backend *wisp__device(int i, wisp_device *device)
 {

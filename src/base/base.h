@@ -73,6 +73,7 @@ struct wisp_ctx {
     int from_count;
     const struct wisp__backend *backend;
     char device_name[32];        /* as wisp_device_find takes it */
+    int device_number;           /* of those of this kind */
     const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */

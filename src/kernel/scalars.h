@@ -2,21 +2,31 @@
    column is done by itself. What the numbers are is in wisp/steps.h. */
 #ifndef WISP_KERNEL_SCALARS_H
 #define WISP_KERNEL_SCALARS_H
+#ifndef GLOBAL
 #include <math.h>
 #include <wisp/steps.h>
+#endif
+
+/* What a device calls its memory; nothing on a CPU. */
+#ifndef GLOBAL
+#define GLOBAL
+#endif
 
 /* One column of the sets. */
 typedef struct {
-    double *at;            /* [sets][width] pairs */
+    GLOBAL double *at;     /* [sets][width] pairs */
     const double *uniform; /* [WISP_NUMBERS] */
     int width, column;
 } k_column;
 
-static inline double *k_pair(const k_column *c, int set) { return c->at + 2 * ((long)set * c->width + c->column); }
+static inline GLOBAL double *k_pair(const k_column *c, int set)
+{
+    return c->at + 2 * ((long)set * c->width + c->column);
+}
 static inline double k_get(const k_column *c, int set) { return k_pair(c, set)[0]; }
 static inline void k_set(const k_column *c, int set, double re)
 {
-    double *to = k_pair(c, set);
+    GLOBAL double *to = k_pair(c, set);
     to[0] = re;
     to[1] = 0;
 }
@@ -25,44 +35,51 @@ static inline double k_uniform(const k_column *c, int number) { return c->unifor
 typedef struct {
     double re, im;
 } k_complex;
+static inline k_complex k_make(double re, double im)
+{
+    k_complex z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
 static inline k_complex k_get_complex(const k_column *c, int set)
 {
-    const double *from = k_pair(c, set);
-    return (k_complex){from[0], from[1]};
+    GLOBAL const double *from = k_pair(c, set);
+    return k_make(from[0], from[1]);
 }
 static inline void k_set_complex(const k_column *c, int set, k_complex z)
 {
-    double *to = k_pair(c, set);
+    GLOBAL double *to = k_pair(c, set);
     to[0] = z.re;
     to[1] = z.im;
 }
 static inline k_complex k_times(k_complex a, k_complex b)
 {
-    return (k_complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return k_make(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
-static inline k_complex k_scaled(double s, k_complex a) { return (k_complex){s * a.re, s * a.im}; }
+static inline k_complex k_scaled(double s, k_complex a) { return k_make(s * a.re, s * a.im); }
 /* Smith 1962: no square overflows, and of real numbers it is their quotient. */
 static inline k_complex k_over(k_complex a, k_complex b)
 {
     if (fabs(b.re) >= fabs(b.im)) {
         const double r = b.im == 0 ? 0 : b.im / b.re, d = b.re + b.im * r;
-        return (k_complex){(a.re + a.im * r) / d, (a.im - a.re * r) / d};
+        return k_make((a.re + a.im * r) / d, (a.im - a.re * r) / d);
     }
     const double r = b.re / b.im, d = b.re * r + b.im;
-    return (k_complex){(a.re * r + a.im) / d, (a.im * r - a.re) / d};
+    return k_make((a.re * r + a.im) / d, (a.im * r - a.re) / d);
 }
 static inline int k_is_finite(k_complex a) { return isfinite(a.re) && isfinite(a.im); }
 /* A factor that is not finite is so in its real part alone: blocks of real numbers take no complex ones. */
 static inline void k_set_factor(const k_column *c, int set, k_complex z)
 {
-    k_set_complex(c, set, k_is_finite(z) ? z : (k_complex){NAN, 0});
+    k_set_complex(c, set, k_is_finite(z) ? z : k_make(NAN, 0));
 }
 
 /* ---- states -------------------------------------------------------------------------------------- */
 
 static inline int k_goes_on(const k_column *c)
 {
-    const double *state = k_pair(c, WISP_SET_STATE);
+    GLOBAL const double *state = k_pair(c, WISP_SET_STATE);
     return state[0] == 0 && state[1] == 0;
 }
 static inline void k_breaks(const k_column *c, int why) { k_pair(c, WISP_SET_STATE)[1] = why; }
@@ -84,7 +101,7 @@ static inline void k_record(const k_column *c, int waited)
 {
     const double record = k_uniform(c, WISP_NUMBER_RECORD);
     if (record < 0) return;
-    double *to = k_pair(c, WISP_SET_RECORD + (int)record);
+    GLOBAL double *to = k_pair(c, WISP_SET_RECORD + (int)record);
     to[0] = k_get(c, WISP_SET_RR);
     to[1] = waited ? WISP_STATE_WAITED : k_pair(c, WISP_SET_STATE)[1];
 }
@@ -274,7 +291,7 @@ static inline void k_bicgstab_omega(const k_column *c)
         const k_complex st = k_get_complex(c, precond ? WISP_SET_DOT + 1 : WISP_SET_XY);
         const k_complex rt = k_get_complex(c, precond ? WISP_SET_DOT + 2 : WISP_SET_UY), none = {0, 0};
         const double gain = tt > 0 ? (st.re * st.re + st.im * st.im) / tt : 0, rr = fmax(ss - gain, 0);
-        k_set_complex(c, WISP_BICGSTAB_OMEGA, tt > 0 ? (k_complex){st.re / tt, -st.im / tt} : none);
+        k_set_complex(c, WISP_BICGSTAB_OMEGA, tt > 0 ? k_make(st.re / tt, -st.im / tt) : none);
         k_set_complex(c, WISP_BICGSTAB_BETA, k_over(k_scaled(-1, rt), k_get_complex(c, WISP_BICGSTAB_RV)));
         k_set(c, WISP_BICGSTAB_WAS, k_get(c, WISP_SET_RR));
         k_set(c, WISP_SET_RR, rr);

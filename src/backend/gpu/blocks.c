@@ -1,0 +1,186 @@
+/* Ops on blocks of a GPU's: filling, copies of columns, element-wise ones, tall and skinny ones, steps of scalars. */
+#include "gpu.h"
+#include <stdlib.h>
+
+wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    k_sums k = {.blocks = groups, .size = size, .adds = adds};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp__gpu_own(&c, S_PARTIAL, g->partial, partial_at);
+    wisp__gpu_at(&c, S_TO, to);
+    return wisp__gpu_launch(&c, "sums", size, "#define REAL double\n#define PARTS 1\n");
+}
+
+wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
+{
+    const wisp__view *v = &p->v;
+    k_fill k = {.rows = v->rows, .ld = v->ld, .width = v->width, .words = v->bytes / 4};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    memcpy(k.value, p->value, (size_t)v->bytes);
+    wisp__gpu_at(&c, F_X, v->x);
+    wisp__gpu_staged(&c, F_ONLY, p->only, (size_t)v->width * sizeof *p->only);
+    wisp__gpu_staged(&c, F_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
+    return wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
+}
+
+static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, wisp__gpu_buffer *own)
+{
+    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->parts};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    const size_t list = (size_t)p->width * sizeof *p->from_column;
+    /* An element of so many parts; where nothing is rounded, it may be moved as any number of its bytes. */
+    const bool same = p->from_bytes == p->to_bytes;
+    if (same) k.parts = p->from_bytes / 4;
+    wisp__gpu_at(&c, C_FROM, p->from);
+    if (own)
+        wisp__gpu_own(&c, C_TO, own, 0);
+    else
+        wisp__gpu_at(&c, C_TO, p->to);
+    wisp__gpu_staged(&c, C_FROM_COLUMN, p->from_column, list);
+    wisp__gpu_staged(&c, C_TO_COLUMN, p->to_column, list);
+    return wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.parts),
+                            "#define FROM %s\n#define TO %s\n",
+                            same ? "u32" : WISP__GPU_REAL(p->from_bytes > p->to_bytes),
+                            same ? "u32" : WISP__GPU_REAL(p->to_bytes > p->from_bytes));
+}
+
+wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
+{
+    return copy_columns(ctx, p, rows, NULL);
+}
+
+static double real_at(const void *x, bool is_double, int64_t i)
+{
+    return is_double ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
+{
+    const void *const from[4] = {p->a, p->aw, p->b, p->bw};
+    const size_t numbers = 4 * (size_t)p->period;
+    k_axpby k = {.count = count,
+                 .period = p->period,
+                 .ld_x = p->ld_x,
+                 .ld_y = p->ld_y,
+                 .swaps = p->aw || p->bw,
+                 .reads_y = p->b || p->b_is_one};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    double *f = calloc(numbers, sizeof *f);
+    if (!f) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %zu factors", numbers);
+    for (int s = 0; s < 4; s++)
+        for (int i = 0; i < p->period; i++)
+            f[s * p->period + i] = from[s] ? real_at(from[s], is_double, i) : s == 2 && p->b_is_one ? 1 : 0;
+    wisp__gpu_at(&c, B_X, p->x);
+    wisp__gpu_at(&c, B_Y, p->y);
+    wisp__gpu_staged(&c, B_FACTORS, f, numbers * sizeof *f);
+    const wisp_status status = wisp__gpu_launch(&c, "axpby", wisp__gpu_groups(c.g, count * k.period),
+                                                "#define REAL %s\n#define PARTS 1\n", WISP__GPU_REAL(is_double));
+    free(f);
+    return status;
+}
+
+/* ---- tall and skinny --------------------------------------------------------------------------- */
+
+/* Rows of a group's sums: groups enough for the device, and so few that their sums are not much beside the blocks. */
+static int64_t rows_per_group(int64_t rows)
+{
+    enum { GROUPS = 1024, LEAST = 64 };
+    return WISP__MAX((rows + GROUPS - 1) / GROUPS, LEAST);
+}
+
+wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
+                           int64_t per_block, double *sum)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    const int64_t size = (int64_t)p->p * p->q, per = rows_per_group(p->rows), groups = (p->rows + per - 1) / per;
+    k_tall k = {.rows = p->rows, .rows_per_block = per, .p = p->p, .q = p->q, .ld_v = p->ld_v, .ld_w = p->ld_w};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp_status status;
+    if (compensated) return wisp__gpu_gram_on_host(ctx, is_double, p, per_block, sum);
+    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * size) * sizeof(double)));
+    wisp__gpu_at(&c, T_V, p->v);
+    wisp__gpu_at(&c, T_W, p->w);
+    wisp__gpu_own(&c, T_X, g->partial, 0);
+    WISP_TRY(wisp__gpu_launch(&c, "gram", groups, "#define REAL %s\n#define PARTS 1\n", WISP__GPU_REAL(is_double)));
+    status = wisp__gpu_sum(ctx, 0, groups, size, false, sum);
+out:
+    return status;
+}
+
+wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
+{
+    k_join k = {.ld = p->ld,
+                .v = p->v,
+                .w = p->w,
+                .v_count = p->v_count,
+                .w_count = p->w_count,
+                .parts = p->parts,
+                .compensated = p->compensated,
+                .mirror = p->mirror};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp__gpu_at(&c, J_SUM, p->sum);
+    wisp__gpu_at(&c, J_TO, p->to);
+    return wisp__gpu_launch(&c, "join", wisp__gpu_groups(c.g, k.v_count * k.w_count), "%s", "");
+}
+
+/* Rows first .. end - 1; of V in memory of the backend's own, if that is given. */
+static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t first, int64_t end,
+                               wisp__gpu_buffer *own)
+{
+    const int64_t real = is_double ? 8 : 4;
+    k_tall k = {.rows = end - first,
+                .p = p->p,
+                .q = p->q,
+                .ld_v = own ? p->p : p->ld_v,
+                .ld_w = p->ld_w,
+                .ld_x = p->ld_x,
+                .reads_w = p->reads_w,
+                .pairs = p->beta[1] != 0,
+                .beta = {p->beta[0], p->beta[1]}};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    if (own)
+        wisp__gpu_own(&c, T_V, own, 0);
+    else
+        wisp__gpu_at(&c, T_V, (const char *)p->v + first * p->ld_v * real);
+    wisp__gpu_at(&c, T_W, (char *)p->w + first * p->ld_w * real);
+    wisp__gpu_staged(&c, T_X, p->x, (size_t)(p->p * p->ld_x * real));
+    return wisp__gpu_launch(&c, "tall", wisp__gpu_groups(c.g, k.rows * k.q), "#define REAL %s\n#define PARTS 1\n",
+                            WISP__GPU_REAL(is_double));
+}
+
+/* In place, rows of V are copied first, some at a time. */
+wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
+{
+    enum { COPY = 4 << 20 };
+    const int real = is_double ? 8 : 4;
+    const int64_t slab = WISP__MAX(COPY / ((int64_t)p->p * real), 1);
+    wisp__gpu_buffer *own = NULL;
+    wisp_status status = WISP_OK;
+    if (!p->in_place) return update_rows(ctx, is_double, p, 0, rows, NULL);
+    WISP_TRY(wisp__gpu_room(wisp__gpu_of(ctx), &own, (size_t)(WISP__MIN(slab, rows) * p->p * real)));
+    for (int64_t first = 0, end; first < rows; first = end) {
+        end = WISP__MIN(first + slab, rows);
+        const wisp__columns_params copy = {.from = (const char *)p->v + first * p->ld_v * real,
+                                           .ld_from = p->ld_v,
+                                           .ld_to = p->p,
+                                           .width = p->p,
+                                           .from_bytes = real,
+                                           .to_bytes = real,
+                                           .parts = 1};
+        WISP_TRY(copy_columns(ctx, &copy, end - first, own));
+        WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
+    }
+out:
+    wisp__gpu_room_free(wisp__gpu_of(ctx), own);
+    return status;
+}
+
+wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p)
+{
+    k_scalar_step k = {.width = p->width, .step = p->step};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    memcpy(k.uniform, p->uniform, sizeof k.uniform);
+    wisp__gpu_at(&c, N_AT, p->at);
+    return wisp__gpu_launch(&c, "scalars", wisp__gpu_groups(c.g, p->width), "%s", "");
+}

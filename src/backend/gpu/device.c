@@ -1,0 +1,71 @@
+/* A GPU as a device of a context. */
+#include "gpu.h"
+#include <stdlib.h>
+
+/* $WISP_GROUP: items of a group, for tests; no more than the device has. */
+static void set_group(wisp__gpu *g)
+{
+    const char *text = getenv("WISP_GROUP");
+    const int size = text ? atoi(text) : 0;
+    if (size > 0 && size <= g->group_size && (size & (size - 1)) == 0) g->group_size = size;
+}
+
+/* What the host does for it, on lent memory, it does with the CPU's kernels. */
+wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
+{
+    wisp_status status;
+    wisp__gpu *g = calloc(1, sizeof *g);
+    if (!g) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the device '%s'", driver->name);
+    g->ctx = ctx;
+    g->driver = driver;
+    g->lock = &ctx->device_lock;
+    WISP_TRY(driver->open(g, ctx->device_number));
+    set_group(g);
+    ctx->device = g;
+    status = wisp__backend_cpu.open(ctx);
+out:
+    if (status != WISP_OK && !ctx->device) free(g);
+    return status;
+}
+
+void wisp__gpu_close(wisp_ctx *ctx)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    wisp__backend_cpu.close(ctx);
+    if (!g) return;
+    g->driver->finish(g);
+    wisp__gpu_room_free(g, g->partial);
+    wisp__gpu_room_free(g, g->staged);
+    wisp__gpu_kernels_free(g);
+    g->driver->close(g);
+    free(g);
+    ctx->device = NULL;
+}
+
+/* Those of the CPU, until they are measured; and as a device asks that takes long to wait for, and is at work with many
+   rows and columns alone. */
+void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
+{
+    enum { LOOK_EVERY = 16, STEPS = 64, COLUMNS = 4, C = 32 };
+    wisp__backend_cpu.facts(ctx, f);
+    f->C = C;
+    f->bundle_bytes = 0;
+    f->look_every = LOOK_EVERY;
+    f->steps = STEPS;
+    f->columns = COLUMNS;
+}
+
+wisp_status wisp__gpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made)
+{
+    (void)ctx, (void)g;
+    *made = NULL;
+    return WISP_OK;
+}
+
+void wisp__gpu_release(wisp_ctx *ctx, wisp__prepared *made) { (void)ctx, (void)made; }
+
+void wisp__gpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making)
+{
+    (void)ctx, (void)g;
+    *kept = *making = 0;
+}

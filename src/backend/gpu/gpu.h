@@ -1,0 +1,164 @@
+/* What GPUs share: a backend's calls as launches of the kernels of kernel/NAME.gpu.h, whatever compiles and runs them.
+   A driver gives memory, a queue in order and compiled kernels (opencl/; plain/, for tests). Nothing lies behind an
+   address of the device's: it is a place in a reserved range, by which a buffer of the driver's and an offset are
+   found. */
+#ifndef WISP_GPU_H
+#define WISP_GPU_H
+#include "../backend.h"
+
+typedef int64_t i64;
+#include "../../kernel/params_gpu.h"
+
+typedef struct wisp__gpu wisp__gpu;
+
+/* Calls return when their work is queued, and work runs in the order of the calls. What the host gives is read before a
+   call returns. */
+typedef struct {
+    const char *name;
+    wisp_status (*open)(wisp__gpu *g, int number);
+    void (*close)(wisp__gpu *g); /* all buffers and kernels are gone */
+    /* A buffer of the driver's. It may be freed while work that uses it is queued. */
+    wisp_status (*alloc)(wisp__gpu *g, size_t bytes, void **buffer);
+    void (*free)(wisp__gpu *g, void *buffer);
+    wisp_status (*clear)(wisp__gpu *g, void *buffer, size_t bytes);
+    wisp_status (*write)(wisp__gpu *g, void *buffer, size_t at, const void *host, size_t bytes);
+    wisp_status (*read)(wisp__gpu *g, void *buffer, size_t at, void *host, size_t bytes); /* waits */
+    /* The kernel of this name in a program; its text is in kernel/dialect.h's language. */
+    wisp_status (*compile)(wisp__gpu *g, const char *name, const char *text, void **kernel);
+    void (*drop)(wisp__gpu *g, void *kernel);
+    /* params: a struct of kernel/params_gpu.h. */
+    wisp_status (*launch)(wisp__gpu *g, void *kernel, int64_t groups, const void *params, size_t bytes,
+                          void *const buffer[K_PLACES]);
+    wisp_status (*finish)(wisp__gpu *g); /* waits */
+} wisp__gpu_driver;
+
+typedef struct wisp__gpu_buffer wisp__gpu_buffer;
+typedef struct wisp__gpu_loan wisp__gpu_loan;
+typedef struct wisp__gpu_kernel wisp__gpu_kernel;
+struct wisp__gpu {
+    wisp_ctx *ctx;
+    const wisp__gpu_driver *driver;
+    void *device;          /* the driver's */
+    int group_size;        /* items of a group, a power of 2; the driver says so, and: */
+    int64_t most_groups;   /* that are worth launching, where any number does */
+    bool few;              /* to compile takes long: kernels for any width and terms alone */
+    pthread_mutex_t *lock; /* the context's, for buffers, loans and kernels */
+    wisp__gpu_buffer *buffer;
+    wisp__gpu_loan *loan;
+    wisp_status failed; /* what is to be told by the next call that waits */
+    wisp__gpu_kernel *kernel;
+    wisp__gpu_buffer *partial; /* sums of groups */
+    wisp__gpu_buffer *staged;  /* what comes with a call, */
+    size_t staged_at;          /* so much of it is taken by the call that is being made */
+};
+static inline wisp__gpu *wisp__gpu_of(wisp_ctx *ctx) { return ctx->device; }
+
+/* ---- memory.c ---------------------------------------------------------------------------------- */
+
+wisp_status wisp__gpu_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
+void wisp__gpu_free(wisp_ctx *ctx, void *address);
+wisp_status wisp__gpu_take(wisp_ctx *ctx, void *pointer_to_array);
+wisp_status wisp__gpu_borrow(wisp_ctx *ctx, const void *host);
+wisp_status wisp__gpu_lend(wisp_ctx *ctx, void *address, size_t bytes, wisp_access how, void *pointer_to_host);
+void wisp__gpu_unlend(wisp_ctx *ctx, void *address);
+wisp_status wisp__gpu_read(wisp_ctx *ctx, const void *address, void *host, size_t bytes);
+wisp_status wisp__gpu_write(wisp_ctx *ctx, void *address, const void *host, size_t bytes);
+wisp_status wisp__gpu_finish(wisp_ctx *ctx);
+wisp_status wisp__gpu_told(wisp__gpu *g); /* what has failed, once */
+/* The driver's buffer around an address, and the bytes from its begin. */
+wisp_status wisp__gpu_place(wisp_ctx *ctx, const void *address, void **buffer, int64_t *at);
+/* Memory of the backend's own, with room for so many bytes; what was in it is lost when it grows. */
+wisp_status wisp__gpu_room(wisp__gpu *g, wisp__gpu_buffer **b, size_t bytes);
+void wisp__gpu_room_free(wisp__gpu *g, wisp__gpu_buffer *b);
+void *wisp__gpu_handle(const wisp__gpu_buffer *b);
+bool wisp__gpu_fits(const wisp__gpu_buffer *b, size_t bytes);
+
+/* ---- call.c: the call of a kernel ---------------------------------------------------------------- */
+
+/* What a kernel is called with, put together step by step; the first failure stays. */
+typedef struct {
+    wisp__gpu *g;
+    wisp_status status;
+    void *params;
+    size_t bytes;
+    void *buffer[K_PLACES];
+} wisp__gpu_call;
+#define WISP__GPU_CALL(ctx, params) wisp__gpu_begin(ctx, &(params), sizeof(params))
+wisp__gpu_call wisp__gpu_begin(wisp_ctx *ctx, void *params, size_t bytes);
+/* Array i is at an address of the device's; NULL: there is none. */
+void wisp__gpu_at(wisp__gpu_call *c, int i, const void *address);
+/* Array i is memory of the backend's own, from so many bytes on. */
+void wisp__gpu_own(wisp__gpu_call *c, int i, const wisp__gpu_buffer *b, size_t at);
+/* Array i is a copy of the host's, which goes with the call; NULL: there is none. */
+void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes);
+/* Launches kernel `name`, compiled with these definitions, in so many groups; 0: nothing is to be done. */
+wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
+    __attribute__((format(printf, 4, 5)));
+void wisp__gpu_kernels_free(wisp__gpu *g);
+/* The text of a file of kernel/. */
+const char *wisp__gpu_text(const char *name);
+/* Groups for so many items' work. */
+int64_t wisp__gpu_groups(const wisp__gpu *g, int64_t items);
+/* Items along a block row. */
+int wisp__gpu_lanes(const wisp__gpu *g, int64_t width);
+/* The types of block elements as definitions: "-DREAL.." in the program's head. */
+#define WISP__GPU_REAL(is_double) ((is_double) ? "double" : "float")
+
+/* ---- kept.c: compiled kernels on the disk ------------------------------------------------------- */
+
+/* What was kept for a program, compiled by this device and compiler with these options; NULL: nothing. To be freed. */
+void *wisp__gpu_kept(const char *made_by, const char *text, size_t *bytes);
+void wisp__gpu_keep(const char *made_by, const char *text, const void *data, size_t bytes);
+
+/* ---- the backend's calls ------------------------------------------------------------------------- */
+
+wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver);
+void wisp__gpu_close(wisp_ctx *ctx);
+void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f);
+wisp_status wisp__gpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made);
+void wisp__gpu_release(wisp_ctx *ctx, wisp__prepared *made);
+void wisp__gpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making);
+/* sweep.c */
+wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a);
+wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
+                                   const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size);
+wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size);
+wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
+wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size);
+/* blocks.c */
+wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p);
+wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
+wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
+                           int64_t per_block, double *sum);
+wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p);
+wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
+wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
+/* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
+wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
+/* fuse.c */
+wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                          int64_t per_block, double *dot, double *error);
+wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
+
+/* host.c: halves of Hermitian matrices, and compensated sums. */
+wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
+                                  const wisp__half *half, double *dot, size_t dot_size);
+wisp_status wisp__gpu_dot_on_host(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                                  int64_t per_block, double *dot, double *error);
+wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gram_params *p, int64_t per_block,
+                                   double *sum);
+
+/* A GPU's table, but for its name, describe and open. */
+#define WISP__GPU_CALLS                                                                                               \
+    .kinds = WISP__ALL_KINDS, .close = wisp__gpu_close, .tuned = &wisp__cpu_tuned, .facts = wisp__gpu_facts,          \
+    .alloc = wisp__gpu_alloc, .free = wisp__gpu_free, .take = wisp__gpu_take, .prepare = wisp__gpu_prepare,           \
+    .release = wisp__gpu_release, .foresee = wisp__gpu_foresee, .borrow = wisp__gpu_borrow, .lend = wisp__gpu_lend,   \
+    .unlend = wisp__gpu_unlend, .read = wisp__gpu_read, .write = wisp__gpu_write, .finish = wisp__gpu_finish,         \
+    .find_spmmv = wisp__gpu_find_spmmv, .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots, \
+    .reserve_steps = wisp__gpu_reserve_steps, .launch_steps = wisp__gpu_launch_steps,                                 \
+    .launch_half = wisp__gpu_launch_half, .fill = wisp__gpu_fill, .copy_columns = wisp__gpu_copy_columns,             \
+    .axpby = wisp__gpu_axpby, .dot = wisp__gpu_dot, .fuse = wisp__gpu_fuse, .gram = wisp__gpu_gram,                   \
+    .join = wisp__gpu_join, .update = wisp__gpu_update, .scalars = wisp__gpu_scalars
+#endif

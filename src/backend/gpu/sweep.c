@@ -1,0 +1,191 @@
+/* Sweeps on a GPU: kernel/spmmv.gpu.h, a group for each block of rows. */
+#include "gpu.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- which kernel ------------------------------------------------------------------------------ */
+
+/* The types of the matrix and of the block, as one number. It is compiled when it is first launched. */
+enum { TYPES = 8 };
+wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a)
+{
+    const wisp_type block = wisp__type_of(key->pairs ? 2 : wisp__reals(key->block), wisp__type_is_double(key->block));
+    (void)ctx, (void)a;
+    return (wisp__kernel){1 + (uintptr_t)key->matrix * TYPES + (uintptr_t)block};
+}
+
+/* Widths and terms that have kernels of their own. */
+static bool is_usual(const wisp__spmmv_params *p)
+{
+    const unsigned terms = p->terms & ~(unsigned)K_PAIRS;
+    return p->width <= 32 && (p->width & (p->width - 1)) == 0 && !p->a.code && !p->a.short_col &&
+           (terms == 0 || terms == K_MASK_KPM || terms == (K_MASK_STEP | K_AXPBY));
+}
+
+/* The definitions of the program. */
+static void define(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_params *p, char *to, size_t room)
+{
+    const wisp_type matrix = (wisp_type)((kernel.id - 1) / TYPES), block = (wisp_type)((kernel.id - 1) % TYPES);
+    const wisp__entries *a = &p->a;
+    char usual[64] = "";
+    if (!g->few && is_usual(p))
+        snprintf(usual, sizeof usual, "#define WIDTH %d\n#define TERMS %u\n", p->width, p->terms & ~(unsigned)K_PAIRS);
+    snprintf(to, room, "#define REAL %s\n#define PARTS %d\n#define MATRIX_REAL %s\n#define MATRIX_PARTS %d\n%s%s%s%s%s",
+             WISP__GPU_REAL(wisp__type_is_double(block)), wisp__reals(block),
+             WISP__GPU_REAL(wisp__type_is_double(matrix)), wisp__reals(matrix), a->pattern ? "#define PATTERNS\n" : "",
+             a->list ? "#define LISTS\n" : "", a->short_col ? "#define SHORT\n" : "", a->code ? "#define CODES\n" : "",
+             usual);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------- */
+
+/* Factors of columns from what the host gives: as complex numbers. */
+static void stage_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p, int set, double *room)
+{
+    const int parts = (int)(p->reals / p->width);
+    if (p->factors_at[set]) {
+        wisp__gpu_at(c, i, p->factors_at[set]);
+        return;
+    }
+    for (int j = 0; j < p->width; j++)
+        for (int k = 0; k < 2; k++) {
+            const int64_t n = k < parts ? (int64_t)k * p->reals + (int64_t)parts * j + k : -1;
+            room[2 * j + k] = n < 0                             ? 0
+                              : p->real_bytes == sizeof(double) ? ((const double *)p->factors[set])[n]
+                                                                : (double)((const float *)p->factors[set])[n];
+        }
+    wisp__gpu_staged(c, i, room, 2 * (size_t)p->width * sizeof *room);
+}
+
+static void enter_entries(wisp__gpu_call *c, const wisp__entries *a)
+{
+    wisp__gpu_at(c, A_CHUNK, a->chunk);
+    wisp__gpu_at(c, A_ROW_LEN, a->row_len);
+    wisp__gpu_at(c, A_COL, a->short_col ? (const void *)a->short_col : a->col);
+    wisp__gpu_at(c, A_VAL, a->val);
+    wisp__gpu_at(c, A_CODE, a->code);
+    wisp__gpu_at(c, A_LIST, a->pattern ? a->pattern : a->list);
+    wisp__gpu_at(c, A_LIST_FIRST, a->list_first);
+    wisp__gpu_at(c, A_DIAGONAL, a->diagonal);
+}
+
+static k_sweep numbers_of(const wisp__gpu *g, const wisp__spmmv_params *p, const wisp__grid *grid, size_t dot_size)
+{
+    const int64_t parts = p->reals / p->width;
+    return (k_sweep){.rows = p->a.rows,
+                     .rows_per_block = grid->chunks_per_block << p->a.log_c,
+                     .log_c = p->a.log_c,
+                     .width = p->width,
+                     .lanes = wisp__gpu_lanes(g, p->width),
+                     .terms = p->terms,
+                     .ld_gather = p->ld_gather / parts,
+                     .ld_x = p->ld_x / parts,
+                     .ld_y = p->ld_y / parts,
+                     .ld_prev = p->ld_prev / parts,
+                     .ld_u = p->ld_u / parts,
+                     .dot_size = (int64_t)dot_size,
+                     .alpha = {p->alpha[0], p->alpha[1]},
+                     .beta = {p->beta[0], p->beta[1]},
+                     .delta = {p->delta[0], p->delta[1]}};
+}
+
+/* Chain i, of which a sweep does the first. */
+static void set_chain(wisp__gpu_call *c, k_sweep *k, const wisp__spmmv_params *p, int i)
+{
+    wisp__gpu_at(c, A_Z, p->chain[i].z);
+    k->ld_z = p->chain[i].ld / (p->reals / p->width);
+    memcpy(k->eta, p->chain[i].eta, sizeof k->eta);
+}
+
+/* Blocks first .. end - 1; their dots go behind so many bytes of the groups' sums. */
+static wisp_status launch(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p, const wisp__grid *grid,
+                          int64_t first, int64_t end, size_t dot_size, size_t partial_at)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    const bool dots = dot_size && p->terms & K_DOTS;
+    char defines[384];
+    double *room = NULL;
+    wisp_status status = WISP_OK;
+    k_sweep k = numbers_of(g, p, grid, dots ? dot_size : 0);
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    k.first = first;
+    if (p->terms & (K_SHIFT | K_ADD)) {
+        room = malloc(2 * (size_t)p->width * sizeof *room);
+        if (!room) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d factors", p->width);
+    }
+    enter_entries(&c, &p->a);
+    wisp__gpu_at(&c, A_GATHER, p->gather);
+    wisp__gpu_at(&c, A_X, p->x);
+    wisp__gpu_at(&c, A_Y, p->y);
+    wisp__gpu_at(&c, A_PREV, p->terms & K_PREV ? p->prev : NULL);
+    wisp__gpu_at(&c, A_U, p->u);
+    if (p->terms & K_CHAIN) set_chain(&c, &k, p, 0);
+    /* The largest goes first: it makes the room. */
+    if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, (size_t)grid->blocks * sizeof *grid->order);
+    if (p->terms & K_SHIFT) stage_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
+    if (p->terms & K_ADD) stage_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
+    if (dots) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);
+    define(g, kernel, p, defines, sizeof defines);
+    WISP_TRY(wisp__gpu_launch(&c, "spmmv", end - first, "%s", defines));
+    for (int i = 1; i < p->chains; i++) {
+        const int parts = (int)(p->reals / p->width);
+        set_chain(&c, &k, p, i);
+        WISP_TRY(wisp__gpu_launch(&c, "chain", end - first, "#define REAL %s\n#define PARTS %d\n",
+                                  WISP__GPU_REAL(p->real_bytes == sizeof(double)), parts));
+    }
+out:
+    free(room);
+    return status;
+}
+
+/* Room for the sums of the groups of so many steps. */
+static wisp_status sums_room(wisp_ctx *ctx, int64_t steps, const wisp__grid *grid, size_t dot_size)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    return wisp__gpu_room(g, &g->partial, (size_t)(steps * grid->blocks) * dot_size * sizeof(double));
+}
+
+wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
+                                   const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size)
+{
+    wisp_status status;
+    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    WISP_TRY(sums_room(ctx, 1, grid, dot_size));
+    status = launch(ctx, kernel, p, grid, first, end, dot_size, 0);
+out:
+    return status;
+}
+
+wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size)
+{
+    return wisp__gpu_sum(ctx, 0, grid->blocks, (int64_t)dot_size, false, dot);
+}
+
+wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
+{
+    return sums_room(ctx, steps, grid, dot_size);
+}
+
+/* Tasks one after the other, in their order: each finds done what it waits for. */
+wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size)
+{
+    const size_t each = (size_t)grid->blocks * dot_size * sizeof(double);
+    wisp_status status;
+    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    WISP_TRY(sums_room(ctx, steps, grid, dot_size));
+    for (int64_t i = 0; i < schedule->tasks; i++) {
+        const wisp__task *t = schedule->task + i;
+        const int64_t first = t->group * schedule->group_blocks,
+                      end = WISP__MIN(first + schedule->group_blocks, grid->blocks);
+        wisp__grid plain = *grid;
+        plain.order = NULL;
+        WISP_TRY(
+            launch(ctx, step[t->step].kernel, step[t->step].p, &plain, first, end, dot_size, (size_t)t->step * each));
+    }
+    for (int s = 0; s < steps; s++)
+        if (step[s].dot)
+            WISP_TRY(wisp__gpu_sum(ctx, (size_t)s * each, grid->blocks, (int64_t)dot_size, false, step[s].dot));
+out:
+    return status;
+}

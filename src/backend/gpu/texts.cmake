@@ -1,0 +1,13 @@
+# FILES as a list of {name, text} in C, in OUT: without includes, for the headers that they name stand before them.
+set(all "")
+foreach(file ${FILES})
+  file(READ ${file} text)
+  get_filename_component(name ${file} NAME)
+  string(REGEX REPLACE "#include \"[^\n]*\n" "" text "${text}")
+  string(REGEX REPLACE "#include <wisp/[^\n]*\n" "" text "${text}")
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n\"\n\"" text "${text}")
+  string(APPEND all "{\"${name}\",\n\"${text}\"},\n")
+endforeach()
+file(WRITE ${OUT} "${all}")

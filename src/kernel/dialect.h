@@ -1,0 +1,146 @@
+/* One language for kernels of GPUs: OpenCL C 1.2, CUDA C++, and C whose work-items take turns (item.h). Every kernel
+   has the same arguments: a struct p, which begins with at[K_PLACES], and K_PLACES arrays; PLACE is what lies at[i]
+   bytes behind array i. Arithmetic is fma and what is written, in this order, so that results are the same bits in
+   each. */
+#ifndef WISP_DIALECT_H
+#define WISP_DIALECT_H
+
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+#define GLOBAL __global
+#define LOCAL __local
+#define IN_LOCAL __local
+#define INLINE static
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define ITEM ((int)get_local_id(0))
+#define GROUP ((i64)get_group_id(0))
+#define GROUPS ((i64)get_num_groups(0))
+typedef long i64;
+typedef uint u32;
+typedef int i32;
+typedef ushort u16;
+typedef short i16;
+typedef uchar u8;
+#define FMA fma
+#define KERNEL(name, params)                                                                                        \
+    __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void name(                                     \
+        const params p, GLOBAL char *a0, GLOBAL char *a1, GLOBAL char *a2, GLOBAL char *a3, GLOBAL char *a4,        \
+        GLOBAL char *a5, GLOBAL char *a6, GLOBAL char *a7, GLOBAL char *a8, GLOBAL char *a9, GLOBAL char *a10,      \
+        GLOBAL char *a11, GLOBAL char *a12, GLOBAL char *a13, GLOBAL char *a14, GLOBAL char *a15, GLOBAL char *a16, \
+        GLOBAL char *a17, GLOBAL char *a18, GLOBAL char *a19)
+#elif defined(__CUDACC__)
+#define GLOBAL
+#define LOCAL __shared__
+#define IN_LOCAL
+#define INLINE static __device__ __forceinline__
+#define BARRIER() __syncthreads()
+#define ITEM ((int)threadIdx.x)
+#define GROUP ((i64)blockIdx.x)
+#define GROUPS ((i64)gridDim.x)
+typedef long long i64;
+typedef unsigned u32;
+typedef int i32;
+typedef unsigned short u16;
+typedef short i16;
+typedef unsigned char u8;
+#define FMA fma
+#define KERNEL(name, params)                                                                                           \
+    extern "C" __global__ void __launch_bounds__(GROUP_SIZE)                                                           \
+        name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7, char *a8, \
+             char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, char *a17,         \
+             char *a18, char *a19)
+#else
+/* item.h stands before it. */
+#define GLOBAL
+#define LOCAL static _Thread_local
+#define IN_LOCAL
+#define INLINE static inline
+#ifdef HURRIED /* a test: nobody waits */
+#define BARRIER() ((void)0)
+#else
+#define BARRIER() item_barrier()
+#endif
+#define ITEM item_id()
+#define GROUP item_group()
+#define GROUPS item_groups()
+#define FMA(a, b, c) (sizeof(a) == 8 ? fma(a, b, c) : (real)fmaf((float)(a), (float)(b), (float)(c)))
+#define KERNEL(name, params)                                                                                          \
+    static void name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7,  \
+                     char *a8, char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, \
+                     char *a17, char *a18, char *a19);                                                                \
+    static void item_kernel(const void *p, char *const *a)                                                            \
+    {                                                                                                                 \
+        name(*(const params *)p, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],     \
+             a[13], a[14], a[15], a[16], a[17], a[18], a[19]);                                                        \
+    }                                                                                                                 \
+    static void name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7,  \
+                     char *a8, char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, \
+                     char *a17, char *a18, char *a19)
+#endif
+#define ARRAY_(i) a##i
+#define ARRAY(i) ARRAY_(i)
+#define PLACE(type, i) ((GLOBAL type *)(ARRAY(i) + p.at[i]))
+/* NULL where there is none. */
+#define PLACE_OR_NULL(type, i) (ARRAY(i) ? PLACE(type, i) : (GLOBAL type *)0)
+
+/* ---- numbers: real ones, or an element of one or two of them ------------------------------------ */
+
+#ifdef REAL
+typedef REAL real;
+#if PARTS == 2
+typedef struct {
+    real x, y;
+} elem;
+INLINE elem make(real re, real im)
+{
+    elem e;
+    e.x = re, e.y = im;
+    return e;
+}
+INLINE elem mul_add(elem a, elem b, elem c)
+{
+    c.x = FMA(a.x, b.x, c.x), c.x = FMA(-a.y, b.y, c.x);
+    c.y = FMA(a.x, b.y, c.y), c.y = FMA(a.y, b.x, c.y);
+    return c;
+}
+INLINE elem real_mul_add(real a, elem b, elem c)
+{
+    c.x = FMA(a, b.x, c.x), c.y = FMA(a, b.y, c.y);
+    return c;
+}
+/* s[0] += re <a, b>, and s[1] += im <a, b> where that is asked for. */
+INLINE void add_dot(double *s, elem a, elem b, int cross)
+{
+    s[0] = FMA((double)a.x, (double)b.x, s[0]), s[0] = FMA((double)a.y, (double)b.y, s[0]);
+    if (cross) s[1] = FMA((double)a.x, (double)b.y, s[1]), s[1] = FMA(-(double)a.y, (double)b.x, s[1]);
+}
+#else
+typedef real elem;
+INLINE elem make(real re, real im) { return re; }
+INLINE elem mul_add(elem a, elem b, elem c) { return FMA(a, b, c); }
+INLINE elem real_mul_add(real a, elem b, elem c) { return FMA(a, b, c); }
+INLINE void add_dot(double *s, elem a, elem b, int cross) { s[0] = FMA((double)a, (double)b, s[0]); }
+#endif
+/* factor * b + c with a factor of doubles, whose imaginary part counts in complex elements alone. */
+INLINE elem factor_add(double re, double im, elem b, elem c)
+{
+    return im == 0 ? real_mul_add((real)re, b, c) : mul_add(make((real)re, (real)im), b, c);
+}
+#endif
+
+/* ---- sums of a group ---------------------------------------------------------------------------- */
+
+/* The items' sums, n of each, over items whose numbers have the same remainder by `lanes`, a power of 2: in a tree of a
+   fixed order. That of remainder l is in all[i * GROUP_SIZE + l] then. */
+INLINE void group_sums(const double *s, int n, int lanes, IN_LOCAL double *all)
+{
+    for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] = s[i];
+    for (int reach = GROUP_SIZE / 2; reach >= lanes; reach /= 2) {
+        BARRIER();
+        if (ITEM < reach)
+            for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] += all[i * GROUP_SIZE + ITEM + reach];
+    }
+    BARRIER();
+}
+#endif

@@ -1,0 +1,129 @@
+/* What kernels of GPUs are called with: the same structs on the host and in the kernels. Each begins with the places of
+   its arrays, in bytes; which array is which, the lists of numbers say. Offsets and strides count elements. */
+#ifndef WISP_PARAMS_GPU_H
+#define WISP_PARAMS_GPU_H
+
+#define K_PLACES 20
+
+/* ---- spmmv.gpu.h: y = alpha (A - shift_j) x + beta prev + add_j u, and the rest of wisp__spmmv_params ---- */
+#define A_CHUNK 0
+#define A_ROW_LEN 1
+#define A_COL 2 /* or short ones */
+#define A_VAL 3
+#define A_CODE 4
+#define A_LIST 5 /* of rows: lists, or patterns */
+#define A_LIST_FIRST 6
+#define A_DIAGONAL 7
+#define A_GATHER 8
+#define A_X 9
+#define A_Y 10
+#define A_PREV 11
+#define A_U 12
+#define A_Z 13
+#define A_SHIFT 14 /* [width] complex numbers */
+#define A_ADD 15
+#define A_ORDER 16 /* [blocks] or none */
+#define A_PARTIAL 17
+/* Terms: those of params.h. (Kernels don't see its types.) */
+#define G_SCALE 1
+#define G_SHIFT 2
+#define G_AXPBY 4
+#define G_CHAIN 8
+#define G_DOT_XX 16
+#define G_DOT_XY 32
+#define G_DOT_YY 64
+#define G_DOT_UY 128
+#define G_DOTS (G_DOT_XX | G_DOT_XY | G_DOT_YY | G_DOT_UY)
+#define G_DELTA 256
+#define G_PREV 1024
+#define G_ADD 4096
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, rows_per_block, first; /* the first of the blocks, one for each group */
+    i64 log_c, width, lanes, terms;
+    i64 ld_gather, ld_x, ld_y, ld_prev, ld_u, ld_z, dot_size;
+    double alpha[2], beta[2], delta[2], eta[2];
+} k_sweep;
+
+/* ---- blocks.gpu.h ---- */
+/* Words of 4 bytes: each element is `value`, or that in row only[j] alone is, and the others are 0. */
+#define F_X 0
+#define F_ONLY 1   /* [width], or none */
+#define F_COLUMN 2 /* [width], or none */
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, ld, width, words;
+    i64 value[2];
+} k_fill;
+#define C_FROM 0
+#define C_TO 1
+#define C_FROM_COLUMN 2
+#define C_TO_COLUMN 3
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, ld_from, ld_to, width, parts;
+} k_columns;
+/* y = a x + b y element by element of a period; aw and bw multiply the element with its parts swapped. */
+#define B_X 0
+#define B_Y 1
+#define B_FACTORS 2 /* [4][period]: a, aw, b, bw */
+typedef struct {
+    i64 at[K_PLACES];
+    i64 count, period, ld_x, ld_y, swaps, reads_y;
+} k_axpby;
+
+/* ---- fuse.gpu.h ---- */
+#define G_TERMS 4
+#define U_Y 0
+#define U_X 1       /* and the next G_TERMS - 1 */
+#define U_ROWS 5    /* likewise, */
+#define U_FACTORS 9 /* and so */
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, width, terms, ld_y;
+    i64 ld_x[G_TERMS], ld_rows[G_TERMS];
+    double factor[G_TERMS][2]; /* where there is no array of them */
+} k_update;
+#define D_X 0
+#define D_Y 1
+#define D_ROWS 2
+#define D_PARTIAL 3
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, rows_per_block, width, lanes, cross, ld_x, ld_y, ld_rows;
+    double scale; /* of x and y */
+} k_dot;
+/* to[i] = the sum of partial[..][i], or as much more. */
+#define S_PARTIAL 0
+#define S_TO 1
+typedef struct {
+    i64 at[K_PLACES];
+    i64 blocks, size, adds;
+} k_sums;
+
+/* ---- tsm.gpu.h: real columns ---- */
+#define T_V 0
+#define T_W 1
+#define T_X 2 /* or partial sums */
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, rows_per_block, p, q, ld_v, ld_w, ld_x, reads_w, pairs;
+    double beta[2];
+} k_tall;
+
+/* ---- join.gpu.h: as wisp__join_params ---- */
+#define J_SUM 0
+#define J_TO 1
+typedef struct {
+    i64 at[K_PLACES];
+    i64 ld, v, w, v_count, w_count, parts, compensated, mirror;
+} k_join;
+
+/* ---- scalars.gpu.h ---- */
+#define N_AT 0
+typedef struct {
+    i64 at[K_PLACES];
+    i64 width, step;
+    double uniform[8];
+} k_scalar_step;
+#endif

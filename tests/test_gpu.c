@@ -1,0 +1,426 @@
+/* Kernels of GPUs without a GPU: as plain C and by an OpenCL of CPUs they give the same bits, and those of the oracle
+   up to rounding; loans of a device's memory; compiled kernels that are kept; and what goes wrong is found. */
+#include "backend/gpu/gpu.h"
+#include "data/data.h"
+#include "storage.h"
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DEVICES = 2 };
+static const char *const device[DEVICES] = {"plain", "opencl"};
+static int skipped;
+
+/* Whether a device of OpenCL gives what it should: a process of its own finds out, for some end it instead. */
+static bool works(void)
+{
+    const pid_t child = fork();
+    int ended = 1;
+    if (child == 0) {
+        wisp_ctx *ctx = NULL;
+        double *a = NULL, back = 0, two = 2;
+        bool right = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "opencl", .threads = 1}) == WISP_OK &&
+                     ctx->backend->alloc(ctx, &a, 1, sizeof *a) == WISP_OK;
+        const wisp__fill_params p = {.v = {a, 1, 1, NULL, 1, 8}, .value = &two};
+        right = right && ctx->backend->fill(ctx, &p) == WISP_OK &&
+                ctx->backend->read(ctx, a, &back, sizeof back) == WISP_OK;
+        _exit(!(right && back == two));
+    }
+    while (child > 0 && waitpid(child, &ended, 0) < 0) {}
+    return ended == 0;
+}
+static bool has_opencl;
+
+/* A context on each of them; NULL: there is none. Sums go by trees over groups, so groups are of one size. */
+static void contexts(wisp_ctx *ctx[DEVICES])
+{
+    for (int d = 0; d < DEVICES; d++) {
+        const bool there = d == 0 || has_opencl;
+        ctx[d] = there ? ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 1}) : NULL;
+        skipped |= !there;
+    }
+}
+
+static void contexts_free(wisp_ctx *ctx[DEVICES])
+{
+    for (int d = 0; d < DEVICES; d++)
+        if (ctx[d]) wisp_ctx_free(ctx[d]);
+}
+
+static void same_block(ref_mat a, ref_mat b, const char *what)
+{
+    const size_t count = (size_t)(a.rows * a.cols);
+    if (memcmp(a.a, b.a, count * sizeof *a.a)) fail_msg("%s: other bits on 'opencl' than on 'plain'", what);
+}
+
+/* ---- sweeps ------------------------------------------------------------------------------------ */
+
+static void check_sweep(wisp_mat *const A[DEVICES], const ref_call *c, const char *what)
+{
+    ref_result got[DEVICES];
+    for (int d = 0; d < DEVICES; d++) {
+        if (!A[d]) continue;
+        got[d] = ref_run(A[d]->ctx, A[d], c, c->width % 2 ? REF_VIEWS : REF_COMPACT);
+        ref_check(c, &got[d], what);
+    }
+    if (A[0] && A[1]) {
+        same_block(got[0].y, got[1].y, what);
+        same_block(got[0].z, got[1].z, what);
+        for (int i = 0; i < 4 * c->width; i++)
+            if (memcmp(got[0].dot + i, got[1].dot + i, sizeof(wisp_scalar)))
+                fail_msg("%s: dot %d has other bits", what, i);
+    }
+    for (int d = 0; d < DEVICES; d++)
+        if (A[d]) ref_result_free(&got[d]);
+}
+
+/* Each kind of storage meets a pair of types, all of them together all pairs; every width and many terms. OpenCL, which
+   compiles a kernel in a second, sees one in three. */
+static void sweeps(void **state)
+{
+    static const int width[] = {1, 2, 3, 5, 8, 33};
+    ref_rng r = {171};
+    wisp_ctx *ctx[DEVICES];
+    (void)state;
+    contexts(ctx);
+    for (int k = 0; k < storage_kinds; k++) {
+        const storage *kind = &storage_kind[k];
+        const ref_types types = ref_pair[k % REF_PAIRS];
+        if (kind->far) continue;
+        wisp_src src = shape_src(&r, kind->shape, types.mat, kind->few, 300, 300);
+        ref_sparse sparse = ref_sparse_of(&src, types.mat);
+        wisp_mat *A[DEVICES] = {NULL};
+        for (int d = 0; d < DEVICES; d++)
+            if (ctx[d] && (d == 0 || k % 3 == 0)) A[d] = storage_make(ctx[d], kind, &src);
+        for (size_t w = 0; w < sizeof width / sizeof width[0]; w++) {
+            const unsigned some = (unsigned)ref_below(&r, REF_ALL_TERMS), terms[] = {0, REF_KPM, some};
+            for (int t = 0; t < 3; t++) {
+                ref_call c = ref_call_new(&r, &sparse, types.blk, width[w], terms[t], (int)ref_below(&r, 2));
+                check_sweep(A, &c, kind->name);
+                ref_call_free(&c);
+            }
+        }
+        for (int d = 0; d < DEVICES; d++) wisp_mat_free(A[d]);
+        ref_sparse_free(sparse);
+        src.free_arg(src.arg);
+    }
+    contexts_free(ctx);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+enum { BLOCKS = 4, MOST = 33 };
+/* What a device makes of the same numbers. */
+typedef struct {
+    ref_mat block[BLOCKS];
+    wisp_scalar dot[2][MOST], gram[MOST * MOST], square[MOST * MOST], careful[MOST * MOST], norm[MOST];
+} made;
+
+/* Ops on blocks, one after the other. */
+static void make(wisp_ctx *ctx, wisp_type type, int64_t rows, int width, made *m)
+{
+    ref_rng r = {(uint64_t)(rows * 100 + width)};
+    wisp_map *map;
+    wisp_blk *b[BLOCKS], *diagonal;
+    wisp_slot *slot;
+    wisp_scalar f[MOST], g[MOST], x[MOST * MOST];
+    const double imaginary = wisp_type_is_complex(type) ? -0.5 : 0;
+    memset(m, 0, sizeof *m);
+    for (int j = 0; j < MOST; j++) f[j] = ref_scalar(ref_value(&r, type)), g[j] = ref_scalar(ref_value(&r, type));
+    for (int j = 0; j < MOST * MOST; j++) x[j] = ref_scalar(ref_value(&r, type));
+    REF_OK(ctx, wisp_map_create(&map, ctx, rows));
+    for (int i = 0; i < BLOCKS; i++) {
+        ref_mat v = ref_random_block(&r, type, rows, width);
+        REF_OK(ctx, wisp_blk_create(&b[i], ctx, map, type, width));
+        ref_put(b[i], v);
+        ref_free(v);
+    }
+    REF_OK(ctx, wisp_blk_create(&diagonal, ctx, map, type, 1));
+    REF_OK(ctx, wisp_blk_fill(diagonal, (wisp_scalar){0.75, imaginary}));
+    const wisp_term term[] = {{.x = b[0], .factor = f}, {.x = b[1], .rows = diagonal},
+                              {.x = b[2], .factor = g}, {.x = b[0]},
+                              {.x = b[3], .factor = f}, {.x = b[1], .factor = g}};
+    const wisp_update update[] = {{.y = b[3], .terms = 6, .term = term}, {.y = b[2], .terms = 2, .term = term}};
+    const wisp_inner inner[] = {{.x = b[2], .y = b[3], .dot = m->dot[0]},
+                                {.x = b[0], .y = b[1], .rows = diagonal, .dot = m->dot[1]}};
+    REF_OK(ctx, wisp_fuse(update, 2, inner, 2, 0));
+    REF_OK(ctx, wisp_axpby(b[1], f[0], b[2], g[0]));
+    REF_OK(ctx, wisp_tsm_gram(m->gram, width, (wisp_scalar){1, 0}, b[0], b[3], (wisp_scalar){0}, 0));
+    REF_OK(ctx, wisp_slot_create(&slot, ctx, (int64_t)width * width));
+    REF_OK(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, width, b[0], b[0], 0));
+    REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)width * width, m->square));
+    REF_OK(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, width, b[1], b[2], WISP_KAHAN));
+    REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)width * width, m->careful));
+    wisp_slot_free(slot);
+    REF_OK(ctx, wisp_tsm_update(b[0], f[1], b[3], x, width, g[1]));
+    REF_OK(ctx, wisp_tsm_update(b[2], f[1], b[2], x, width, (wisp_scalar){0}));
+    REF_OK(ctx, wisp_dot(b[0], b[2], m->norm));
+    for (int i = 0; i < BLOCKS; i++) m->block[i] = ref_get(b[i]), wisp_blk_free(b[i]);
+    wisp_blk_free(diagonal);
+    wisp_map_free(map);
+}
+
+static void made_free(made *m)
+{
+    for (int i = 0; i < BLOCKS; i++) ref_free(m->block[i]);
+}
+
+/* The sums of a GPU go by another tree than those of the CPU. */
+static void near_scalars(const wisp_scalar *a, const wisp_scalar *b, int n, double eps, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        const double size = 1 + hypot(b[i].re, b[i].im);
+        if (!(fabs(a[i].re - b[i].re) <= eps * size && fabs(a[i].im - b[i].im) <= eps * size))
+            fail_msg("%s %d: %g%+gi, on the CPU %g%+gi", what, i, a[i].re, a[i].im, b[i].re, b[i].im);
+    }
+}
+
+static void blocks(void **state)
+{
+    static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+    static const int width[] = {1, 3, 4, 33};
+    static const int64_t rows[] = {0, 1, 77, 5003};
+    wisp_ctx *ctx[DEVICES], *cpu = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1});
+    made *m = calloc(3, sizeof *m);
+    (void)state;
+    contexts(ctx);
+    for (int t = 0; t < 4; t++)
+        for (int w = 0; w < 4; w++)
+            for (int n = 0; n < 4; n++) {
+                const double eps = 100 * ref_eps(types[t]) * (double)(rows[n] + 10);
+                make(cpu, types[t], rows[n], width[w], m + 2);
+                for (int d = 0; d < DEVICES; d++) {
+                    if (!ctx[d] || (d && t % 3)) continue; /* the others differ in a word */
+                    make(ctx[d], types[t], rows[n], width[w], m + d);
+                    for (int i = 0; i < BLOCKS; i++)
+                        ref_assert_close("a block", m[d].block[i], m[2].block[i], 100 * ref_eps(types[t]));
+                    near_scalars(m[d].dot[0], m[2].dot[0], 2 * MOST, eps, "dot");
+                    near_scalars(m[d].gram, m[2].gram, MOST * MOST, eps, "product");
+                    near_scalars(m[d].square, m[2].square, MOST * MOST, eps, "square");
+                    near_scalars(m[d].careful, m[2].careful, MOST * MOST, eps, "compensated product");
+                    near_scalars(m[d].norm, m[2].norm, MOST, 100 * eps, "dot");
+                }
+                if (ctx[0] && ctx[1] && t % 3 == 0) {
+                    for (int i = 0; i < BLOCKS; i++) same_block(m[0].block[i], m[1].block[i], "a block");
+                    if (memcmp(m[0].dot, m[1].dot, sizeof m->dot) || memcmp(m[0].gram, m[1].gram, sizeof m->gram) ||
+                        memcmp(m[0].square, m[1].square, sizeof m->square) ||
+                        memcmp(m[0].careful, m[1].careful, sizeof m->careful) ||
+                        memcmp(m[0].norm, m[1].norm, sizeof m->norm))
+                        fail_msg("sums have other bits");
+                }
+                for (int i = 0; i < 3; i++)
+                    if (i == 2 || (ctx[i] && (i == 0 || t % 3 == 0))) made_free(m + i);
+            }
+    free(m);
+    contexts_free(ctx);
+    wisp_ctx_free(cpu);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+/* What is lent twice is the same memory, and goes back when its loan ends; what nobody wrote stays. */
+static void loans(void **state)
+{
+    enum { BYTES = 1000 };
+    (void)state;
+    for (int d = 0; d < DEVICES; d++) {
+        wisp_ctx *all[DEVICES];
+        contexts(all);
+        wisp_ctx *ctx = all[d];
+        if (ctx) {
+            const wisp__backend *b = ctx->backend;
+            char *a, *one, *two, *three, out[BYTES];
+            REF_OK(ctx, b->alloc(ctx, &a, BYTES, 1));
+            for (int i = 0; i < BYTES; i++) out[i] = (char)(i % 100);
+            REF_OK(ctx, b->write(ctx, a, out, BYTES));
+            REF_OK(ctx, b->lend(ctx, a, 100, WISP_WRITE, &one));
+            memset(one + 40, 'x', 30);
+            REF_OK(ctx, b->lend(ctx, a + 50, 100, WISP_READ, &two));
+            assert_int_equal(two[0], 'x');
+            assert_int_equal(two[60], 10);
+            REF_OK(ctx, b->lend(ctx, a + 500, 100, WISP_DISCARD, &three));
+            memset(three, 'y', 100);
+            REF_FAILS(ctx, b->lend(ctx, one, 10, WISP_READ, &three), WISP_ERR_ARG, "an address of the host's");
+            REF_FAILS(ctx, b->lend(ctx, a + 500, 501, WISP_READ, &three), WISP_ERR_ARG, "past the end");
+            b->unlend(ctx, a + 50);
+            b->unlend(ctx, a + 500);
+            b->unlend(ctx, a);
+            memset(out, 0, sizeof out);
+            REF_OK(ctx, b->read(ctx, a, out, BYTES));
+            for (int i = 0; i < BYTES; i++)
+                assert_int_equal(out[i], i >= 40 && i < 70 ? 'x' : i >= 500 && i < 600 ? 'y' : (char)(i % 100));
+            /* A loan ends with its array, and the next one knows nothing of it. */
+            REF_OK(ctx, b->lend(ctx, a, WISP__WHOLE_ARRAY, WISP_READ, &one));
+            b->free(ctx, a);
+            REF_OK(ctx, b->alloc(ctx, &a, BYTES, 1));
+            memset(out, 'z', sizeof out);
+            REF_OK(ctx, b->write(ctx, a, out, BYTES));
+            REF_OK(ctx, b->lend(ctx, a, WISP__WHOLE_ARRAY, WISP_READ, &one));
+            assert_int_equal(one[BYTES - 1], 'z');
+            b->unlend(ctx, a);
+            b->free(ctx, a);
+        }
+        contexts_free(all);
+    }
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+/* A program of these texts on the device `plain`, and its kernel. */
+static void *compiled(wisp__gpu *g, const char *name, const char *head, const char *kernel)
+{
+    const char *dialect = wisp__gpu_text("dialect.h"), *params = wisp__gpu_text("params_gpu.h");
+    char *text = malloc(strlen(head) + strlen(dialect) + strlen(params) + strlen(kernel) + 1);
+    void *handle;
+    strcpy(stpcpy(stpcpy(stpcpy(text, head), dialect), params), kernel);
+    REF_OK(g->ctx, g->driver->compile(g, name, text, &handle));
+    free(text);
+    return handle;
+}
+
+/* A barrier that not all items reach is told; and a sum whose items don't wait for each other is another one. */
+static void mutants(void **state)
+{
+    enum { COUNT = 100 };
+    static const char head[] = "#define GROUP_SIZE 32\n#define REAL double\n#define PARTS 1\n";
+    static const char hurried[] = "#define GROUP_SIZE 32\n#define REAL double\n#define PARTS 1\n#define HURRIED\n";
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    wisp__gpu *g = ctx->device;
+    double from[COUNT], sum[2], *a;
+    void *buffer[K_PLACES] = {NULL};
+    k_sums k = {.blocks = COUNT, .size = 1};
+    (void)state;
+    for (int i = 0; i < COUNT; i++) from[i] = i + 1;
+    REF_OK(ctx, ctx->backend->alloc(ctx, &a, COUNT + 1, sizeof *a));
+    REF_OK(ctx, ctx->backend->write(ctx, a, from, sizeof from));
+    REF_OK(ctx, wisp__gpu_place(ctx, a, buffer + S_PARTIAL, k.at + S_PARTIAL));
+    REF_OK(ctx, wisp__gpu_place(ctx, a + COUNT, buffer + S_TO, k.at + S_TO));
+    void *const some = compiled(g, "sums", head, "KERNEL(some, k_sums) { if (ITEM < 5) BARRIER(); }\n");
+    REF_FAILS(ctx, g->driver->launch(g, some, 3, &k, sizeof k, buffer), WISP_ERR_ARG, "a barrier that not all items");
+    void *const later = compiled(g, "sums", head, "KERNEL(later, k_sums) { BARRIER(); if (ITEM > 0) BARRIER(); }\n");
+    REF_FAILS(ctx, g->driver->launch(g, later, 3, &k, sizeof k, buffer), WISP_ERR_ARG, "a barrier that not all items");
+    for (int i = 0; i < 2; i++) {
+        void *const sums = compiled(g, "sums", i ? hurried : head, wisp__gpu_text("sums.gpu.h"));
+        REF_OK(ctx, g->driver->launch(g, sums, 1, &k, sizeof k, buffer));
+        REF_OK(ctx, ctx->backend->read(ctx, a + COUNT, sum + i, sizeof *sum));
+        g->driver->drop(g, sums);
+    }
+    assert_true(sum[0] == COUNT * (COUNT + 1) / 2);
+    assert_true(sum[1] != sum[0]);
+    g->driver->drop(g, some);
+    g->driver->drop(g, later);
+    ctx->backend->free(ctx, a);
+    wisp_ctx_free(ctx);
+}
+
+/* The files of a folder, and their bytes. */
+static int files_in(const char *folder, char name[300], int64_t *bytes)
+{
+    DIR *d = opendir(folder);
+    struct stat is;
+    int n = 0;
+    *bytes = 0;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(name, 300, "%.40s/%.200s", folder, e->d_name);
+        assert_int_equal(stat(name, &is), 0);
+        *bytes += is.st_size;
+        n++;
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+static void fill_some(void)
+{
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    wisp_map *map;
+    wisp_blk *x;
+    REF_OK(ctx, wisp_map_create(&map, ctx, 3));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){2, 0}));
+    ref_mat m = ref_get(x);
+    assert_true(m.a[2] == 2);
+    ref_free(m);
+    wisp_blk_free(x);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+}
+
+/* A kernel is compiled once; a file that is damaged, cut off or empty is made anew; and files are not kept without end.
+ */
+static void kept(void **state)
+{
+    char base[] = "/tmp/wisp-test-gpu-XXXXXX", folder[64], name[300], other[300];
+    char *before = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    int64_t bytes, again;
+    struct stat was, is;
+    (void)state;
+    assert_non_null(mkdtemp(base));
+    setenv("XDG_CACHE_HOME", base, 1);
+    snprintf(folder, sizeof folder, "%s/wisp/kernels", base);
+    fill_some();
+    assert_int_equal(files_in(folder, name, &bytes), 1);
+    assert_int_equal(stat(name, &was), 0);
+    fill_some(); /* takes it from there */
+    assert_int_equal(stat(name, &is), 0);
+    assert_int_equal(is.st_ino, was.st_ino);
+    for (int damage = 0; damage < 3; damage++) {
+        if (damage == 0) {
+            FILE *f = fopen(name, "r+");
+            assert_non_null(f);
+            fseek(f, (long)bytes / 2, SEEK_SET);
+            const int c = fgetc(f);
+            fseek(f, (long)bytes / 2, SEEK_SET);
+            fputc(c ^ 1, f);
+            fclose(f);
+        } else {
+            assert_int_equal(truncate(name, damage == 1 ? bytes - 1 : 0), 0);
+        }
+        fill_some();
+        assert_int_equal(files_in(folder, other, &again), 1);
+        assert_string_equal(name, other);
+        assert_int_equal(again, bytes);
+    }
+    char *large = calloc(1, 20 << 20), text[16];
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        wisp__gpu_keep("a test", text, large, 20 << 20);
+    }
+    assert_true(files_in(folder, other, &again) >= 1 && again <= 64 << 20);
+    size_t size;
+    char *last = wisp__gpu_kept("a test", "4", &size);
+    assert_true(last && size == 20 << 20);
+    free(last);
+    free(large);
+    while (files_in(folder, name, &bytes)) unlink(name);
+    rmdir(folder);
+    snprintf(folder, sizeof folder, "%s/wisp", base);
+    rmdir(folder);
+    rmdir(base);
+    if (before)
+        setenv("XDG_CACHE_HOME", before, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    free(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweeps),  cmocka_unit_test(blocks), cmocka_unit_test(loans),
+        cmocka_unit_test(mutants), cmocka_unit_test(kept),
+    };
+    setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
+    unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
+    has_opencl = works();
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (!failed && skipped)
+        puts("test_gpu: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was compared "
+             "with it");
+    return failed ? failed : skipped ? REF_SKIPPED : 0;
+}
