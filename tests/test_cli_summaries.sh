@@ -35,7 +35,7 @@ for args in "dos $topi" "ldos $laplace --sites 0" "count $laplace --interval 1,2
     "eig $laplace --smallest 1" "eig $matpde --largest-real 1" "eig $matpde --largest-real 1 --method krylov-schur --precision single"; do
     ok $args --plan --json --mem-limit 100MB
     cp out plan.json
-    json out 'd["version"] and d["command"].startswith("wisp ") and d["matrix"] and d["device"] == "cpu"'
+    json out 'd["version"] and d["command"].startswith("wisp ") and d["matrix"] and d["device"] == "'"${WISP_DEVICE:-cpu}"'"'
     ok $args --json
     json out 'd["type"] == e["type"] and d["version"] == e["version"] and d["device"] == e["device"]' plan.json
 done
