@@ -41,7 +41,7 @@ static void contexts(wisp_ctx *ctx[DEVICES])
     for (int d = 0; d < DEVICES; d++) {
         const bool there = d == 0 || has_opencl;
         ctx[d] = there ? ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 1}) : NULL;
-        skipped |= !there;
+        skipped |= !there && !REF_SANITIZED;
     }
 }
 
@@ -417,7 +417,7 @@ int main(void)
     };
     setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
     unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
-    has_opencl = works();
+    has_opencl = !REF_SANITIZED && works(); /* it keeps memory of its own, as its compiler does */
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (!failed && skipped)
         puts("test_gpu: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was compared "
