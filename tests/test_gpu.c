@@ -111,6 +111,34 @@ static void sweeps(void **state)
     contexts_free(ctx);
 }
 
+/* More factors than a list of blocks takes room for. */
+static void wide(void **state)
+{
+    enum { WIDTH = 3000 };
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    wisp_mat *A;
+    wisp_blk *b[3];
+    wisp_scalar *f = calloc(WIDTH, sizeof *f);
+    (void)state;
+    for (int j = 0; j < WIDTH; j++) f[j].re = j;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=8,ny=8,nz=8", &(wisp_mat_opts){.order = WISP_ROWS_TILES}));
+    for (int i = 0; i < 3; i++) {
+        REF_OK(ctx, wisp_blk_create(&b[i], ctx, wisp_mat_map(A), WISP_D, WIDTH));
+        REF_OK(ctx, wisp_blk_fill(b[i], (wisp_scalar){1, 0}));
+    }
+    const wisp_aug aug = {.terms = WISP_SHIFT | WISP_ADD, .shift = f, .u = b[2], .add = f};
+    REF_OK(ctx, wisp_spmmv(b[1], A, b[0], &aug));
+    REF_OK(ctx, wisp_spmmv(b[2], A, b[0], NULL)); /* shift and add cancel */
+    ref_mat one = ref_get(b[1]), two = ref_get(b[2]);
+    ref_assert_close("a wide block", one, two, 1e-12 * WIDTH);
+    ref_free(one);
+    ref_free(two);
+    for (int i = 0; i < 3; i++) wisp_blk_free(b[i]);
+    wisp_mat_free(A);
+    free(f);
+    wisp_ctx_free(ctx);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------ */
 
 enum { BLOCKS = 4, MOST = 33 };
@@ -218,6 +246,49 @@ static void blocks(void **state)
     free(m);
     contexts_free(ctx);
     wisp_ctx_free(cpu);
+}
+
+/* ---- several threads on one context ------------------------------------------------------------ */
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_map *map;
+    int wrong;
+} filler;
+
+/* Unit vectors in a block of its own, again and again. */
+static void *fill_again(void *arg)
+{
+    enum { ROWS = 20, WIDTH = 3, ROUNDS = 100 };
+    filler *f = arg;
+    wisp_blk *x;
+    double got[ROWS * WIDTH];
+    if (wisp_blk_create(&x, f->ctx, f->map, WISP_D, WIDTH)) f->wrong = ROUNDS;
+    for (int i = 0; i < ROUNDS && f->wrong < ROUNDS; i++) {
+        int64_t row[WIDTH];
+        bool right = true;
+        for (int j = 0; j < WIDTH; j++) row[j] = (7 * i + 3 * j) % ROWS;
+        right &= wisp_blk_fill_units(x, row) == WISP_OK && wisp_blk_get(x, WISP_ROW_MAJOR, got, WIDTH) == WISP_OK;
+        for (int k = 0; k < ROWS * WIDTH; k++) right &= got[k] == (k / WIDTH == row[k % WIDTH]);
+        f->wrong += !right;
+    }
+    wisp_blk_free(x);
+    return NULL;
+}
+
+static void threads(void **state)
+{
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    filler f[2] = {{.ctx = ctx}, {.ctx = ctx}};
+    pthread_t thread[2];
+    (void)state;
+    REF_OK(ctx, wisp_map_create(&f[0].map, ctx, 20));
+    f[1].map = f[0].map;
+    for (int t = 0; t < 2; t++) assert_int_equal(pthread_create(&thread[t], NULL, fill_again, f + t), 0);
+    for (int t = 0; t < 2; t++) pthread_join(thread[t], NULL);
+    assert_int_equal(f[0].wrong + f[1].wrong, 0);
+    wisp_map_free(f[0].map);
+    wisp_ctx_free(ctx);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */
@@ -412,11 +483,11 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps),  cmocka_unit_test(blocks), cmocka_unit_test(loans),
-        cmocka_unit_test(mutants), cmocka_unit_test(kept),
+        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),  cmocka_unit_test(threads), cmocka_unit_test(wide),
+        cmocka_unit_test(loans),  cmocka_unit_test(mutants), cmocka_unit_test(kept),
     };
-    setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
-    unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
+    setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
+    unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */
     has_opencl = !REF_SANITIZED && works(); /* it keeps memory of its own, as its compiler does */
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (!failed && skipped)

@@ -253,6 +253,8 @@ static inline wisp_type wisp__type_of(int parts, bool is_double)
    what multiplies the element, and what multiplies its partner in a complex pair. */
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
                   void *swapped);
+/* Those of a sweep that lie in the device's memory, where its parameters have addresses that may be followed. */
+void wisp__spread_factors(const wisp__spmmv_params *p);
 
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {

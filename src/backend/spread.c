@@ -14,3 +14,13 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
         wisp__store(real_type, (char *)swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});
     }
 }
+
+void wisp__spread_factors(const wisp__spmmv_params *p)
+{
+    const wisp_type type = wisp__type_of(p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double));
+    for (int i = 0; i < K_FACTOR_SETS; i++) {
+        const wisp_scalar *f = (const wisp_scalar *)(const void *)p->factors_at[i];
+        char *to = (char *)(uintptr_t)p->factors[i];
+        if (f) wisp__spread(type, f, true, p->width, (int)p->reals, to, to + p->reals * p->real_bytes);
+    }
+}

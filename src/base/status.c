@@ -27,6 +27,9 @@ const char *wisp_features(void)
 #ifdef WISP_HAVE_MPI
                                " mpi"
 #endif
+#ifdef WISP_HAVE_OPENCL
+                               " opencl"
+#endif
 #ifdef WISP_HAVE_SCOTCH
                                " scotch"
 #endif

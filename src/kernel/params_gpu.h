@@ -45,7 +45,7 @@ typedef struct {
     double alpha[2], beta[2], delta[2], eta[2];
 } k_sweep;
 
-/* ---- blocks.gpu.h ---- */
+/* ---- fill.gpu.h ---- */
 /* Words of 4 bytes: each element is `value`, or that in row only[j] alone is, and the others are 0. */
 #define F_X 0
 #define F_ONLY 1   /* [width], or none */
@@ -55,6 +55,7 @@ typedef struct {
     i64 rows, ld, width, words;
     i64 value[2];
 } k_fill;
+/* ---- columns.gpu.h ---- */
 #define C_FROM 0
 #define C_TO 1
 #define C_FROM_COLUMN 2
@@ -63,6 +64,7 @@ typedef struct {
     i64 at[K_PLACES];
     i64 rows, ld_from, ld_to, width, parts;
 } k_columns;
+/* ---- axpby.gpu.h ---- */
 /* y = a x + b y element by element of a period; aw and bw multiply the element with its parts swapped. */
 #define B_X 0
 #define B_Y 1
@@ -72,7 +74,7 @@ typedef struct {
     i64 count, period, ld_x, ld_y, swaps, reads_y;
 } k_axpby;
 
-/* ---- fuse.gpu.h ---- */
+/* ---- update.gpu.h ---- */
 #define G_TERMS 4
 #define U_Y 0
 #define U_X 1       /* and the next G_TERMS - 1 */
@@ -84,6 +86,7 @@ typedef struct {
     i64 ld_x[G_TERMS], ld_rows[G_TERMS];
     double factor[G_TERMS][2]; /* where there is no array of them */
 } k_update;
+/* ---- dots.gpu.h ---- */
 #define D_X 0
 #define D_Y 1
 #define D_ROWS 2
@@ -93,6 +96,7 @@ typedef struct {
     i64 rows, rows_per_block, width, lanes, cross, ld_x, ld_y, ld_rows;
     double scale; /* of x and y */
 } k_dot;
+/* ---- sums.gpu.h ---- */
 /* to[i] = the sum of partial[..][i], or as much more. */
 #define S_PARTIAL 0
 #define S_TO 1
@@ -101,7 +105,7 @@ typedef struct {
     i64 blocks, size, adds;
 } k_sums;
 
-/* ---- tsm.gpu.h: real columns ---- */
+/* ---- gram.gpu.h and tall.gpu.h: real columns ---- */
 #define T_V 0
 #define T_W 1
 #define T_X 2 /* or partial sums */

@@ -49,13 +49,6 @@ static void spread_placed(const double *at, int parts, bool is_double, int width
                      to + (size_t)period * real_bytes(is_double));
 }
 
-static void spread_factors(const wisp__spmmv_params *p)
-{
-    for (int i = 0; i < K_FACTOR_SETS; i++)
-        spread_placed(p->factors_at[i], p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double), p->width,
-                      (int)p->reals, p->factors[i]);
-}
-
 typedef struct {
     wisp__kernel kernel;
     wisp__spmmv_params p;
@@ -67,7 +60,7 @@ typedef struct {
 static wisp_status run_spmmv(wisp_ctx *ctx, void *call)
 {
     const spmmv_call *c = call;
-    spread_factors(&c->p);
+    wisp__spread_factors(&c->p);
     return wisp__backend_cpu.launch_spmmv(ctx, c->kernel, &c->p, &c->grid, c->first, c->end, c->dot_size);
 }
 
@@ -131,7 +124,7 @@ typedef struct {
 static wisp_status run_steps(wisp_ctx *ctx, void *call)
 {
     const steps_call *c = call;
-    for (int i = 0; i < c->steps; i++) spread_factors(c->step[i].p);
+    for (int i = 0; i < c->steps; i++) wisp__spread_factors(c->step[i].p);
     return wisp__backend_cpu.launch_steps(ctx, c->step, c->steps, &c->schedule, &c->grid, c->dot_size);
 }
 
@@ -170,7 +163,7 @@ typedef struct {
 static wisp_status run_half(wisp_ctx *ctx, void *call)
 {
     const half_call *c = call;
-    spread_factors(&c->p);
+    wisp__spread_factors(&c->p);
     return wisp__backend_cpu.launch_half(ctx, &c->key, &c->p, &c->half, c->dot, c->dot_size);
 }
 

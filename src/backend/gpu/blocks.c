@@ -12,16 +12,20 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
     return wisp__gpu_launch(&c, "sums", size, "#define REAL double\n#define PARTS 1\n");
 }
 
+/* Blocks are filled and copied without a turn: what a call puts together is its own for that long. */
 wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
 {
     const wisp__view *v = &p->v;
     k_fill k = {.rows = v->rows, .ld = v->ld, .width = v->width, .words = v->bytes / 4};
+    const wisp_status turn = wisp__turn_begin(ctx->team);
+    if (turn != WISP_OK) return wisp__turn_end(ctx->team, turn);
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     memcpy(k.value, p->value, (size_t)v->bytes);
     wisp__gpu_at(&c, F_X, v->x);
     wisp__gpu_staged(&c, F_ONLY, p->only, (size_t)v->width * sizeof *p->only);
     wisp__gpu_staged(&c, F_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
-    return wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
+    wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
+    return wisp__turn_end(ctx->team, c.status);
 }
 
 static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, wisp__gpu_buffer *own)
@@ -47,12 +51,11 @@ static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, in
 
 wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
 {
-    return copy_columns(ctx, p, rows, NULL);
-}
-
-static double real_at(const void *x, bool is_double, int64_t i)
-{
-    return is_double ? ((const double *)x)[i] : (double)((const float *)x)[i];
+    wisp_status status;
+    WISP_TRY(wisp__turn_begin(ctx->team));
+    status = copy_columns(ctx, p, rows, NULL);
+out:
+    return wisp__turn_end(ctx->team, status);
 }
 
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
@@ -70,7 +73,7 @@ wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_par
     if (!f) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %zu factors", numbers);
     for (int s = 0; s < 4; s++)
         for (int i = 0; i < p->period; i++)
-            f[s * p->period + i] = from[s] ? real_at(from[s], is_double, i) : s == 2 && p->b_is_one ? 1 : 0;
+            f[s * p->period + i] = from[s] ? wisp__gpu_real_at(from[s], is_double, i) : s == 2 && p->b_is_one ? 1 : 0;
     wisp__gpu_at(&c, B_X, p->x);
     wisp__gpu_at(&c, B_Y, p->y);
     wisp__gpu_staged(&c, B_FACTORS, f, numbers * sizeof *f);
@@ -180,6 +183,7 @@ wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p)
 {
     k_scalar_step k = {.width = p->width, .step = p->step};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    _Static_assert(sizeof k.uniform == sizeof p->uniform, "numbers of a step");
     memcpy(k.uniform, p->uniform, sizeof k.uniform);
     wisp__gpu_at(&c, N_AT, p->at);
     return wisp__gpu_launch(&c, "scalars", wisp__gpu_groups(c.g, p->width), "%s", "");

@@ -81,9 +81,7 @@ static void stage_factors(wisp__gpu_call *c, int i, bool is_double, const wisp__
         for (int k = 0; k < 2; k++) {
             const int64_t n = t->factors + (int64_t)p->parts * j + (k ? p->period + 1 : 0);
             const bool there = k == 0 || kind == K_FUSE_COMPLEX;
-            room[2 * j + k] = !there      ? 0
-                              : is_double ? ((const double *)p->factors)[n]
-                                          : (double)((const float *)p->factors)[n];
+            room[2 * j + k] = there ? wisp__gpu_real_at(p->factors, is_double, n) : 0;
         }
     wisp__gpu_staged(c, i, room, 2 * (size_t)width * sizeof *room);
 }

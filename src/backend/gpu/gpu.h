@@ -42,7 +42,7 @@ struct wisp__gpu {
     int group_size;        /* items of a group, a power of 2; the driver says so, and: */
     int64_t most_groups;   /* that are worth launching, where any number does */
     bool few;              /* to compile takes long: kernels for any width and terms alone */
-    pthread_mutex_t *lock; /* the context's, for buffers, loans and kernels */
+    pthread_mutex_t *lock; /* the context's, for buffers and loans; calls of kernels take turns */
     wisp__gpu_buffer *buffer;
     wisp__gpu_loan *loan;
     wisp_status failed; /* what is to be told by the next call that waits */
@@ -101,8 +101,14 @@ const char *wisp__gpu_text(const char *name);
 int64_t wisp__gpu_groups(const wisp__gpu *g, int64_t items);
 /* Items along a block row. */
 int wisp__gpu_lanes(const wisp__gpu *g, int64_t width);
-/* The types of block elements as definitions: "-DREAL.." in the program's head. */
+/* The word of a kernel's text for real numbers of this type, as REAL is defined. */
 #define WISP__GPU_REAL(is_double) ((is_double) ? "double" : "float")
+
+/* Number i of the host's, of this type. */
+static inline double wisp__gpu_real_at(const void *x, bool is_double, int64_t i)
+{
+    return is_double ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
 
 /* ---- kept.c: compiled kernels on the disk ------------------------------------------------------- */
 

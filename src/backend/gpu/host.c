@@ -59,20 +59,6 @@ wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gr
     return l.status;
 }
 
-/* Factors in the device's memory, as the CPU's kernels take them; there is room for them. */
-static void spread_factors(loans *l, wisp__spmmv_params *p)
-{
-    const wisp_type type = wisp__type_of(p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double));
-    const size_t half = (size_t)p->reals * (size_t)p->real_bytes;
-    for (int i = 0; i < K_FACTOR_SETS; i++) {
-        const double *f = p->factors_at[i];
-        char *to = (char *)(uintptr_t)p->factors[i];
-        borrow(l, &f, 2 * (size_t)p->width * sizeof *f, WISP_READ);
-        if (f && l->status == WISP_OK)
-            wisp__spread(type, (const wisp_scalar *)(const void *)f, true, p->width, (int)p->reals, to, to + half);
-    }
-}
-
 wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size)
 {
@@ -97,7 +83,9 @@ wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     }
     q.chain = chain;
     borrow(&l, &dot, dot_size * sizeof *dot, WISP_WRITE);
-    spread_factors(&l, &q);
+    for (int i = 0; i < K_FACTOR_SETS; i++)
+        borrow(&l, &q.factors_at[i], 2 * (size_t)p->width * sizeof(double), WISP_READ);
+    if (l.status == WISP_OK) wisp__spread_factors(&q);
     if (l.status == WISP_OK) l.status = wisp__backend_cpu.launch_half(ctx, key, &q, &h, dot, dot_size);
     give_back(&l);
     return l.status;

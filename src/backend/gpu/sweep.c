@@ -14,6 +14,11 @@ wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wis
     return (wisp__kernel){1 + (uintptr_t)key->matrix * TYPES + (uintptr_t)block};
 }
 
+_Static_assert(G_SCALE == K_SCALE && G_SHIFT == K_SHIFT && G_AXPBY == K_AXPBY && G_CHAIN == K_CHAIN &&
+                   G_DOT_XX == K_DOT_XX && G_DOT_XY == K_DOT_XY && G_DOT_YY == K_DOT_YY && G_DOT_UY == K_DOT_UY &&
+                   G_DELTA == K_DELTA && G_PREV == K_PREV && G_ADD == K_ADD,
+               "terms of kernels of GPUs are those of params.h");
+
 /* Widths and terms that have kernels of their own. */
 static bool is_usual(const wisp__spmmv_params *p)
 {
@@ -49,10 +54,8 @@ static void stage_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p,
     }
     for (int j = 0; j < p->width; j++)
         for (int k = 0; k < 2; k++) {
-            const int64_t n = k < parts ? (int64_t)k * p->reals + (int64_t)parts * j + k : -1;
-            room[2 * j + k] = n < 0                             ? 0
-                              : p->real_bytes == sizeof(double) ? ((const double *)p->factors[set])[n]
-                                                                : (double)((const float *)p->factors[set])[n];
+            const int64_t n = (int64_t)k * p->reals + (int64_t)parts * j + k;
+            room[2 * j + k] = k < parts ? wisp__gpu_real_at(p->factors[set], p->real_bytes == sizeof(double), n) : 0;
         }
     wisp__gpu_staged(c, i, room, 2 * (size_t)p->width * sizeof *room);
 }
@@ -120,8 +123,10 @@ static wisp_status launch(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_
     wisp__gpu_at(&c, A_PREV, p->terms & K_PREV ? p->prev : NULL);
     wisp__gpu_at(&c, A_U, p->u);
     if (p->terms & K_CHAIN) set_chain(&c, &k, p, 0);
-    /* The largest goes first: it makes the room. */
-    if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, (size_t)grid->blocks * sizeof *grid->order);
+    /* Room for all of it, before the first makes room for its like. */
+    const size_t list = grid->order ? (size_t)grid->blocks * sizeof *grid->order : 0;
+    WISP_TRY(wisp__gpu_room(g, &g->staged, wisp__lines(list) + 4 * wisp__lines((size_t)p->width * sizeof *room)));
+    if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, list);
     if (p->terms & K_SHIFT) stage_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
     if (p->terms & K_ADD) stage_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
     if (dots) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);

@@ -168,7 +168,10 @@ static wisp_status plain_compile(wisp__gpu *g, const char *name, const char *tex
         return WISP_OK;
     }
     free(k);
-    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED, "the device 'plain' could not compile the kernel '%s'", name);
+    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED,
+                          "the device 'plain' could not compile the kernel '%s'; it needs a C compiler `cc` on the "
+                          "path, and room in /tmp",
+                          name);
 }
 
 static void plain_drop(wisp__gpu *g, void *kernel)
@@ -202,7 +205,7 @@ static wisp_status plain_launch(wisp__gpu *g, void *kernel, int64_t groups, cons
     some_groups some[THREADS];
     pthread_t thread[THREADS];
     bool runs[THREADS] = {false};
-    int failed = 0;
+    bool stuck = false, no_memory = false;
     (void)bytes;
     for (int t = 0; t < THREADS; t++) {
         some[t] = (some_groups){k->launch, t, THREADS, groups, params, (char *const *)buffer, 0};
@@ -215,8 +218,9 @@ static wisp_status plain_launch(wisp__gpu *g, void *kernel, int64_t groups, cons
         else
             run_groups(some + t);
     }
-    for (int t = 0; t < THREADS; t++) failed |= some[t].failed;
-    if (!failed) return WISP_OK;
+    for (int t = 0; t < THREADS; t++) stuck |= some[t].failed == 1, no_memory |= some[t].failed == 2;
+    if (no_memory) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for the items of a kernel");
+    if (!stuck) return WISP_OK;
     return wisp_ctx_failf(g->ctx, WISP_ERR_ARG,
                           "a kernel of the device 'plain' has a barrier that not all items reach");
 }

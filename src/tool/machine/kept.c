@@ -43,7 +43,7 @@ static int make_folders(const char *path)
     return mkdir(folder, 0755) && errno != EEXIST ? errno : 0;
 }
 
-/* A moment, by its day in UTC and all of it. */
+/* A moment in UTC, of which the first 10 letters are the day. */
 static const char *date_text(char text[MACHINE_DATE], time_t when)
 {
     struct tm tm;
