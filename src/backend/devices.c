@@ -2,8 +2,9 @@
 #include "backend.h"
 #include <stdio.h>
 
-static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_opencl, &wisp__backend_far,
-                                           &wisp__backend_plain};
+/* OpenCL last: to look for its devices its drivers are loaded. */
+static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far, &wisp__backend_plain,
+                                           &wisp__backend_opencl};
 
 const wisp__backend *wisp__device(int i, wisp_device *device)
 {

@@ -111,7 +111,7 @@ typedef struct {
 #define T_X 2 /* or partial sums */
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, rows_per_block, p, q, ld_v, ld_w, ld_x, reads_w, pairs;
+    i64 rows, rows_per_block, p, q, ld_v, ld_w, ld_x, reads_w, pairs, upper; /* upper: as wisp__update_params */
     double beta[2];
 } k_tall;
 

@@ -6,11 +6,12 @@ KERNEL(tall, k_tall)
     GLOBAL real *w = PLACE(real, T_W);
     const i64 each = p.pairs ? 2 : 1, units = p.q / each;
     for (i64 e = GROUP * GROUP_SIZE + ITEM; e < p.rows * units; e += GROUPS * GROUP_SIZE) {
-        const i64 row = e / units, b = e % units * each;
+        const i64 row = e / units, b = e % units * each, last = (b | 1) + 1;
+        const i64 most = p.upper && last < p.p ? last : p.p; /* what is not needed may be NaN */
         real s[2], old[2];
         for (int k = 0; k < each; k++) {
             s[k] = 0;
-            for (i64 a = 0; a < p.p; a++) s[k] = FMA(v[row * p.ld_v + a], x[a * p.ld_x + b + k], s[k]);
+            for (i64 a = 0; a < most; a++) s[k] = FMA(v[row * p.ld_v + a], x[a * p.ld_x + b + k], s[k]);
             if (p.reads_w) old[k] = w[row * p.ld_w + b + k];
         }
         for (int k = 0; k < each; k++) {

@@ -12,26 +12,28 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
     return wisp__gpu_launch(&c, "sums", size, "#define REAL double\n#define PARTS 1\n");
 }
 
-/* Blocks are filled and copied without a turn: what a call puts together is its own for that long. */
 wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
 {
     const wisp__view *v = &p->v;
     k_fill k = {.rows = v->rows, .ld = v->ld, .width = v->width, .words = v->bytes / 4};
-    const wisp_status turn = wisp__turn_begin(ctx->team);
-    if (turn != WISP_OK) return wisp__turn_end(ctx->team, turn);
+    wisp__gpu_buffer *own = NULL; /* no turn is taken here: other threads may be at calls of theirs */
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    c.staged = &own;
     memcpy(k.value, p->value, (size_t)v->bytes);
     wisp__gpu_at(&c, F_X, v->x);
     wisp__gpu_staged(&c, F_ONLY, p->only, (size_t)v->width * sizeof *p->only);
     wisp__gpu_staged(&c, F_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
     wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
-    return wisp__turn_end(ctx->team, c.status);
+    wisp__gpu_room_free(c.g, own);
+    return c.status;
 }
 
 static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, wisp__gpu_buffer *own)
 {
+    wisp__gpu_buffer *staged = NULL; /* as in fill */
     k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->parts};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    c.staged = &staged;
     const size_t list = (size_t)p->width * sizeof *p->from_column;
     /* An element of so many parts; where nothing is rounded, it may be moved as any number of its bytes. */
     const bool same = p->from_bytes == p->to_bytes;
@@ -43,19 +45,16 @@ static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, in
         wisp__gpu_at(&c, C_TO, p->to);
     wisp__gpu_staged(&c, C_FROM_COLUMN, p->from_column, list);
     wisp__gpu_staged(&c, C_TO_COLUMN, p->to_column, list);
-    return wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.parts),
-                            "#define FROM %s\n#define TO %s\n",
-                            same ? "u32" : WISP__GPU_REAL(p->from_bytes > p->to_bytes),
-                            same ? "u32" : WISP__GPU_REAL(p->to_bytes > p->from_bytes));
+    wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.parts), "#define FROM %s\n#define TO %s\n",
+                     same ? "u32" : WISP__GPU_REAL(p->from_bytes > p->to_bytes),
+                     same ? "u32" : WISP__GPU_REAL(p->to_bytes > p->from_bytes));
+    wisp__gpu_room_free(c.g, staged);
+    return c.status;
 }
 
 wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
 {
-    wisp_status status;
-    WISP_TRY(wisp__turn_begin(ctx->team));
-    status = copy_columns(ctx, p, rows, NULL);
-out:
-    return wisp__turn_end(ctx->team, status);
+    return copy_columns(ctx, p, rows, NULL);
 }
 
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
@@ -85,18 +84,21 @@ wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_par
 
 /* ---- tall and skinny --------------------------------------------------------------------------- */
 
-/* Rows of a group's sums: groups enough for the device, and so few that their sums are not much beside the blocks. */
-static int64_t rows_per_group(int64_t rows)
+/* Rows of a group's sums: groups enough for the device, and so few that their sums are a quarter of the blocks. */
+static int64_t rows_per_group(int64_t rows, int64_t size, int64_t row_bytes)
 {
     enum { GROUPS = 1024, LEAST = 64 };
-    return WISP__MAX((rows + GROUPS - 1) / GROUPS, LEAST);
+    const int64_t quarter = 4 * size * (int64_t)sizeof(double) / row_bytes;
+    return WISP__MAX(WISP__MAX((rows + GROUPS - 1) / GROUPS, LEAST), quarter);
 }
 
 wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                            int64_t per_block, double *sum)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    const int64_t size = (int64_t)p->p * p->q, per = rows_per_group(p->rows), groups = (p->rows + per - 1) / per;
+    const int64_t size = (int64_t)p->p * p->q,
+                  per = rows_per_group(p->rows, size, (int64_t)(p->p + p->q) * (is_double ? 8 : 4)),
+                  groups = (p->rows + per - 1) / per;
     k_tall k = {.rows = p->rows, .rows_per_block = per, .p = p->p, .q = p->q, .ld_v = p->ld_v, .ld_w = p->ld_w};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     wisp_status status;
@@ -140,6 +142,7 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
                 .ld_x = p->ld_x,
                 .reads_w = p->reads_w,
                 .pairs = p->beta[1] != 0,
+                .upper = p->upper,
                 .beta = {p->beta[0], p->beta[1]}};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     if (own)

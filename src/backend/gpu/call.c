@@ -97,8 +97,7 @@ void wisp__gpu_kernels_free(wisp__gpu *g)
 wisp__gpu_call wisp__gpu_begin(wisp_ctx *ctx, void *params, size_t bytes)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    g->staged_at = 0;
-    return (wisp__gpu_call){.g = g, .status = WISP_OK, .params = params, .bytes = bytes};
+    return (wisp__gpu_call){.g = g, .status = WISP_OK, .params = params, .bytes = bytes, .staged = &g->staged};
 }
 
 static int64_t *at_of(wisp__gpu_call *c) { return c->params; } /* of each struct, the first member */
@@ -119,15 +118,15 @@ void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
 {
     wisp__gpu *g = c->g;
     if (!host || c->status != WISP_OK) return;
-    if (g->staged_at == 0) c->status = wisp__gpu_room(g, &g->staged, WISP__MAX(4 * wisp__lines(bytes), 1 << 16));
+    if (c->staged_at == 0) c->status = wisp__gpu_room(g, c->staged, WISP__MAX(4 * wisp__lines(bytes), 1 << 16));
     if (c->status != WISP_OK) return;
-    if (!wisp__gpu_fits(g->staged, g->staged_at + bytes)) {
+    if (!wisp__gpu_fits(*c->staged, c->staged_at + bytes)) {
         c->status = wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of room for what comes with a call");
         return;
     }
-    wisp__gpu_own(c, i, g->staged, g->staged_at);
-    c->status = g->driver->write(g, wisp__gpu_handle(g->staged), g->staged_at, host, bytes);
-    g->staged_at += wisp__lines(bytes);
+    wisp__gpu_own(c, i, *c->staged, c->staged_at);
+    c->status = g->driver->write(g, wisp__gpu_handle(*c->staged), c->staged_at, host, bytes);
+    c->staged_at += wisp__lines(bytes);
 }
 
 wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
@@ -140,7 +139,9 @@ wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups
     va_end(list);
     if (length < 0 || length >= (int)sizeof head) abort(); /* of the backend itself */
     if (groups == 0 || c->status != WISP_OK) return c->status;
+    pthread_mutex_lock(&c->g->compiling);
     c->status = find(c->g, name, head, &kernel);
+    pthread_mutex_unlock(&c->g->compiling);
     if (c->status == WISP_OK) c->status = c->g->driver->launch(c->g, kernel, groups, c->params, c->bytes, c->buffer);
     return c->status;
 }

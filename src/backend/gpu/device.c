@@ -19,11 +19,13 @@ wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
     g->ctx = ctx;
     g->driver = driver;
     g->lock = &ctx->device_lock;
+    pthread_mutex_init(&g->compiling, NULL);
     WISP_TRY(driver->open(g, ctx->device_number));
     set_group(g);
     ctx->device = g;
     status = wisp__backend_cpu.open(ctx);
 out:
+    if (status != WISP_OK && !ctx->device) pthread_mutex_destroy(&g->compiling);
     if (status != WISP_OK && !ctx->device) free(g);
     return status;
 }
@@ -38,6 +40,7 @@ void wisp__gpu_close(wisp_ctx *ctx)
     wisp__gpu_room_free(g, g->staged);
     wisp__gpu_kernels_free(g);
     g->driver->close(g);
+    pthread_mutex_destroy(&g->compiling);
     free(g);
     ctx->device = NULL;
 }

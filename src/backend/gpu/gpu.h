@@ -42,14 +42,15 @@ struct wisp__gpu {
     int group_size;        /* items of a group, a power of 2; the driver says so, and: */
     int64_t most_groups;   /* that are worth launching, where any number does */
     bool few;              /* to compile takes long: kernels for any width and terms alone */
-    pthread_mutex_t *lock; /* the context's, for buffers and loans; calls of kernels take turns */
+    pthread_mutex_t *lock; /* the context's, for buffers and loans */
     wisp__gpu_buffer *buffer;
     wisp__gpu_loan *loan;
-    wisp_status failed; /* what is to be told by the next call that waits */
+    wisp_status failed;         /* what is to be told by the next call that waits, */
+    char message[WISP_MESSAGE]; /* in these words */
     wisp__gpu_kernel *kernel;
     wisp__gpu_buffer *partial; /* sums of groups */
-    wisp__gpu_buffer *staged;  /* what comes with a call, */
-    size_t staged_at;          /* so much of it is taken by the call that is being made */
+    wisp__gpu_buffer *staged;  /* what comes with a call that is made in its turn */
+    pthread_mutex_t compiling; /* for the list of kernels: blocks are filled without a turn */
 };
 static inline wisp__gpu *wisp__gpu_of(wisp_ctx *ctx) { return ctx->device; }
 
@@ -82,6 +83,8 @@ typedef struct {
     void *params;
     size_t bytes;
     void *buffer[K_PLACES];
+    wisp__gpu_buffer **staged; /* where what comes with it goes, */
+    size_t staged_at;          /* from so many bytes on */
 } wisp__gpu_call;
 #define WISP__GPU_CALL(ctx, params) wisp__gpu_begin(ctx, &(params), sizeof(params))
 wisp__gpu_call wisp__gpu_begin(wisp_ctx *ctx, void *params, size_t bytes);

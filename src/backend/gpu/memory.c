@@ -20,6 +20,7 @@ struct wisp__gpu_loan {
     const void *address;
     size_t at, end;
     bool writes;
+    char *was; /* what was there, of a loan to WRITE: kernels may write other columns meanwhile */
 };
 
 void *wisp__gpu_handle(const wisp__gpu_buffer *b) { return b->handle; }
@@ -105,6 +106,7 @@ static void end_loans(wisp__gpu *g, const wisp__gpu_buffer *b)
     for (wisp__gpu_loan **at = &g->loan, *loan; (loan = *at);)
         if (loan->buffer == b) {
             *at = loan->next;
+            free(loan->was);
             free(loan);
         } else {
             at = &loan->next;
@@ -229,7 +231,7 @@ static size_t next_gap(const wisp__gpu *g, const wisp__gpu_buffer *b, size_t at,
 {
     *gap_end = end;
     for (const wisp__gpu_loan *l = g->loan; l; l = l->next) {
-        if (l->buffer != b || l->end <= at) continue;
+        if (l->buffer != b || l->end <= at || !l->writes) continue;
         if (l->at <= at) return next_gap(g, b, l->end, end, gap_end);
         *gap_end = WISP__MIN(*gap_end, l->at);
     }
@@ -262,6 +264,24 @@ static void close_shadow(wisp__gpu_buffer *b)
     b->shadow = NULL;
 }
 
+/* What the host has changed of a loan goes to the device; else what is there now stays. */
+static wisp_status write_back(wisp__gpu *g, const wisp__gpu_buffer *b, wisp__gpu_loan *l)
+{
+    const size_t bytes = l->end - l->at;
+    char *const here = b->shadow + l->at;
+    wisp_status status = WISP_OK;
+    if (!l->was) return g->driver->write(g, b->handle, l->at, here, bytes);
+    if (!memcmp(here, l->was, bytes)) return WISP_OK;
+    char *now = malloc(bytes);
+    if (!now) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for a loan of %zu bytes", bytes);
+    WISP_TRY(g->driver->read(g, b->handle, l->at, now, bytes));
+    for (size_t i = 0; i < bytes; i++) now[i] = here[i] == l->was[i] ? now[i] : here[i];
+    status = g->driver->write(g, b->handle, l->at, now, bytes);
+out:
+    free(now);
+    return status;
+}
+
 static wisp_status lend_bytes(wisp__gpu *g, wisp__gpu_buffer *b, void *address, size_t bytes, wisp_access how,
                               void *pointer_to_host)
 {
@@ -276,7 +296,13 @@ static wisp_status lend_bytes(wisp__gpu *g, wisp__gpu_buffer *b, void *address, 
         goto out;
     }
     if (how != WISP_DISCARD) WISP_TRY(bring(g, b, at, at + bytes));
-    *loan = (wisp__gpu_loan){g->loan, b, address, at, at + bytes, how != WISP_READ};
+    char *was = how == WISP_WRITE && bytes > 0 ? malloc(bytes) : NULL;
+    if (how == WISP_WRITE && bytes > 0 && !was) {
+        status = wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for a loan of %zu bytes", bytes);
+        goto out;
+    }
+    if (was) memcpy(was, b->shadow + at, bytes);
+    *loan = (wisp__gpu_loan){g->loan, b, address, at, at + bytes, how != WISP_READ, was};
     g->loan = loan;
     b->loans++;
     loan = NULL;
@@ -291,7 +317,8 @@ out:
 wisp_status wisp__gpu_lend(wisp_ctx *ctx, void *address, size_t bytes, wisp_access how, void *pointer_to_host)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    wisp_status status = WISP_OK;
+    wisp_status status;
+    WISP_TRY(wisp__gpu_told(g));
     pthread_mutex_lock(g->lock);
     wisp__gpu_buffer *b = find(g, address);
     if (b) {
@@ -303,6 +330,7 @@ wisp_status wisp__gpu_lend(wisp_ctx *ctx, void *address, size_t bytes, wisp_acce
         *(void **)pointer_to_host = address;
     }
     pthread_mutex_unlock(g->lock);
+out:
     return status;
 }
 
@@ -318,14 +346,17 @@ void wisp__gpu_unlend(wisp_ctx *ctx, void *address)
         wisp__gpu_buffer *b = loan->buffer;
         *at = loan->next;
         if (loan->writes && loan->end > loan->at) {
-            const wisp_status status =
-                g->driver->write(g, b->handle, loan->at, b->shadow + loan->at, loan->end - loan->at);
-            if (g->failed == WISP_OK) g->failed = status;
+            const wisp_status status = write_back(g, b, loan);
+            if (g->failed == WISP_OK && status != WISP_OK) {
+                g->failed = status;
+                wisp_ctx_message(ctx, g->message, sizeof g->message);
+            }
         }
         b->loans--;
         close_shadow(b);
     }
     pthread_mutex_unlock(g->lock);
+    if (loan) free(loan->was);
     free(loan);
 }
 
@@ -358,11 +389,13 @@ out:
 
 wisp_status wisp__gpu_told(wisp__gpu *g)
 {
+    char text[WISP_MESSAGE] = "";
     pthread_mutex_lock(g->lock);
     const wisp_status status = g->failed;
+    if (status != WISP_OK) memcpy(text, g->message, sizeof text);
     g->failed = WISP_OK;
     pthread_mutex_unlock(g->lock);
-    return status;
+    return status == WISP_OK ? status : wisp_ctx_fail(g->ctx, status, text);
 }
 
 wisp_status wisp__gpu_finish(wisp_ctx *ctx)

@@ -4,6 +4,7 @@
 #include "../gpu/gpu.h"
 #include "../../topo/machine.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -63,7 +64,7 @@ static wisp_status plain_read(wisp__gpu *g, void *buffer, size_t at, void *host,
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
-#define OPTIONS "cc", "-O2", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno"
+#define OPTIONS "cc", "-O2", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-U_FORTIFY_SOURCE"
 typedef int launch_fn(int64_t first, int64_t step, int64_t groups, const void *p, char *const *a);
 typedef struct {
     void *library;
@@ -82,11 +83,12 @@ static const char *fma_option(void)
 /* Runs the compiler, and waits for it. */
 static bool run_compiler(const char *const *command)
 {
-    pid_t child;
-    int ended;
+    pid_t child, gone;
+    int ended = 0;
     if (posix_spawnp(&child, command[0], NULL, NULL, (char *const *)(uintptr_t)command, environ)) return false;
-    while (waitpid(child, &ended, 0) < 0) {}
-    return ended == 0;
+    do gone = waitpid(child, &ended, 0);
+    while (gone < 0 && errno == EINTR);
+    return ended == 0; /* who else has waited for it (SIGCHLD) knows how it ended: then what it made tells */
 }
 
 static bool write_text(const char *path, const char *text)
@@ -156,9 +158,13 @@ static wisp_status plain_compile(wisp__gpu *g, const char *name, const char *tex
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) strcat(made_by, options[i]);
     strcat(made_by, fma_option());
     char *whole = with_items(text), *kept = whole ? wisp__gpu_kept(made_by, whole, &bytes) : NULL, *data = kept;
-    if (whole && !kept) data = compiled(whole, &bytes);
-    if (data && !kept) wisp__gpu_keep(made_by, whole, data, bytes);
-    if (k && data) k->library = load(data, bytes);
+    if (k && kept) k->library = load(kept, bytes);
+    if (k && whole && !k->library) { /* or another machine has kept it */
+        free(kept);
+        data = compiled(whole, &bytes);
+        if (data) k->library = load(data, bytes);
+        if (k->library) wisp__gpu_keep(made_by, whole, data, bytes);
+    }
     void *symbol = k && k->library ? dlsym(k->library, "item_launch") : NULL;
     free(data);
     free(whole);
