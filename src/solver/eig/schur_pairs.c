@@ -184,6 +184,8 @@ wisp_status wisp__schur_rounded(const wisp__arnoldi *a)
     const wisp__reached *best = &a->at.best;
     const bool absolute = k->o.tolerance_abs > 0;
     const double would = 2 * best->tolerance;
+    if (!(best->length > best->may))
+        return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding leaves fewer pairs than were asked for");
     return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
                           "eig: rounding keeps a residual |A v - lambda v| at %.2g, above the %.2g that the tolerance "
                           "allows; %s could be %.0e",

@@ -142,7 +142,9 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
     text_line("vectors", "at most %s%s", text_bytes(a[0], (double)p->run.bytes_most),
               p->lapack ? ", as LAPACK takes, which goes on where the search takes long" : "");
-    text_line("total", "at most %s at once", text_bytes(a[0], (double)p->total));
+    const bool may_have_more = c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL;
+    text_line("total", "at most %s at once%s", text_bytes(a[0], (double)p->total),
+              may_have_more ? ", and more for those that equal the last one" : "");
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
     if (isfinite(p->run.products)) text_line("products", "about %s", text_count(a[0], (int64_t)p->run.products));
     if (!isfinite(p->run.seconds)) {

@@ -61,7 +61,8 @@ int machine_keep(tool *t, const wisp_machine *m, json_t *o)
     const int error = make_folders(path);
     if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
     if (wisp_ctx_set_machine(t->ctx, m))
-        return tool_incomplete(t, "%s: %s; measure again while nothing else runs", but, tool_message(t));
+        return tool_incomplete(t, "%s: %s; measure again while nothing else runs, or with fewer threads", but,
+                               tool_message(t));
     char *text = json_text(o);
     if (!text) return tool_fail(t, "out of memory for the results");
     const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
