@@ -59,6 +59,20 @@ doubtful "loads: memory has 20 GB/s, and L2 no more than 8" '[10, 20]' '[16, 32]
 doubtful "-1 and 20 are no rates" '[-1, 20]'
 doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 20]' '[16, 32]' '[2, null]'
 doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 0]'
+# What it keeps of the cache, a moment that is none, and what is no file.
+made_up '[10, 20]' <now.json | sed 's/"cache_kept_bytes": [0-9]*/"cache_kept_bytes": -5/' >"$file"
+XDG_CACHE_HOME=$PWD/cache "$wisp" $plan --json >out 2>err
+check "cache that can't be" grep -q "is not taken: .*-5 bytes of the last cache stay" err
+made_up '[10, 20]' '' '' '"measured": "\u001b[31m2020-02-03T04:05",' <now.json >"$file"
+touch -d 2021-05-06T07:08:09Z "$file"
+ok machine --json
+json out 'd["measured"] == "2021-05-06T07:08:09Z"'
+rm "$file"
+mkfifo "$file"
+"$wisp" $plan --json >out 2>err
+check "a pipe is no kept file" grep -q '"ceilings": "now"' out
+rm "$file"
+made_up '[10, 0]' <now.json >"$file"
 # wisp machine measures anew.
 "$wisp" machine --json >out 2>err
 check "what is not taken is measured anew" sh -c "head -1 err | grep -q '/$file is not taken: .*; it is measured anew$'"

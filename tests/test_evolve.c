@@ -326,6 +326,10 @@ static void refusals(void **state)
         REFUSED(A, psi, BOUNDS, "beyond the bounds");
         assert_in_range(e.sweeps, 1, 1024);
         time[0] = 1;
+        /* And so narrow that no term of the series seems to be needed. */
+        o.bounds.given.halfwidth = high ? 1e-12 : 1e-14;
+        REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+        REFUSED(A, psi, BOUNDS, "beyond the bounds");
     }
     o = (wisp_evolve_opts){.at_once = 1};
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){INFINITY, 0}));

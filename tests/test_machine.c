@@ -203,6 +203,7 @@ static void doubts(void **state)
                {WISP_LOAD, WISP_MEMORY, 1, 161, "loads: memory has 161 GB/s, and L2 no more than 80"},
                {WISP_LOAD, WISP_L3, 1, NAN, "L3, loads"},
                {WISP_LOAD, WISP_L3, 0, -1, "L3, loads"},
+               {WISP_LOAD, WISP_L1, 1, 1e308, "L1, loads"},
                {WISP_COPY, WISP_L1, 1, 2.77, "L1, copies: all threads together have 2.77 GB/s, and one alone 80"},
                {WISP_UPDATE, WISP_L2, 1, 0, NULL},
                {WISP_STREAMS, 0, 1, 0.044, "multiply-adds, single: all threads together have 0.044 Gflop/s"},

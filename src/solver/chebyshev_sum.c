@@ -1,6 +1,7 @@
 /* Sums of Chebyshev polynomials of a matrix, times the columns of a block. */
 #include "solver.h"
 #include <math.h>
+#include <stdio.h>
 
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps)
 {
@@ -69,12 +70,13 @@ wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double
     for (int j = 0; j < wisp_blk_width(s->v); j++) {
         if (norm[j] <= most * start[j]) continue;
         const wisp_bounds *b = s->bounds;
-        return wisp_ctx_failf(
-            wisp_mat_ctx(s->A), WISP_ERR_BOUNDS,
-            "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
-            "beyond the bounds %.10g to %.10g; take wider opts.bounds%s%s",
-            j, start[j], norm[j], b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b),
-            wisp__or_rounding(norm[j] <= 2 * rounded * start[j]));
+        char to[32] = "beyond all numbers";
+        if (isfinite(norm[j])) snprintf(to, sizeof to, "to %.6g", norm[j]);
+        return wisp_ctx_failf(wisp_mat_ctx(s->A), WISP_ERR_BOUNDS,
+                              "a Chebyshev vector of column %d grows from norm %.6g %s: the matrix has eigenvalues "
+                              "beyond the bounds %.10g to %.10g; take wider opts.bounds%s%s",
+                              j, start[j], to, b->center - b->halfwidth, b->center + b->halfwidth, wisp__or_none(b),
+                              wisp__or_rounding(norm[j] <= 2 * rounded * start[j]));
     }
     return WISP_OK;
 }

@@ -8,6 +8,13 @@ static const double far_off = 2;
 
 static bool no_rate(double v) { return !(v >= 0); }
 
+/* In GB/s; 0: not measured. */
+static bool no_bandwidth(double v)
+{
+    const double least = 1e-3, most = 1e7;
+    return !(v == 0 || (v >= least && v <= most));
+}
+
 static bool slower_together(const double v[2]) { return v[0] > 0 && v[1] > 0 && far_off * v[1] < v[0]; }
 
 static bool faster(double a, double than) { return a > 0 && than > 0 && a > far_off * than; }
@@ -19,7 +26,7 @@ static bool doubt_streams(const wisp_machine *m, char *why, size_t size)
     for (int s = 0; s < WISP_STREAMS; s++)
         for (int l = 0; l < WISP_LEVELS; l++) {
             const double *v = m->gbs[s][l];
-            if (no_rate(v[0]) || no_rate(v[1]))
+            if (no_bandwidth(v[0]) || no_bandwidth(v[1]))
                 snprintf(why, size, "%s, %s: %g and %g are no rates", wisp_level_name(l), name[s], v[0], v[1]);
             else if (slower_together(v))
                 snprintf(why, size, "%s, %s: all threads together have %.3g GB/s, and one alone %.3g",
@@ -65,7 +72,16 @@ static bool doubt_levels(const wisp_machine *m, char *why, size_t size)
     return true;
 }
 
+static bool doubt_kept(const wisp_machine *m, char *why, size_t size)
+{
+    const int64_t most = INT64_C(1) << 40;
+    if (m->kept_bytes >= 0 && m->kept_bytes <= most) return false;
+    snprintf(why, size, "%lld bytes of the last cache stay", (long long)m->kept_bytes);
+    return true;
+}
+
 bool wisp__machine_doubt(const wisp_machine *m, char *why, size_t size)
 {
-    return doubt_streams(m, why, size) || doubt_fma(m, why, size) || doubt_levels(m, why, size);
+    return doubt_kept(m, why, size) || doubt_streams(m, why, size) || doubt_fma(m, why, size) ||
+           doubt_levels(m, why, size);
 }

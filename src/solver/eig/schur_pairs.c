@@ -175,7 +175,8 @@ static void note_reached(const pairs *p, const double *residual)
         now.tolerance = fmax(now.tolerance, would);
     }
     at->now = now;
-    if (at->best.length == 0 || now.tolerance < at->best.tolerance) at->best = now;
+    const bool is_nearer = at->best.length == 0 || now.tolerance < at->best.tolerance;
+    if (now.length > now.may && is_nearer) at->best = now; /* of those that are not within the tolerance */
 }
 
 wisp_status wisp__schur_rounded(const wisp__arnoldi *a)

@@ -79,7 +79,9 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
         g->count = n + 1;
         g->most = longest;
     }
-    if (g->most > 1 && g->most < wisp__least_vectors(t->given)) g->most = wisp__least_vectors(t->given);
+    /* Given bounds may be so narrow that no term seems to be needed: they are looked at all the same. */
+    const bool moves = g->most > 1 || (t->given && g->count > 0 && t->time[first + g->count - 1] != base);
+    if (moves && g->most < wisp__least_vectors(t->given)) g->most = wisp__least_vectors(t->given);
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */

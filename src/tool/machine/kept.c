@@ -83,7 +83,8 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 /* What was kept, if it is of this version, processor, instruction set and number of threads. */
 static json_t *read_file(const char *path, const json_t *now)
 {
-    json_t *o = json_load_file(path, 0, NULL);
+    struct stat is; /* what is no file may give nothing for ever */
+    json_t *o = stat(path, &is) || !S_ISREG(is.st_mode) ? NULL : json_load_file(path, 0, NULL);
     if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
         json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
         json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
@@ -93,12 +94,18 @@ static json_t *read_file(const char *path, const json_t *now)
     return NULL;
 }
 
+/* Of digits and what stands between those of a moment: it is shown as it stands. */
+static bool is_moment(const char *text)
+{
+    return text && strlen(text) > 10 && strspn(text, "0123456789-T:Z") == strlen(text);
+}
+
 /* When it was measured: the file says so, or else when it was written (not that of $WISP_MACHINE). */
 static void date(json_t *o, const char *path)
 {
     char text[MACHINE_DATE];
     struct stat s;
-    if (json_is_string(json_object_get(o, "measured")) || is_simulated() || stat(path, &s)) return;
+    if (is_moment(json_string_value(json_object_get(o, "measured"))) || is_simulated() || stat(path, &s)) return;
     JSON_PUT(o, J("measured", (const char *)date_text(text, s.st_mtime)));
 }
 
