@@ -249,6 +249,7 @@ static void steps_are_queued(void **state)
     wisp_mat *A;
     wisp_blk *v[2];
     wisp_slot *s;
+    ctx->one_node = true; /* or nothing is interleaved */
     static const wisp_scalar alpha[STEPS] = {{0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}, {0.2, 0}};
     wisp_mpk_opts o = {
         .steps = STEPS, .depth = DEPTH, .depth_used = &depth, .alpha = alpha, .terms = WISP_DOT_XX | WISP_DOT_XY};
