@@ -388,6 +388,20 @@ static void mutants(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* More definitions than a call has room for are told. */
+static void too_long(void **state)
+{
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    char text[2000] = "", message[WISP_MESSAGE];
+    k_fill k = {.rows = 1};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof text; i++) text[i] = i % 10 == 9 ? '\n' : ' ';
+    assert_int_equal(wisp__gpu_launch(&c, "fill", 1, "%s", text), WISP_ERR_UNSUPPORTED);
+    assert_non_null(strstr(wisp_ctx_message(ctx, message, sizeof message), "'fill' has more definitions"));
+    wisp_ctx_free(ctx);
+}
+
 /* The files of a folder, and their bytes. */
 static int files_in(const char *folder, char name[300], int64_t *bytes)
 {
@@ -483,8 +497,8 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),  cmocka_unit_test(threads), cmocka_unit_test(wide),
-        cmocka_unit_test(loans),  cmocka_unit_test(mutants), cmocka_unit_test(kept),
+        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),  cmocka_unit_test(threads),  cmocka_unit_test(wide),
+        cmocka_unit_test(loans),  cmocka_unit_test(mutants), cmocka_unit_test(too_long), cmocka_unit_test(kept),
     };
     setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
     unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */

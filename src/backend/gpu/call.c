@@ -137,8 +137,10 @@ wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups
     va_start(list, defines);
     const int length = vsnprintf(head, sizeof head, defines, list);
     va_end(list);
-    if (length < 0 || length >= (int)sizeof head) abort(); /* of the backend itself */
     if (groups == 0 || c->status != WISP_OK) return c->status;
+    if (length < 0 || length >= (int)sizeof head)
+        return c->status = wisp_ctx_failf(c->g->ctx, WISP_ERR_UNSUPPORTED,
+                                          "the kernel '%s' has more definitions than there is room for", name);
     pthread_mutex_lock(&c->g->compiling);
     c->status = find(c->g, name, head, &kernel);
     pthread_mutex_unlock(&c->g->compiling);

@@ -1,6 +1,7 @@
 /* A GPU as a device of a context. */
 #include "gpu.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 /* $WISP_GROUP: items of a group, for tests; no more than the device has. */
 static void set_group(wisp__gpu *g)
@@ -19,14 +20,17 @@ wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
     g->ctx = ctx;
     g->driver = driver;
     g->lock = &ctx->device_lock;
+    g->process = getpid();
     pthread_mutex_init(&g->compiling, NULL);
     WISP_TRY(driver->open(g, ctx->device_number));
     set_group(g);
     ctx->device = g;
     status = wisp__backend_cpu.open(ctx);
 out:
-    if (status != WISP_OK && !ctx->device) pthread_mutex_destroy(&g->compiling);
-    if (status != WISP_OK && !ctx->device) free(g);
+    if (status != WISP_OK && !ctx->device) {
+        pthread_mutex_destroy(&g->compiling);
+        free(g);
+    }
     return status;
 }
 
@@ -71,4 +75,24 @@ void wisp__gpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64
 {
     (void)ctx, (void)g;
     *kept = *making = 0;
+}
+
+/* ---- what drivers share -------------------------------------------------------------------------- */
+
+bool wisp__gpu_is_child(const wisp__gpu *g) { return g->process != getpid(); }
+
+wisp_status wisp__gpu_not_here(wisp__gpu *g)
+{
+    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED,
+                          "the device '%s' does not go with its context into a child of fork; make a context here, on "
+                          "another device where this one is not found",
+                          wisp_ctx_device(g->ctx));
+}
+
+wisp_status wisp__gpu_not_compiled(wisp__gpu *g, const char *name, int error, const char *log)
+{
+    const char *at = strstr(log, "error"), *from = at ? at : log;
+    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED,
+                          "the device '%s' can't compile the kernel '%s' (error %d): %.*s", wisp_ctx_device(g->ctx),
+                          name, error, (int)WISP__MIN(strcspn(from, "\n"), (size_t)160), from);
 }

@@ -5,6 +5,7 @@
 #ifndef WISP_GPU_H
 #define WISP_GPU_H
 #include "../backend.h"
+#include <sys/types.h>
 
 typedef int64_t i64;
 #include "../../kernel/params_gpu.h"
@@ -41,7 +42,8 @@ struct wisp__gpu {
     void *device;          /* the driver's */
     int group_size;        /* items of a group, a power of 2; the driver says so, and: */
     int64_t most_groups;   /* that are worth launching, where any number does */
-    bool few;              /* to compile takes long: kernels for any width and terms alone */
+    bool compiles_slowly;  /* kernels for any width and terms alone */
+    pid_t process;         /* that has opened it */
     pthread_mutex_t *lock; /* the context's, for buffers and loans */
     wisp__gpu_buffer *buffer;
     wisp__gpu_loan *loan;
@@ -118,6 +120,14 @@ static inline double wisp__gpu_real_at(const void *x, bool is_double, int64_t i)
 /* What was kept for a program, compiled by this device and compiler with these options; NULL: nothing. To be freed. */
 void *wisp__gpu_kept(const char *made_by, const char *text, size_t *bytes);
 void wisp__gpu_keep(const char *made_by, const char *text, const void *data, size_t bytes);
+
+/* ---- device.c: what drivers share ---------------------------------------------------------------- */
+
+/* A child of fork has none of a driver's threads and queues, and must not call it. */
+bool wisp__gpu_is_child(const wisp__gpu *g);
+wisp_status wisp__gpu_not_here(wisp__gpu *g);
+/* With the first words of the compiler's that tell of an error. */
+wisp_status wisp__gpu_not_compiled(wisp__gpu *g, const char *name, int error, const char *log);
 
 /* ---- the backend's calls ------------------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ static void define(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_pa
     const wisp_type matrix = (wisp_type)((kernel.id - 1) / TYPES), block = (wisp_type)((kernel.id - 1) % TYPES);
     const wisp__entries *a = &p->a;
     char usual[64] = "";
-    if (!g->few && is_usual(p))
+    if (!g->compiles_slowly && is_usual(p))
         snprintf(usual, sizeof usual, "#define WIDTH %d\n#define TERMS %u\n", p->width, p->terms & ~(unsigned)K_PAIRS);
     snprintf(to, room, "#define REAL %s\n#define PARTS %d\n#define MATRIX_REAL %s\n#define MATRIX_PARTS %d\n%s%s%s%s%s",
              WISP__GPU_REAL(wisp__type_is_double(block)), wisp__reals(block),

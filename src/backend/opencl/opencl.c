@@ -9,7 +9,6 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- the library ------------------------------------------------------------------------------- */
 
@@ -104,7 +103,6 @@ typedef struct {
     cl_context context;
     cl_command_queue queue;
     char made_by[512];
-    pid_t process;        /* a child of fork has none of its threads, and must not call it */
     pthread_mutex_t lock; /* arguments of kernels are set one after the other */
     unsigned launches;
 } opencl;
@@ -132,19 +130,10 @@ static wisp_status told(wisp__gpu *g, const char *what, cl_int error)
                           name);
 }
 
-static bool is_child(wisp__gpu *g) { return of(g)->process != getpid(); }
-
-static wisp_status not_here(wisp__gpu *g)
-{
-    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED,
-                          "the device '%s' does not go with its context into a child of fork; make a context here",
-                          wisp_ctx_device(g->ctx));
-}
-
 static void opencl_close(wisp__gpu *g)
 {
     opencl *o = of(g);
-    if (is_child(g)) return; /* its memory belongs to the parent's OpenCL */
+    if (wisp__gpu_is_child(g)) return; /* its memory belongs to the parent's OpenCL */
     if (o->queue) cl.clReleaseCommandQueue(o->queue);
     if (o->context) cl.clReleaseContext(o->context);
     pthread_mutex_destroy(&o->lock);
@@ -161,7 +150,6 @@ static wisp_status opencl_open(wisp__gpu *g, int number)
     opencl *o = calloc(1, sizeof *o);
     if (!o) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for the device 'opencl'");
     g->device = o;
-    o->process = getpid();
     pthread_mutex_init(&o->lock, NULL);
     o->id = all.device[number];
     o->context = cl.clCreateContext(NULL, 1, &o->id, NULL, NULL, &error);
@@ -176,7 +164,7 @@ static wisp_status opencl_open(wisp__gpu *g, int number)
     const bool cpu = type & CL_DEVICE_TYPE_CPU;
     g->group_size = cpu ? CPU_GROUP : GPU_GROUP;
     g->most_groups = cpu ? CPU_GROUPS : GPU_GROUPS;
-    g->few = cpu;
+    g->compiles_slowly = cpu;
 out:
     if (status != WISP_OK) opencl_close(g);
     return status;
@@ -186,20 +174,20 @@ static wisp_status opencl_alloc(wisp__gpu *g, size_t bytes, void **buffer)
 {
     cl_int error;
     *buffer = NULL;
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     *buffer = cl.clCreateBuffer(of(g)->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
     return told(g, "memory", error);
 }
 
 static void opencl_free(wisp__gpu *g, void *buffer)
 {
-    if (!is_child(g)) cl.clReleaseMemObject(buffer);
+    if (!wisp__gpu_is_child(g)) cl.clReleaseMemObject(buffer);
 }
 
 static wisp_status opencl_clear(wisp__gpu *g, void *buffer, size_t bytes)
 {
     const cl_uint zero = 0;
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     return told(g, "filling",
                 cl.clEnqueueFillBuffer(of(g)->queue, buffer, &zero, sizeof zero, 0, bytes, 0, NULL, NULL));
 }
@@ -214,7 +202,7 @@ static void CL_CALLBACK copied(cl_event event, cl_int ended, void *copy)
 static wisp_status opencl_write(wisp__gpu *g, void *buffer, size_t at, const void *host, size_t bytes)
 {
     enum { SMALL = 1 << 20 };
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     void *copy = bytes <= SMALL ? malloc(bytes) : NULL;
     cl_event event;
     cl_int error;
@@ -236,7 +224,7 @@ static wisp_status opencl_write(wisp__gpu *g, void *buffer, size_t at, const voi
 static wisp_status opencl_read(wisp__gpu *g, void *buffer, size_t at, void *host, size_t bytes)
 {
     if (bytes == 0) return WISP_OK;
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     return told(g, "copying from it",
                 cl.clEnqueueReadBuffer(of(g)->queue, buffer, CL_TRUE, at, bytes, host, 0, NULL, NULL));
 }
@@ -268,21 +256,16 @@ static void keep(wisp__gpu *g, const char *text, cl_program p)
     free(data);
 }
 
-/* With the first words of the compiler's. */
 static wisp_status does_not_compile(wisp__gpu *g, const char *name, cl_program p, cl_int error)
 {
-    char *log = NULL, first[160] = "";
+    char *log = NULL;
     size_t bytes = 0;
     if (cl.clGetProgramBuildInfo(p, of(g)->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) == CL_SUCCESS)
-        log = malloc(bytes + 1);
-    if (log && cl.clGetProgramBuildInfo(p, of(g)->id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) == CL_SUCCESS) {
-        log[bytes] = 0;
-        const char *at = strstr(log, "error");
-        snprintf(first, sizeof first, "%.*s", (int)strcspn(at ? at : log, "\n"), at ? at : log);
-    }
+        log = calloc(bytes + 1, 1);
+    if (log) cl.clGetProgramBuildInfo(p, of(g)->id, CL_PROGRAM_BUILD_LOG, bytes, log, NULL);
+    const wisp_status status = wisp__gpu_not_compiled(g, name, (int)error, log ? log : "");
     free(log);
-    return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED, "the device '%s' can't compile the kernel '%s' (error %d): %s",
-                          wisp_ctx_device(g->ctx), name, (int)error, first);
+    return status;
 }
 
 static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *text, void **kernel)
@@ -290,7 +273,7 @@ static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *te
     opencl *o = of(g);
     cl_int error = CL_SUCCESS;
     wisp_status status = WISP_OK;
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     cl_program p = from_kept(g, text);
     const bool kept = p;
     if (!p) p = cl.clCreateProgramWithSource(o->context, 1, &text, NULL, &error);
@@ -310,7 +293,7 @@ static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *te
 
 static void opencl_drop(wisp__gpu *g, void *kernel)
 {
-    if (!is_child(g)) cl.clReleaseKernel(kernel);
+    if (!wisp__gpu_is_child(g)) cl.clReleaseKernel(kernel);
 }
 
 static wisp_status opencl_launch(wisp__gpu *g, void *kernel, int64_t groups, const void *params, size_t bytes,
@@ -318,7 +301,7 @@ static wisp_status opencl_launch(wisp__gpu *g, void *kernel, int64_t groups, con
 {
     enum { FLUSH_EVERY = 16 };
     opencl *o = of(g);
-    if (is_child(g)) return not_here(g);
+    if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     const size_t local = (size_t)g->group_size, global = (size_t)groups * local;
     pthread_mutex_lock(&o->lock);
     cl_int error = cl.clSetKernelArg(kernel, 0, bytes, params);
@@ -333,7 +316,7 @@ static wisp_status opencl_launch(wisp__gpu *g, void *kernel, int64_t groups, con
 
 static wisp_status opencl_finish(wisp__gpu *g)
 {
-    return is_child(g) ? not_here(g) : told(g, "its work", cl.clFinish(of(g)->queue));
+    return wisp__gpu_is_child(g) ? wisp__gpu_not_here(g) : told(g, "its work", cl.clFinish(of(g)->queue));
 }
 
 static const wisp__gpu_driver driver = {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,7 +21,7 @@ static wisp_status plain_open(wisp__gpu *g, int number)
     (void)number;
     g->group_size = GROUP;
     g->most_groups = MOST_GROUPS;
-    g->few = true;
+    g->compiles_slowly = true;
     return WISP_OK;
 }
 
@@ -71,13 +70,13 @@ typedef struct {
     launch_fn *launch;
 } plain_kernel;
 
-/* The same bits, faster. */
+/* The CPU's own fma, where it has to be asked for: the same bits, faster. NULL: nothing is to be said. */
 static const char *fma_option(void)
 {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("fma")) return "-mfma";
 #endif
-    return "-lm";
+    return NULL;
 }
 
 /* Runs the compiler, and waits for it. */
@@ -156,7 +155,7 @@ static wisp_status plain_compile(wisp__gpu *g, const char *name, const char *tex
     plain_kernel *k = calloc(1, sizeof *k);
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) strcat(made_by, options[i]);
-    strcat(made_by, fma_option());
+    if (fma_option()) strcat(made_by, fma_option());
     char *whole = with_items(text), *kept = whole ? wisp__gpu_kept(made_by, whole, &bytes) : NULL, *data = kept;
     if (k && kept) k->library = load(kept, bytes);
     if (k && whole && !k->library) { /* or another machine has kept it */
