@@ -193,7 +193,8 @@ typedef struct wisp__backend {
     wisp_status (*scalars)(wisp_ctx *ctx, const wisp__scalars_params *p);
 } wisp__backend;
 
-extern const wisp__backend wisp__backend_cpu, wisp__backend_far, wisp__backend_plain, wisp__backend_opencl;
+extern const wisp__backend wisp__backend_cpu, wisp__backend_far, wisp__backend_plain, wisp__backend_cuda,
+    wisp__backend_opencl;
 /* Device i of all that there are (devices.c); NULL: there are not so many. */
 const wisp__backend *wisp__device(int i, wisp_device *device);
 extern const wisp__row_cut wisp__cpu_row_cut;

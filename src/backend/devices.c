@@ -2,9 +2,9 @@
 #include "backend.h"
 #include <stdio.h>
 
-/* OpenCL last: to look for its devices its drivers are loaded. */
+/* CUDA and OpenCL last: to look for their devices their drivers are loaded. */
 static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far, &wisp__backend_plain,
-                                           &wisp__backend_opencl};
+                                           &wisp__backend_cuda, &wisp__backend_opencl};
 
 const wisp__backend *wisp__device(int i, wisp_device *device)
 {

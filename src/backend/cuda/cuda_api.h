@@ -64,7 +64,7 @@ enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
        unsigned block_z, unsigned shared_bytes, CUstream stream, void **argument, void **extra))
 
 typedef int nvrtcResult;
-enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
+enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_OUT_OF_MEMORY = 1 };
 typedef struct _nvrtcProgram *nvrtcProgram;
 /* X(name, arguments); each returns an nvrtcResult. */
 #define NVRTC_FUNCTIONS(X)                                                                        \

@@ -1,0 +1,119 @@
+/* GPUs of CUDA. Neither its driver nor NVRTC, which compiles kernels, has to be there until they are asked for. */
+#include "cuda.h"
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void cuda_close(wisp__gpu *g)
+{
+    wisp__cuda *c = wisp__cuda_of(g);
+    if (wisp__gpu_is_child(g)) return; /* its memory belongs to the parent's CUDA */
+    if (c->context && wisp__cuda_enter(g) == WISP_OK) {
+        if (c->stream) c->cu->cuStreamSynchronize(c->stream);
+        wisp__cuda_memory_close(g);
+        if (c->stream) c->cu->cuStreamDestroy_v2(c->stream);
+        wisp__cuda_leave(g);
+    }
+    if (c->context) c->cu->cuDevicePrimaryCtxRelease_v2(c->id);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->writing);
+    pthread_mutex_destroy(&c->reading);
+    free(c);
+}
+
+/* In its context. */
+static wisp_status open_queue(wisp__gpu *g)
+{
+    wisp__cuda *c = wisp__cuda_of(g);
+    wisp_status status = wisp__cuda_enter(g);
+    if (status != WISP_OK) return status;
+    WISP_TRY(wisp__cuda_told(g, "no queue for it", c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING)));
+    status = wisp__cuda_copies_open(g);
+out:
+    wisp__cuda_leave(g);
+    return status;
+}
+
+/* As many groups as it runs at once. */
+static wisp_status cuda_open(wisp__gpu *g, int number)
+{
+    enum { GROUP = 128 };
+    wisp_status status;
+    wisp__cuda *c = calloc(1, sizeof *c);
+    if (!c) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for the device 'cuda'");
+    g->device = c;
+    c->cu = wisp__cuda_calls_of();
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->writing, NULL);
+    pthread_mutex_init(&c->reading, NULL);
+    WISP_TRY(wisp__cuda_told(g, "it can't be found", c->cu->cuDeviceGet(&c->id, number)));
+    WISP_TRY(wisp__cuda_compiler_open(g));
+    WISP_TRY(wisp__cuda_told(g, "it can't be opened", c->cu->cuDevicePrimaryCtxRetain(&c->context, c->id)));
+    WISP_TRY(open_queue(g));
+    const int64_t resident = (int64_t)wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) *
+                             wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    g->group_size = GROUP;
+    g->most_groups = WISP__MAX(resident / GROUP, 1);
+out:
+    if (status != WISP_OK) cuda_close(g);
+    return status;
+}
+
+static wisp_status cuda_launch(wisp__gpu *g, void *kernel, int64_t groups, const void *params, size_t bytes,
+                               void *const buffer[K_PLACES])
+{
+    const wisp__cuda *c = wisp__cuda_of(g);
+    const wisp__cuda_kernel *k = kernel;
+    CUdeviceptr place[K_PLACES];
+    void *argument[1 + K_PLACES] = {(void *)(uintptr_t)params};
+    (void)bytes;
+    if (groups > INT_MAX)
+        return wisp_ctx_failf(g->ctx, WISP_ERR_OVERFLOW, "the device '%s' can't launch %lld groups at once",
+                              wisp_ctx_device(g->ctx), (long long)groups);
+    wisp_status status = wisp__cuda_enter(g);
+    if (status != WISP_OK) return status;
+    for (int i = 0; i < K_PLACES; i++) {
+        place[i] = buffer[i] ? ((const wisp__cuda_buffer *)buffer[i])->at : 0;
+        argument[1 + i] = place + i;
+    }
+    status = wisp__cuda_told(g, "a launch",
+                             c->cu->cuLaunchKernel(k->function, (unsigned)groups, 1, 1, (unsigned)g->group_size, 1, 1,
+                                                   0, c->stream, argument, NULL));
+    wisp__cuda_leave(g);
+    return status;
+}
+
+static const wisp__gpu_driver driver = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .alloc = wisp__cuda_alloc,
+    .free = wisp__cuda_free,
+    .clear = wisp__cuda_clear,
+    .write = wisp__cuda_write,
+    .read = wisp__cuda_read,
+    .compile = wisp__cuda_compile,
+    .drop = wisp__cuda_drop,
+    .launch = cuda_launch,
+    .finish = wisp__cuda_finish,
+};
+
+static bool cuda_describe(wisp_device *d)
+{
+    const wisp__cuda_calls *cu = wisp__cuda_calls_of();
+    CUdevice id;
+    size_t bytes = 0;
+    int count = 0;
+    if (!cu || cu->cuDeviceGetCount(&count) != CUDA_SUCCESS || d->number >= count) return false;
+    if (cu->cuDeviceGet(&id, d->number) != CUDA_SUCCESS) return false;
+    if (cu->cuDeviceGetName(d->what, sizeof d->what, id) != CUDA_SUCCESS) snprintf(d->what, sizeof d->what, "?");
+    d->what[sizeof d->what - 1] = 0;
+    cu->cuDeviceTotalMem_v2(&bytes, id);
+    d->memory_bytes = (int64_t)bytes;
+    return true;
+}
+
+static wisp_status open_cuda(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
+
+const wisp__backend wisp__backend_cuda = {
+    .name = "cuda", .describe = cuda_describe, .open = open_cuda, WISP__GPU_CALLS};
