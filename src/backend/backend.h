@@ -254,7 +254,10 @@ static inline wisp_type wisp__type_of(int parts, bool is_double)
    what multiplies the element, and what multiplies its partner in a complex pair. */
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
                   void *swapped);
-/* Those of a sweep that lie in the device's memory, where its parameters have addresses that may be followed. */
+/* Those that lie in the device's memory, at an address that may be followed (NULL: these don't); there is room for them
+   among the factors of a call. */
+void wisp__spread_placed(const double *at, wisp_type type, int width, int period, const void *room);
+/* The same, of a sweep. */
 void wisp__spread_factors(const wisp__spmmv_params *p);
 
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)

@@ -15,12 +15,17 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
     }
 }
 
+void wisp__spread_placed(const double *at, wisp_type type, int width, int period, const void *room)
+{
+    char *to = (char *)(uintptr_t)room;
+    if (at)
+        wisp__spread(type, (const wisp_scalar *)(const void *)at, true, width, period, to,
+                     to + (size_t)period * wisp_type_size(wisp__real_type(type)));
+}
+
 void wisp__spread_factors(const wisp__spmmv_params *p)
 {
     const wisp_type type = wisp__type_of(p->reals > p->width ? 2 : 1, p->real_bytes == sizeof(double));
-    for (int i = 0; i < K_FACTOR_SETS; i++) {
-        const wisp_scalar *f = (const wisp_scalar *)(const void *)p->factors_at[i];
-        char *to = (char *)(uintptr_t)p->factors[i];
-        if (f) wisp__spread(type, f, true, p->width, (int)p->reals, to, to + p->reals * p->real_bytes);
-    }
+    for (int i = 0; i < K_FACTOR_SETS; i++)
+        wisp__spread_placed(p->factors_at[i], type, p->width, (int)p->reals, p->factors[i]);
 }

@@ -39,16 +39,6 @@ static wisp_status enter_grid(wisp_ctx *ctx, wisp__far_item *item, wisp__grid *t
 
 static size_t real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
 
-/* Factors that lie in the device's memory (NULL: these don't), when the call runs; there is room for them. period: real
-   elements, of `parts` for each number. */
-static void spread_placed(const double *at, int parts, bool is_double, int width, int period, const void *room)
-{
-    char *to = (char *)(uintptr_t)room;
-    if (at)
-        wisp__spread(wisp__type_of(parts, is_double), (const wisp_scalar *)(const void *)at, true, width, period, to,
-                     to + (size_t)period * real_bytes(is_double));
-}
-
 typedef struct {
     wisp__kernel kernel;
     wisp__spmmv_params p;
@@ -251,8 +241,8 @@ static wisp_status run_fuse(wisp_ctx *ctx, void *call)
     for (int i = 0; i < p->updates; i++)
         for (int t = 0; t < p->update[i].terms; t++) {
             const wisp__fuse_term *term = p->update[i].term + t;
-            spread_placed(term->factors_at, p->parts, c->is_double, p->row / p->parts, p->period,
-                          (const char *)p->factors + (size_t)term->factors * real_bytes(c->is_double));
+            wisp__spread_placed(term->factors_at, wisp__type_of(p->parts, c->is_double), p->row / p->parts, p->period,
+                                (const char *)p->factors + (size_t)term->factors * real_bytes(c->is_double));
         }
     return wisp__backend_cpu.fuse(ctx, c->is_double, &c->p, c->per_block);
 }

@@ -129,6 +129,14 @@ void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
     c->staged_at += wisp__lines(bytes);
 }
 
+void wisp__gpu_complex(double *to, const void *factors, bool is_double, int parts, int width, int64_t behind)
+{
+    for (int j = 0; j < width; j++) {
+        to[2 * j] = wisp__gpu_real_at(factors, is_double, (int64_t)parts * j);
+        to[2 * j + 1] = parts == 2 ? wisp__gpu_real_at(factors, is_double, behind + 2 * j + 1) : 0;
+    }
+}
+
 wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
 {
     char head[512];

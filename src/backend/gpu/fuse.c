@@ -67,23 +67,23 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
 
 /* ---- updates ----------------------------------------------------------------------------------- */
 
-/* A term's factors of columns, if it has any, as complex numbers; room: [2 width]. */
-static void stage_factors(wisp__gpu_call *c, int i, bool is_double, const wisp__fuse_params *p, wisp__fuse_kind kind,
+/* The factors of columns that the host gives a term, as complex numbers: to[2 width]. */
+static void factors_of(bool is_double, const wisp__fuse_params *p, const wisp__fuse_term *t, double *to)
+{
+    const char *first = (const char *)p->factors + (size_t)t->factors * (is_double ? sizeof(double) : sizeof(float));
+    wisp__gpu_complex(to, first, is_double, p->parts, p->row / p->parts, p->period);
+}
+
+/* A term's factors of columns, if it has any; room: [2 width]. */
+static void enter_factors(wisp__gpu_call *c, int i, bool is_double, const wisp__fuse_params *p, wisp__fuse_kind kind,
                           const wisp__fuse_term *t, double *room)
 {
-    const int width = p->row / p->parts;
     if (t->factors_at) {
         wisp__gpu_at(c, i, t->factors_at);
-        return;
+    } else if (kind != K_FUSE_ONE) {
+        factors_of(is_double, p, t, room);
+        wisp__gpu_staged(c, i, room, 2 * (size_t)(p->row / p->parts) * sizeof *room);
     }
-    if (kind == K_FUSE_ONE) return;
-    for (int j = 0; j < width; j++)
-        for (int k = 0; k < 2; k++) {
-            const int64_t n = t->factors + (int64_t)p->parts * j + (k ? p->period + 1 : 0);
-            const bool there = k == 0 || kind == K_FUSE_COMPLEX;
-            room[2 * j + k] = there ? wisp__gpu_real_at(p->factors, is_double, n) : 0;
-        }
-    wisp__gpu_staged(c, i, room, 2 * (size_t)width * sizeof *room);
 }
 
 /* Where an update's sum is: in y, or in memory of the backend's own. */
@@ -119,7 +119,7 @@ static wisp_status update_some(wisp_ctx *ctx, bool is_double, const wisp__fuse_p
         k.ld_x[n] = term[t]->ld_x / numbers;
         k.ld_rows[n] = term[t]->ld_rows / numbers;
         k.factor[n][0] = term[t]->factor;
-        stage_factors(&c, U_FACTORS + n, is_double, p, u->kind, term[t], room + 2 * t * k.width);
+        enter_factors(&c, U_FACTORS + n, is_double, p, u->kind, term[t], room + 2 * t * k.width);
     }
     k.terms = n;
     return wisp__gpu_launch(&c, "update", wisp__gpu_groups(c.g, k.rows * k.width),

@@ -109,6 +109,10 @@ int wisp__gpu_lanes(const wisp__gpu *g, int64_t width);
 /* The word of a kernel's text for real numbers of this type, as REAL is defined. */
 #define WISP__GPU_REAL(is_double) ((is_double) ? "double" : "float")
 
+/* to[2 width] = factors of columns, as complex numbers, from those of a call on the host, `parts` for each; `behind`
+   them are those that multiply the other part. */
+void wisp__gpu_complex(double *to, const void *factors, bool is_double, int parts, int width, int64_t behind);
+
 /* Number i of the host's, of this type. */
 static inline double wisp__gpu_real_at(const void *x, bool is_double, int64_t i)
 {

@@ -44,19 +44,15 @@ static void define(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_pa
 
 /* ---- launches ---------------------------------------------------------------------------------- */
 
-/* Factors of columns from what the host gives: as complex numbers. */
-static void stage_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p, int set, double *room)
+/* Factors of columns. room: [2 width] */
+static void enter_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p, int set, double *room)
 {
-    const int parts = (int)(p->reals / p->width);
     if (p->factors_at[set]) {
         wisp__gpu_at(c, i, p->factors_at[set]);
         return;
     }
-    for (int j = 0; j < p->width; j++)
-        for (int k = 0; k < 2; k++) {
-            const int64_t n = (int64_t)k * p->reals + (int64_t)parts * j + k;
-            room[2 * j + k] = k < parts ? wisp__gpu_real_at(p->factors[set], p->real_bytes == sizeof(double), n) : 0;
-        }
+    wisp__gpu_complex(room, p->factors[set], p->real_bytes == sizeof(double), (int)(p->reals / p->width), p->width,
+                      p->reals);
     wisp__gpu_staged(c, i, room, 2 * (size_t)p->width * sizeof *room);
 }
 
@@ -127,8 +123,8 @@ static wisp_status launch(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_
     const size_t list = grid->order ? (size_t)grid->blocks * sizeof *grid->order : 0;
     WISP_TRY(wisp__gpu_room(g, &g->staged, wisp__lines(list) + 4 * wisp__lines((size_t)p->width * sizeof *room)));
     if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, list);
-    if (p->terms & K_SHIFT) stage_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
-    if (p->terms & K_ADD) stage_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
+    if (p->terms & K_SHIFT) enter_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
+    if (p->terms & K_ADD) enter_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
     if (dots) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);
     define(g, kernel, p, defines, sizeof defines);
     WISP_TRY(wisp__gpu_launch(&c, "spmmv", end - first, "%s", defines));
