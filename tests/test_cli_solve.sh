@@ -279,6 +279,12 @@ unsolved solve turn.mtx --rhs unit.mtx --restart 5 --maxit 3 -o x.mtx
 told "no x better than the start was found; try a larger --maxit, a --precond or another --method"
 "$wisp" solve turn.mtx --rhs unit.mtx --restart 5 >both 2>&1
 check "the message comes last" sh -c 'tail -1 both | grep -q "^wisp: "'
+# cg can't go on, and minres does: both are told
+unsolved solve $small --rhs random:1 --method cg --tol 1e-17
+told " iterations of cg, which went on as minres: residual "
+check "both in the summary" grep -q 'cg could not go on, and minres did' out
+unsolved solve $small --rhs random:1 --method minres --tol 1e-17
+told " iterations of minres: residual "
 # a preconditioner that MINRES gave up is not told as one that was used
 unsolved solve "$source/tests/data/LFAT5.mtx" --rhs random:1 --method minres --precond jacobi --precision single --tol 1e-6 --json
 check "no preconditioner any more" grep -q '"preconditioner": "none"' out

@@ -249,9 +249,11 @@ static wisp_status conclude(wisp__krylov *k)
     const char *take = status == WISP_ERR_INDEFINITE   ? k->method->instead
                        : status == WISP_ERR_STAGNATION ? k->method->allows
                                                        : advice[status];
-    return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
+    const bool changed = k->asked != k->o.method;
+    return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s%s%s, wanted %.2g%s%s",
                           wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
-                          s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
+                          s->residuals[first], (long long)s->iterations_of[first], wisp__method_of(k->asked)->name,
+                          changed ? ", which went on as " : "", changed ? k->method->name : "", k->o.tolerance,
                           take ? "; " : "", take ? take : "");
 }
 

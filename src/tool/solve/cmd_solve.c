@@ -229,15 +229,26 @@ static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
         snprintf(advice, TEXT, "--method %s", s->method == WISP_GMRES ? "bicgstab" : "gmres");
 }
 
+/* The method; where the one that was asked for could not go on, both. */
+static void name_method(char method[TEXT], const options *o, const wisp_solution *s)
+{
+    const char *last = solve_method_name(s->method);
+    const bool changed = o->method && o->method != (int)s->method;
+    if (changed)
+        snprintf(method, TEXT, "%s, which went on as %s", solve_method_name((wisp_method)o->method), last);
+    else
+        snprintf(method, TEXT, "%s", last);
+}
+
 /* Why it has not converged, and what to do. */
 static int say_why(tool *t, const solve_results *r)
 {
     const options *o = &t->opt;
     const wisp_solution *s = &r->s;
     const bool gained = is_better(o, s);
-    const char *method = solve_method_name(s->method), *why = stop_reason();
+    const char *why = stop_reason();
     const long long n = s->iterations;
-    char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT];
+    char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT], method[TEXT];
     int64_t left = 0;
     for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
     snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, r->opts.tolerance);
@@ -250,6 +261,7 @@ static int say_why(tool *t, const solve_results *r)
     else if (o->output)
         snprintf(kept, sizeof kept, "x is in %.500s; go on with --x0 %.500s", o->output, o->output);
     find_advice(advice, r, gained);
+    name_method(method, o, s);
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %lld iterations: %s; %s", why, n, reached, kept);
     case WISP_ERR_ITERATIONS:
@@ -274,7 +286,7 @@ static int say_why(tool *t, const solve_results *r)
                                reached, o->output ? ", and is in " : "", o->output ? o->output : "",
                                type_is_single(r->type) ? "; try --precision double" : "");
     default:
-        return tool_incomplete(t, "%s broke down after %lld iterations: %s; %s; try %s", method, n, reached, kept,
+        return tool_incomplete(t, "breakdown after %lld iterations of %s: %s; %s; try %s", n, method, reached, kept,
                                advice);
     }
 }

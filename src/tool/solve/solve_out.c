@@ -106,6 +106,9 @@ void solve_summary(const tool *t, const solve_results *r)
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
+    if (t->opt.method && t->opt.method != (int)s->method)
+        text_line("", "%s could not go on, and %s did", solve_method_names[t->opt.method],
+                  solve_method_names[s->method]);
     if (t->opt.restart && s->method != WISP_GMRES)
         text_line("", "--restart is for gmres, and %s does not use it", solve_method_names[s->method]);
     if (t->opt.solve_variant > WISP_CLASSICAL && (int)s->variant != t->opt.solve_variant)
