@@ -322,12 +322,19 @@ check "the limit is told: $(cat err)" grep -q '^wisp: .*limit.mtx.*File too larg
 check "an old file survives" grep -qx old limit.mtx
 refused 1 "nowhere/v.mtx" eig $small --smallest 3 -o nowhere/v.mtx
 
+# ---- the texts say by what residuals are divided
+"$wisp" eig --help | tr -s ' \n' ' ' >help
+check "--help has the rule of residuals" grep -qF 'not Hermitian, over the largest of |lambda|, |A| T and 16 eps |A| / T' help
+tr -s ' \n' ' ' <"$source/docs/wisp.1" >manual
+check "the manual has it, too" grep -qF 'not Hermitian, over the largest of |lambda|, |A| T and 16 eps |A| / T' manual
+
 # ---- memory and plans
 refused 1 "more than --mem-limit 20 MB" eig laplace:nx=100,ny=100,nz=100 --smallest 20 --mem-limit 20MB
 ok eig $large --smallest 4 --plan --json
 json out 'd["method"] == "lanczos" and d["matrix_bytes"] > 0 and d["vectors_bytes"] >= 4 * 1225 * 8 and d["total_bytes"] >= d["matrix_bytes"]'
 ok eig $large --interval -0.5,0.5 --plan --json -o plan.mtx
 json out 'd["method"] == "chebfd" and d["expected_count"] > 0 and d["products"] > 0 and d["degree"] > 0 and d["search_vectors"] > 0'
+json out 'd["seconds"] > 0 and "load_gbs" not in d and "ceilings" not in d' # its time is of products: no rates are measured
 check "a plan writes nothing" test ! -e plan.mtx
 ok eig $large --interval -0.5,0.5 --plan
 for line in '^expected *' '^method *chebfd' '^total *at most' '^products *about'; do

@@ -104,8 +104,9 @@ const option_def option_table[] = {
     BOUNDS(CMD_EIG,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself"),
     VALUE("tolerance", "T", parse_positive, CMD_EIG, tolerance,
-          "of |A v - lambda v| over the spectrum's halfwidth, over |lambda| if the matrix is not Hermitian, but no "
-          "less than |A| times T; may be written --tol (1e-8; in single precision 1e-4)"),
+          "of |A v - lambda v| over the spectrum's halfwidth; if the matrix is not Hermitian, over the largest of "
+          "|lambda|, |A| T and 16 eps |A| / T, eps the rounding unit; may be written --tol (1e-8; in single precision "
+          "1e-4)"),
     VALUE("tol-abs", "T", parse_positive, CMD_EIG, tolerance_abs,
           "of |A v - lambda v| itself, in place of --tolerance"),
     COUNT("search", "N", CMD_EIG, search, 1, INT32_MAX, "columns of the search space (chosen)"),

@@ -78,8 +78,6 @@ typedef struct {
     wisp_plan run;
     wisp_eig_choice choice;
     int64_t total;
-    double load_gbs;
-    bool kept;   /* ceilings of an earlier `wisp machine`, not those of now */
     bool lapack; /* it takes more than the search, in whose place it may come */
 } eig_plan;
 
@@ -110,19 +108,19 @@ static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 {
     const wisp_eig_choice *c = &p->choice;
-    return json_print_new(
-        t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)),
-                    J("which", eig_question_name(r->opts.which)), J("rows", r->info.rows), J("nnz", r->info.nnz),
-                    J("type", wisp_type_name(type_of_pairs(r))), J("format", text_format(r->info.format)),
-                    J("method", eig_method_name(c->method)), J("matrix_bytes", r->info.bytes),
-                    J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
-                    J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
-                    J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
-                    J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
-                    J("rounds", c->rounds), J("degree", c->degree),
-                    J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
-                    J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products),
-                    J("seconds", p->run.seconds), J("load_gbs", p->load_gbs), J("ceilings", p->kept ? "kept" : "now")));
+    return json_print_new(t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)),
+                                      J("which", eig_question_name(r->opts.which)), J("rows", r->info.rows),
+                                      J("nnz", r->info.nnz), J("type", wisp_type_name(type_of_pairs(r))),
+                                      J("format", text_format(r->info.format)), J("method", eig_method_name(c->method)),
+                                      J("matrix_bytes", r->info.bytes), J("vectors_bytes", p->run.bytes),
+                                      J("total_bytes", p->total),
+                                      J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
+                                      J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
+                                      J("expected_error", c->expected_error), J("search_vectors", c->search),
+                                      J("block", c->block), J("rounds", c->rounds), J("degree", c->degree),
+                                      J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
+                                      J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products),
+                                      J("seconds", p->run.seconds)));
 }
 
 static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
@@ -157,12 +155,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
 
 int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading)
 {
-    eig_plan p = {.load_gbs = NAN};
-    wisp_machine m = {0};
-    const wisp_status status = plan_ceilings(t, &m, &p.load_gbs, &p.kept);
-    /* What is measured for the time may take more memory than the run. */
-    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
-    if (status == WISP_OK) wisp_ctx_set_machine(t->ctx, &m);
+    eig_plan p = {0};
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
     p.total =
