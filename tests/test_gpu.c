@@ -248,6 +248,115 @@ static void blocks(void **state)
     wisp_ctx_free(cpu);
 }
 
+/* ---- data that moves --------------------------------------------------------------------------- */
+
+enum { MOVED = 7, PICKED = 5 };
+/* All of a block, into some columns of which data has come, in some order of the rows: random numbers, then an array by
+   rows or columns; and what such an array gets of them. */
+typedef struct {
+    ref_mat all;
+    char *array;
+    size_t bytes;
+} moved;
+
+static moved move(wisp_ctx *ctx, wisp_type type, wisp_random kind, wisp_layout layout, int order, int64_t rows)
+{
+    static const int picked[PICKED] = {6, 0, 3, 2, 5};
+    const int64_t ld = layout == WISP_ROW_MAJOR ? PICKED : rows;
+    ref_rng r = {(uint64_t)(100 * rows + order)};
+    moved m = {.bytes = (size_t)(rows * PICKED) * wisp_type_size(type)};
+    int32_t *length = malloc((size_t)(rows + 1) * sizeof *length);
+    int64_t *number = malloc((size_t)(rows + 1) * sizeof *number);
+    wisp_map *map;
+    wisp_blk *x, *view, *first;
+    m.array = malloc(m.bytes + 1);
+    REF_OK(ctx, wisp_map_create(&map, ctx, rows));
+    for (int64_t i = 0; i < rows; i++) length[i] = (int32_t)ref_below(&r, 9), number[i] = ref_below(&r, 1LL << 40);
+    if (order & 1) REF_OK(ctx, wisp__map_sort(map, length, rows));
+    if (order & 2) REF_OK(ctx, wisp__map_number(map, number));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, type, MOVED));
+    REF_OK(ctx, wisp_blk_fill_random(x, kind, 12345678901234567u, 3, 4));
+    REF_OK(ctx, wisp_blk_pick(&view, x, PICKED, picked));
+    REF_OK(ctx, wisp_blk_fill_random(view, kind, 98765432109876543u, 1, 0));
+    REF_OK(ctx, wisp_blk_cols(&first, x, 0, PICKED));
+    REF_OK(ctx, wisp_blk_get(first, layout, m.array, ld));
+    REF_OK(ctx, wisp_blk_put(view, layout, m.array, ld));
+    m.all = ref_get(x);
+    REF_OK(ctx, wisp_blk_get(view, layout, m.array, ld));
+    wisp_blk_free(first);
+    wisp_blk_free(view);
+    wisp_blk_free(x);
+    wisp_map_free(map);
+    free(length);
+    free(number);
+    return m;
+}
+
+static void moved_free(moved *m)
+{
+    ref_free(m->all);
+    free(m->array);
+}
+
+/* On a device as on the CPU, bit by bit; the last ones take more than a slab. */
+static void moves(void **state)
+{
+    static const int64_t rows[] = {0, 1, 33, 1003, 70001};
+    wisp_ctx *ctx[DEVICES], *cpu = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1});
+    (void)state;
+    contexts(ctx);
+    for (int n = 0; n < 5; n++)
+        for (wisp_type t = n < 4 ? WISP_S : WISP_Z; t <= WISP_Z; t++)
+            for (int way = 0; way < 4; way++) {
+                const wisp_random kind = way & 1 ? WISP_RANDOM_GAUSS : WISP_RANDOM_TRACE;
+                const wisp_layout layout = way & 1 ? WISP_ROW_MAJOR : WISP_COL_MAJOR;
+                const int order = (way + (int)t) % 4;
+                moved want = move(cpu, t, kind, layout, order, rows[n]);
+                for (int d = 0; d < DEVICES; d++) {
+                    if (!ctx[d]) continue;
+                    moved got = move(ctx[d], t, kind, layout, order, rows[n]);
+                    if (memcmp(got.all.a, want.all.a, (size_t)(got.all.rows * got.all.cols) * sizeof *got.all.a) ||
+                        memcmp(got.array, want.array, got.bytes))
+                        fail_msg("%s: %lld rows of %s, way %d, have other bits", device[d], (long long)rows[n],
+                                 wisp_type_name(t), way);
+                    moved_free(&got);
+                }
+                moved_free(&want);
+            }
+    contexts_free(ctx);
+    wisp_ctx_free(cpu);
+}
+
+/* Rows with numbers of their own are told them, some at a time. */
+static void many_rows(void **state)
+{
+    enum { ROWS = 530000 };
+    wisp_ctx *ctx[2] = {ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1}),
+                        ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1})};
+    int64_t *number = malloc(ROWS * sizeof *number);
+    float *got[2];
+    (void)state;
+    for (int i = 0; i < ROWS; i++) number[i] = 3 * (int64_t)i;
+    for (int d = 0; d < 2; d++) {
+        wisp_map *map;
+        wisp_blk *x;
+        got[d] = malloc(ROWS * sizeof **got);
+        REF_OK(ctx[d], wisp_map_create(&map, ctx[d], ROWS));
+        REF_OK(ctx[d], wisp__map_number(map, number));
+        REF_OK(ctx[d], wisp_blk_create(&x, ctx[d], map, WISP_S, 1));
+        REF_OK(ctx[d], wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 7, 0, 0));
+        REF_OK(ctx[d], wisp_blk_get(x, WISP_ROW_MAJOR, got[d], 1));
+        wisp_blk_free(x);
+        wisp_map_free(map);
+    }
+    assert_memory_equal(got[0], got[1], ROWS * sizeof **got);
+    for (int d = 0; d < 2; d++) {
+        free(got[d]);
+        wisp_ctx_free(ctx[d]);
+    }
+    free(number);
+}
+
 /* ---- several threads on one context ------------------------------------------------------------ */
 
 typedef struct {
@@ -497,8 +606,9 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),  cmocka_unit_test(threads),  cmocka_unit_test(wide),
-        cmocka_unit_test(loans),  cmocka_unit_test(mutants), cmocka_unit_test(too_long), cmocka_unit_test(kept),
+        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),    cmocka_unit_test(threads),  cmocka_unit_test(wide),
+        cmocka_unit_test(loans),  cmocka_unit_test(mutants),   cmocka_unit_test(too_long), cmocka_unit_test(kept),
+        cmocka_unit_test(moves),  cmocka_unit_test(many_rows),
     };
     setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
     unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */

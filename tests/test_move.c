@@ -11,14 +11,14 @@ enum { ROWS = 1003, WIDTH = 7, SIZE = ROWS * WIDTH * 16 };
 
 /* ---- devices, each as it is, and without all of these calls ------------------------------------ */
 
-static wisp__backend lacking[2];
-static const char *const device[] = {"cpu", "far"};
-enum { WAYS = 4 };
+enum { DEVICES = 3, WAYS = 2 * DEVICES };
+static wisp__backend lacking[DEVICES];
+static const char *const device[DEVICES] = {"cpu", "far", "plain"};
 
 static void make_lacking(void)
 {
-    const wisp__backend *const whole[] = {&wisp__backend_cpu, &wisp__backend_far};
-    for (int d = 0; d < 2; d++) {
+    const wisp__backend *const whole[DEVICES] = {&wisp__backend_cpu, &wisp__backend_far, &wisp__backend_plain};
+    for (int d = 0; d < DEVICES; d++) {
         wisp__backend *b = &lacking[d];
         *b = *whole[d];
         b->fill = NULL, b->random = NULL, b->put = NULL, b->get = NULL;
@@ -26,12 +26,12 @@ static void make_lacking(void)
     }
 }
 
-static bool lacks(int way) { return way >= 2; }
+static bool lacks(int way) { return way >= DEVICES; }
 
 static wisp_ctx *ctx_of(int way)
 {
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[way % 2], .threads = 2});
-    if (lacks(way)) ctx->backend = &lacking[way % 2];
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[way % DEVICES], .threads = 2});
+    if (lacks(way)) ctx->backend = &lacking[way % DEVICES];
     return ctx;
 }
 

@@ -18,6 +18,7 @@
 #define GROUPS ((i64)get_num_groups(0))
 typedef long i64;
 typedef uint u32;
+typedef ulong u64;
 typedef int i32;
 typedef ushort u16;
 typedef short i16;
@@ -40,6 +41,7 @@ typedef uchar u8;
 #define GROUPS ((i64)gridDim.x)
 typedef long long i64;
 typedef unsigned u32;
+typedef unsigned long long u64;
 typedef int i32;
 typedef unsigned short u16;
 typedef short i16;

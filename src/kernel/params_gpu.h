@@ -64,6 +64,22 @@ typedef struct {
     i64 at[K_PLACES];
     i64 rows, ld_from, ld_to, width, parts;
 } k_columns;
+/* ---- philox.gpu.h: as wisp__random_params ---- */
+#define R_X 0
+#define R_COLUMN 1 /* [width], or none */
+#define R_NUMBER 2 /* [rows], or none: they run from first_row on */
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, ld, width, parts, seed, stream, first, first_row;
+} k_philox;
+/* ---- pack.gpu.h: as wisp__rows_params, in words of 4 bytes ---- */
+#define M_X 0
+#define M_ROW 1 /* [count], or none */
+#define M_PACKED 2
+typedef struct {
+    i64 at[K_PLACES];
+    i64 count, words, ld, back;
+} k_pack;
 /* ---- axpby.gpu.h ---- */
 /* y = a x + b y element by element of a period; aw and bw multiply the element with its parts swapped. */
 #define B_X 0

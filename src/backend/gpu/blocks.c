@@ -1,4 +1,4 @@
-/* Ops on blocks of a GPU's: filling, copies of columns, element-wise ones, tall and skinny ones, steps of scalars. */
+/* Ops on blocks of a GPU's: element-wise ones, tall and skinny ones, steps of scalars. */
 #include "gpu.h"
 #include <stdlib.h>
 
@@ -10,51 +10,6 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
     wisp__gpu_own(&c, S_PARTIAL, g->partial, partial_at);
     wisp__gpu_at(&c, S_TO, to);
     return wisp__gpu_launch(&c, "sums", size, "#define REAL double\n#define PARTS 1\n");
-}
-
-wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
-{
-    const wisp__view *v = &p->v;
-    k_fill k = {.rows = v->rows, .ld = v->ld, .width = v->width, .words = v->bytes / 4};
-    wisp__gpu_buffer *own = NULL; /* no turn is taken here: other threads may be at calls of theirs */
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    c.staged = &own;
-    memcpy(k.value, p->value, (size_t)v->bytes);
-    wisp__gpu_at(&c, F_X, v->x);
-    wisp__gpu_staged(&c, F_ONLY, p->only, (size_t)v->width * sizeof *p->only);
-    wisp__gpu_staged(&c, F_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
-    wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
-    wisp__gpu_room_free(c.g, own);
-    return c.status;
-}
-
-static wisp_status copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, wisp__gpu_buffer *own)
-{
-    wisp__gpu_buffer *staged = NULL; /* as in fill */
-    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->parts};
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    c.staged = &staged;
-    const size_t list = (size_t)p->width * sizeof *p->from_column;
-    /* An element of so many parts; where nothing is rounded, it may be moved as any number of its bytes. */
-    const bool same = p->from_bytes == p->to_bytes;
-    if (same) k.parts = p->from_bytes / 4;
-    wisp__gpu_at(&c, C_FROM, p->from);
-    if (own)
-        wisp__gpu_own(&c, C_TO, own, 0);
-    else
-        wisp__gpu_at(&c, C_TO, p->to);
-    wisp__gpu_staged(&c, C_FROM_COLUMN, p->from_column, list);
-    wisp__gpu_staged(&c, C_TO_COLUMN, p->to_column, list);
-    wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.parts), "#define FROM %s\n#define TO %s\n",
-                     same ? "u32" : WISP__GPU_REAL(p->from_bytes > p->to_bytes),
-                     same ? "u32" : WISP__GPU_REAL(p->to_bytes > p->from_bytes));
-    wisp__gpu_room_free(c.g, staged);
-    return c.status;
-}
-
-wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
-{
-    return copy_columns(ctx, p, rows, NULL);
 }
 
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
@@ -174,7 +129,7 @@ wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_p
                                            .from_bytes = real,
                                            .to_bytes = real,
                                            .parts = 1};
-        WISP_TRY(copy_columns(ctx, &copy, end - first, own));
+        WISP_TRY(wisp__gpu_columns(ctx, &copy, end - first, NULL, own));
         WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
     }
 out:

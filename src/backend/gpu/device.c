@@ -42,6 +42,7 @@ void wisp__gpu_close(wisp_ctx *ctx)
     g->driver->finish(g);
     wisp__gpu_room_free(g, g->partial);
     wisp__gpu_room_free(g, g->staged);
+    wisp__gpu_room_free(g, g->moved);
     wisp__gpu_kernels_free(g);
     g->driver->close(g);
     pthread_mutex_destroy(&g->compiling);

@@ -52,6 +52,7 @@ struct wisp__gpu {
     wisp__gpu_kernel *kernel;
     wisp__gpu_buffer *partial; /* sums of groups */
     wisp__gpu_buffer *staged;  /* what comes with a call that is made in its turn */
+    wisp__gpu_buffer *moved;   /* rows for other ranks, and from there */
     pthread_mutex_t compiling; /* for the list of kernels: blocks are filled without a turn */
 };
 static inline wisp__gpu *wisp__gpu_of(wisp_ctx *ctx) { return ctx->device; }
@@ -149,9 +150,18 @@ wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double 
 wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);
-/* blocks.c */
+/* move.c */
 wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p);
+wisp_status wisp__gpu_random(wisp_ctx *ctx, const wisp__random_params *p);
+wisp_status wisp__gpu_put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+wisp_status wisp__gpu_get(wisp_ctx *ctx, const wisp__array_params *p, void *host);
 wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
+/* The same from memory of the backend's own, or to it, where that is given. */
+wisp_status wisp__gpu_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, const wisp__gpu_buffer *from,
+                              const wisp__gpu_buffer *to);
+wisp_status wisp__gpu_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+wisp_status wisp__gpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
+/* blocks.c */
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
 wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                            int64_t per_block, double *sum);
@@ -181,7 +191,8 @@ wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gr
     .unlend = wisp__gpu_unlend, .read = wisp__gpu_read, .write = wisp__gpu_write, .finish = wisp__gpu_finish,         \
     .find_spmmv = wisp__gpu_find_spmmv, .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots, \
     .reserve_steps = wisp__gpu_reserve_steps, .launch_steps = wisp__gpu_launch_steps,                                 \
-    .launch_half = wisp__gpu_launch_half, .fill = wisp__gpu_fill, .copy_columns = wisp__gpu_copy_columns,             \
+    .launch_half = wisp__gpu_launch_half, .fill = wisp__gpu_fill, .random = wisp__gpu_random, .put = wisp__gpu_put,   \
+    .get = wisp__gpu_get, .copy_columns = wisp__gpu_copy_columns, .pack = wisp__gpu_pack, .unpack = wisp__gpu_unpack, \
     .axpby = wisp__gpu_axpby, .dot = wisp__gpu_dot, .fuse = wisp__gpu_fuse, .gram = wisp__gpu_gram,                   \
     .join = wisp__gpu_join, .update = wisp__gpu_update, .scalars = wisp__gpu_scalars
 #endif
