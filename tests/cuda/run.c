@@ -1,0 +1,189 @@
+/* Runs kernels that ptx2c.py has translated: items of a group are contexts that take turns at barriers, in an order of
+   a seed; groups go to two threads. */
+#include "run.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { STACK = 64 << 10, THREADS = 2, CUT = 2 /* begun, and ended in the middle */ };
+
+typedef struct {
+    run r;
+    uint64_t seed;
+    atomic_uint *next;
+    char *stacks;
+    uint32_t item, group; /* that failed */
+} worker;
+
+static __attribute__((noinline)) void pass(item *t)
+{
+    if (!_setjmp(t->here)) _longjmp(t->r->back, 1);
+}
+
+static __attribute__((noinline)) void barrier(run *r, item *t)
+{
+    if (r->alone) item_fails(t, RUN_BARRIER, 0, 0);
+    t->barriers++;
+    pass(t);
+}
+
+static __attribute__((noreturn)) void ends(run *r, item *t)
+{
+    t->ended = 1, t->begun = CUT;
+    _longjmp(r->back, 1);
+}
+
+/* Of a context: makecontext passes integers. */
+static void begins(unsigned high, unsigned low)
+{
+    item *t = (item *)((uintptr_t)high << 32 | low);
+    for (;;) {
+        t->r->entry->call(t->r, t, t->r->params);
+        t->ended = 1;
+        pass(t);
+    }
+}
+
+/* Until a barrier, or its end. */
+static __attribute__((noinline)) void resume(run *r, item *t)
+{
+    if (_setjmp(r->back)) return;
+    if (t->begun) _longjmp(t->here, 1);
+    t->begun = 1;
+    setcontext(&t->begin);
+}
+
+/* On this stack, for there are no barriers. */
+static __attribute__((noinline)) void run_alone(run *r, item *t)
+{
+    if (_setjmp(r->back)) return;
+    r->entry->call(r, t, r->params);
+    t->ended = 1;
+}
+
+static void set_up(worker *w, item *t)
+{
+    const uintptr_t at = (uintptr_t)t;
+    getcontext(&t->begin);
+    t->begin.uc_stack.ss_sp = w->stacks + (size_t)STACK * t->id;
+    t->begin.uc_stack.ss_size = STACK;
+    t->begun = 0;
+    makecontext(&t->begin, (void (*)(void))begins, 2, (unsigned)(at >> 32), (unsigned)at);
+}
+
+/* Which item is the i-th to go on. */
+static item *in_turn(worker *w, uint32_t group, uint32_t turn, uint32_t i)
+{
+    uint64_t h = w->seed * UINT64_C(0x9e3779b97f4a7c15) + group * UINT64_C(0xbf58476d1ce4e5b9) + turn;
+    h ^= h >> 31, h *= UINT64_C(0x94d049bb133111eb), h ^= h >> 29;
+    if (w->seed == 0) h = 0;
+    const uint32_t n = w->r.items, at = (uint32_t)((i + (h >> 8) % n) % n);
+    return w->r.item + (h & 1 ? n - 1 - at : at);
+}
+
+static int group_failed(worker *w, const item *t)
+{
+    if (!w->r.failed) return 0;
+    w->item = t->id, w->group = t->group;
+    return 1;
+}
+
+static int run_group(worker *w, uint32_t group)
+{
+    run *r = &w->r;
+    r->alone = 0;
+    memset(r->shared, 0xff, r->shared_bytes); /* NaN: nobody counts on zeros */
+    for (uint32_t i = 0; i < r->items; i++) {
+        item *t = r->item + i;
+        if (t->begun == CUT) set_up(w, t);
+        t->group = group, t->barriers = t->ended = 0, t->looks = 0;
+    }
+    for (uint32_t turn = 0;; turn++) {
+        uint32_t ended = 0;
+        for (uint32_t i = 0; i < r->items; i++) {
+            item *t = in_turn(w, group, turn, i);
+            if (r->alone)
+                run_alone(r, t);
+            else
+                resume(r, t);
+            if (group_failed(w, t)) return r->failed;
+            if (turn == 0 && i == 0) r->alone = t->ended;
+            ended += (uint32_t)t->ended;
+        }
+        if (ended == r->items) return 0;
+        for (uint32_t i = 0; i < r->items; i++) {
+            const item *t = r->item + i;
+            if (t->ended || t->barriers != r->item->barriers) {
+                r->failed = RUN_BARRIER;
+                return group_failed(w, t);
+            }
+        }
+    }
+}
+
+static int room(worker *w)
+{
+    run *r = &w->r;
+    const size_t local = r->entry->local_bytes;
+    w->stacks = malloc((size_t)STACK * r->items);
+    r->item = calloc(r->items, sizeof *r->item);
+    r->shared = aligned_alloc(64, (r->shared_bytes + 64) / 64 * 64);
+    char *locals = malloc(local * r->items + 1);
+    if (!w->stacks || !r->item || !r->shared || !locals) {
+        free(locals);
+        return RUN_NO_MEMORY;
+    }
+    memset(locals, 0xff, local * r->items);
+    for (uint32_t i = 0; i < r->items; i++) {
+        r->item[i] = (item){.r = r, .id = i, .local = locals + local * i};
+        set_up(w, r->item + i);
+    }
+    return 0;
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    run *r = &w->r;
+    r->failed = room(w);
+    for (uint32_t g; !r->failed && (g = atomic_fetch_add(w->next, 1)) < r->groups;) run_group(w, g);
+    if (r->failed) atomic_store(w->next, r->groups);
+    if (r->item) free(r->item->local);
+    free(r->item);
+    free(r->shared);
+    free(w->stacks);
+    return NULL;
+}
+
+int run_launch(const run_memory *memory, const run_entry *entry, char *params, uint32_t groups, uint32_t items,
+               uint32_t dynamic_bytes, uint64_t seed, run_failure *failure)
+{
+    worker w[THREADS];
+    pthread_t thread[THREADS];
+    int runs[THREADS] = {0};
+    atomic_uint next = 0;
+    memset(w, 0, sizeof w);
+    for (int i = THREADS - 1; i >= 0; i--) {
+        w[i].r = (run){.memory = memory,
+                       .entry = entry,
+                       .params = params,
+                       .items = items,
+                       .groups = groups,
+                       .shared_bytes = entry->shared_bytes + dynamic_bytes,
+                       .dynamic_bytes = dynamic_bytes,
+                       .barrier = barrier,
+                       .ends = ends};
+        w[i].seed = seed, w[i].next = &next;
+        if (i > 0)
+            runs[i] = groups > (uint32_t)i && !pthread_create(thread + i, NULL, work, w + i);
+        else
+            work(w);
+    }
+    *failure = (run_failure){0};
+    for (int i = 0; i < THREADS; i++) {
+        if (runs[i]) pthread_join(thread[i], NULL);
+        if (w[i].r.failed && !failure->failed)
+            *failure = (run_failure){w[i].r.failed, w[i].r.address, w[i].r.bytes, w[i].item, w[i].group};
+    }
+    return failure->failed;
+}
