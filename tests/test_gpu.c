@@ -272,7 +272,7 @@ static moved move(wisp_ctx *ctx, wisp_type type, wisp_random kind, wisp_layout l
     m.array = malloc(m.bytes + 1);
     REF_OK(ctx, wisp_map_create(&map, ctx, rows));
     for (int64_t i = 0; i < rows; i++) length[i] = (int32_t)ref_below(&r, 9), number[i] = ref_below(&r, 1LL << 40);
-    if (order & 1) REF_OK(ctx, wisp__map_sort(map, length, rows));
+    if ((order & 1) && rows > 0) REF_OK(ctx, wisp__map_sort(map, length, rows));
     if (order & 2) REF_OK(ctx, wisp__map_number(map, number));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, type, MOVED));
     REF_OK(ctx, wisp_blk_fill_random(x, kind, 12345678901234567u, 3, 4));
@@ -606,9 +606,9 @@ static void kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sweeps), cmocka_unit_test(blocks),    cmocka_unit_test(threads),  cmocka_unit_test(wide),
-        cmocka_unit_test(loans),  cmocka_unit_test(mutants),   cmocka_unit_test(too_long), cmocka_unit_test(kept),
-        cmocka_unit_test(moves),  cmocka_unit_test(many_rows),
+        cmocka_unit_test(sweeps),    cmocka_unit_test(blocks),  cmocka_unit_test(threads),  cmocka_unit_test(wide),
+        cmocka_unit_test(loans),     cmocka_unit_test(mutants), cmocka_unit_test(too_long), cmocka_unit_test(moves),
+        cmocka_unit_test(many_rows), cmocka_unit_test(kept),
     };
     setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
     unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */
