@@ -199,6 +199,7 @@ PLAIN(wisp_norm, P(0, f->x), P(1, (double[WIDTH]){0}))
 PLAIN(wisp_norm_kahan, P(0, f->x), P(1, (double[WIDTH]){0}))
 PLAIN(wisp_tsm_gram_at, ((wisp_place){P(0, f->slot), 0}), WIDTH, P(1, f->x), P(2, f->y), 0)
 PLAIN(wisp_tsm_gram, P(0, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE, P(1, f->x), P(2, f->y), ONE, 0)
+PLAIN(wisp_tsm_update_at, P(0, f->y), ONE, P(1, f->x), ((wisp_place){P(2, f->slot), 0}), WIDTH, ONE, 0)
 PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE)
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
@@ -336,6 +337,7 @@ static const argument_row table[] = {
     ROW(wisp_tsm_gram, 3, 0, 0),
     ROW(wisp_tsm_gram_at, 3, 0, 0),
     ROW(wisp_tsm_update, 3, 0, 0),
+    ROW(wisp_tsm_update_at, 3, 0, 0),
     ROW(wisp_spmmv, 4, 8, 0),
     ROW(wisp_mpk, 3, 0, 2),
     ROW(wisp_mpk_plan, 5, 16, 2),

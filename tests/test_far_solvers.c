@@ -1,8 +1,9 @@
 /* How often solvers wait for a device (wisp_counts.round_trips): once a call of wisp_mpk, of as many steps as the
-   device asks for. On the CPU, where nobody has to wait, the same is counted for calls of as many steps as suit it. And
-   the results are the same, bit by bit. */
+   device asks for; once a pass of Gram and Schmidt. On the CPU, where nobody has to wait, the same is counted for calls
+   of as many steps as suit it. And the results are the same, bit by bit. */
 #include "ref.h"
 #include "backend/far/far.h"
+#include "solver/eig/arnoldi.h"
 #include "solver/eig/chebfd.h"
 #include <stdlib.h>
 #include <string.h>
@@ -307,6 +308,135 @@ static void ritz(void **state)
     assert_memory_equal(residual[0], residual[1], sizeof residual[0]);
 }
 
+/* ---- columns that become orthonormal ------------------------------------------------------------- */
+
+typedef struct {
+    int64_t trips, sums;
+} waits;
+
+static waits waits_of(wisp_ctx *ctx)
+{
+    wisp_counts c;
+    wisp_ctx_counts(ctx, &c);
+    return (waits){c.round_trips, c.reductions};
+}
+
+static waits waits_since(wisp_ctx *ctx, waits before)
+{
+    const waits now = waits_of(ctx);
+    return (waits){now.trips - before.trips, now.sums - before.sums};
+}
+
+static wisp__eig eig_of(const scene *s, wisp_eigen *e)
+{
+    return (wisp__eig){
+        .ctx = s->ctx, .A = s->A, .e = e, .type = WISP_D, .scale = 1, .eps = DBL_EPSILON, .rows = 59 * 17};
+}
+
+static void same_columns(ref_mat *got)
+{
+    assert_memory_equal(got[0].a, got[1].a, (size_t)(got[0].rows * got[0].cols) * sizeof *got[0].a);
+    for (int d = 0; d < DEVICES; d++) ref_free(got[d]);
+}
+
+/* Once a pass, which has two sums where there are others to be orthogonal to, else one. */
+static void orthonormal_columns(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* each sum of several waits */
+    enum { COLUMNS = 18, FIRST = 7 };
+    ref_mat got[DEVICES];
+    for (int d = 0; d < DEVICES; d++) {
+        scene s = scene_open(d);
+        wisp_blk *all = block(&s, WISP_D, COLUMNS), *Q, *V, *one, *like;
+        wisp__ortho how;
+        REF_OK(s.ctx, wisp_blk_cols(&one, all, 0, 1));
+        for (int j = 1; j <= FIRST; j += FIRST - 1) { /* columns that are nearly the same: a pass is not enough */
+            REF_OK(s.ctx, wisp_blk_cols(&like, all, j, 1));
+            REF_OK(s.ctx, wisp_axpby(like, wisp__real(1), one, wisp__real(1e-4)));
+            wisp_blk_free(like);
+        }
+        wisp_blk_free(one);
+        REF_OK(s.ctx, wisp_blk_cols(&Q, all, 0, FIRST));
+        REF_OK(s.ctx, wisp_blk_cols(&V, all, FIRST, COLUMNS - FIRST));
+        for (int alone = 1; alone >= 0; alone--) {
+            const waits before = waits_of(s.ctx);
+            REF_OK(s.ctx, wisp__orthonormal(alone ? Q : V, alone ? NULL : Q, 0, &how));
+            const waits w = waits_since(s.ctx, before);
+            assert_true(w.sums >= 4 - 2 * alone && w.sums % (2 - alone) == 0); /* two passes, at least */
+            assert_int_equal(w.trips, w.sums / (2 - alone));
+        }
+        got[d] = ref_get(all);
+        wisp_blk_free(Q), wisp_blk_free(V), wisp_blk_free(all);
+        scene_close(&s);
+    }
+    same_columns(got);
+}
+
+/* Once a pass of a block, of which each has one or more, with two sums each; and a third one where a recurrence of
+   three terms tells that much lies in the last two blocks. */
+static void krylov_blocks(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return;
+    enum { BLOCKS = 6, KINDS = 6 };
+    for (int i = 0; i < KINDS; i++) {
+        const int width = 1 + i / 2, recurs = i % 2;
+        ref_mat got[DEVICES];
+        for (int d = 0; d < DEVICES; d++) {
+            scene s = scene_open(d);
+            wisp_eigen e = {0};
+            wisp__eig k = eig_of(&s, &e);
+            k.hermitian = recurs;
+            wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}};
+            REF_OK(s.ctx, wisp__arnoldi_make(&a, (BLOCKS + 1) * width, width));
+            REF_OK(s.ctx, wisp__arnoldi_start(&a, false));
+            const waits before = waits_of(s.ctx);
+            REF_OK(s.ctx, wisp__arnoldi_expand(&a, BLOCKS * width));
+            const waits w = waits_since(s.ctx, before);
+            const int64_t near = recurs ? BLOCKS - 2 : 0;
+            assert_true(a.active == BLOCKS * width && w.sums >= 2 * BLOCKS + near);
+            assert_int_equal(w.trips, (w.sums - near) / 2);
+            got[d] = ref_get(a.all);
+            wisp__arnoldi_free(&a);
+            scene_close(&s);
+        }
+        same_columns(got);
+    }
+}
+
+/* The search for what is missing takes found columns out of two blocks at a time, and waits for the norms alone. */
+static void columns_taken_out(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return;
+    enum { FOUND = 5, WIDTH = 2 };
+    ref_mat got[DEVICES];
+    for (int d = 0; d < DEVICES; d++) {
+        scene s = scene_open(d);
+        wisp_eigen e = {0};
+        wisp__eig k = eig_of(&s, &e);
+        wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}, .at.gap = {FOUND, .side = 1, 9, 8.5, 8, 0, .residual = 1e-3}};
+        wisp__ortho how;
+        wisp_blk *Q;
+        bool empty;
+        REF_OK(s.ctx, wisp__arnoldi_make(&a, FOUND + WIDTH, WIDTH));
+        REF_OK(s.ctx, wisp_blk_fill_random(a.all, WISP_RANDOM_GAUSS, 5, 0, 0));
+        REF_OK(s.ctx, wisp_blk_cols(&Q, a.all, 0, FOUND));
+        REF_OK(s.ctx, wisp__orthonormal(Q, NULL, 0, &how));
+        const waits before = waits_of(s.ctx);
+        REF_OK(s.ctx, wisp__gap_empty(&a, &empty));
+        const waits w = waits_since(s.ctx, before);
+        assert_true(w.sums > 1 && w.sums % 3 == 1); /* one before the first steps, then two, and the norms */
+        assert_int_equal(w.trips, w.sums / 3);
+        got[d] = ref_get(a.x);
+        wisp_blk_free(Q);
+        wisp__arnoldi_free(&a);
+        scene_close(&s);
+    }
+    same_columns(got);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------- */
 
 /* What the dots of so many steps take is planned: of a matrix with few rows they are most of it. */
@@ -340,9 +470,15 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments), cmocka_unit_test(evolution),        cmocka_unit_test(functions),
-        cmocka_unit_test(filters), cmocka_unit_test(steps_are_queued), cmocka_unit_test(ritz),
-        cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(moments),
+                                       cmocka_unit_test(evolution),
+                                       cmocka_unit_test(functions),
+                                       cmocka_unit_test(filters),
+                                       cmocka_unit_test(steps_are_queued),
+                                       cmocka_unit_test(ritz),
+                                       cmocka_unit_test(orthonormal_columns),
+                                       cmocka_unit_test(krylov_blocks),
+                                       cmocka_unit_test(columns_taken_out),
+                                       cmocka_unit_test(memory)};
     return REF_RUN(tests);
 }

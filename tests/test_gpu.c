@@ -183,6 +183,8 @@ static void make(wisp_ctx *ctx, wisp_type type, int64_t rows, int width, made *m
     REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)width * width, m->square));
     REF_OK(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, width, b[1], b[2], WISP_KAHAN));
     REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)width * width, m->careful));
+    REF_OK(ctx, wisp_slot_write(slot, 0, (int64_t)width * width, x));
+    REF_OK(ctx, wisp_tsm_update_at(b[1], f[1], b[3], (wisp_place){slot, 0}, width, g[1], WISP_ADJOINT));
     wisp_slot_free(slot);
     REF_OK(ctx, wisp_tsm_update(b[0], f[1], b[3], x, width, g[1]));
     REF_OK(ctx, wisp_tsm_update(b[2], f[1], b[2], x, width, (wisp_scalar){0}));

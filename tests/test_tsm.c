@@ -390,6 +390,71 @@ static void places(void **state)
     wisp_map_free(map), wisp_ctx_free(ctx);
 }
 
+/* A small matrix in a place, or its adjoint, does the same as one of the host's, bit by bit, and nobody waits. Of
+   numbers for real blocks the real parts count. */
+static void update_case_in_place_of_slot(wisp_ctx *ctx, wisp_map *map, ref_rng *r, wisp_type type, int c)
+{
+    enum { ROWS = 300, FIRST = 2 };
+    static const int width[][3] = {{1, 1, 0}, {3, 5, 2}, {33, 2, 1}, {210, 3, 0}, {2, 40, 4}, {9, 9, 0}};
+    const int in_place = c % 2, adjoint = c / 2 % 2, is_upper = c / 4 % 3 == 0, *shape = width[c % 6];
+    const int m = shape[0], n = in_place && shape[1] > m ? m : shape[1], across = adjoint ? m : n,
+              down = adjoint ? n : m;
+    const int ldx = across + shape[2];
+    const wisp_scalar alpha = factor(r, type, c % 3), beta = factor(r, type, c % 4 % 3), nan = {NAN, NAN};
+    const size_t all = (size_t)((down - 1) * ldx + across) + FIRST;
+    wisp_scalar *there = calloc(all, sizeof *there), *x = calloc((size_t)(m * n), sizeof *x);
+    const int is_complex = wisp_type_is_complex(type);
+    wisp_slot *slot;
+    wisp_counts before, after;
+    ref_mat v = ref_random_block(r, type, ROWS, m), w = ref_random_block(r, type, ROWS, n), got[2];
+    for (size_t i = 0; i < all; i++) there[i] = nan;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            wisp_scalar *at = there + FIRST + (adjoint ? j * ldx + i : i * ldx + j), *e = x + i * n + j;
+            *e = is_upper && i > j ? (wisp_scalar){0, 0} : ref_scalar(ref_value(r, is_complex ? WISP_Z : WISP_D));
+            *at = (wisp_scalar){e->re, !is_complex ? 3 : adjoint ? -e->im : e->im};
+        }
+    REF_OK(ctx, wisp_slot_create(&slot, ctx, (int64_t)all));
+    REF_OK(ctx, wisp_slot_write(slot, 0, (int64_t)all, there));
+    for (int way = 0; way < 2; way++) {
+        wisp_blk *vb, *wb;
+        REF_OK(ctx, wisp_blk_create(&vb, ctx, map, type, m));
+        ref_put(vb, v);
+        if (in_place) {
+            REF_OK(ctx, wisp_blk_cols(&wb, vb, 0, n));
+        } else {
+            REF_OK(ctx, wisp_blk_create(&wb, ctx, map, type, n));
+            ref_put(wb, w);
+        }
+        wisp_ctx_counts(ctx, &before);
+        if (way == 0)
+            REF_OK(ctx, wisp_tsm_update(wb, alpha, vb, x, n, beta));
+        else
+            REF_OK(ctx,
+                   wisp_tsm_update_at(wb, alpha, vb, (wisp_place){slot, FIRST}, ldx, beta, adjoint ? WISP_ADJOINT : 0));
+        wisp_ctx_counts(ctx, &after);
+        assert_int_equal(after.round_trips, before.round_trips);
+        assert_int_equal(after.passes, before.passes + 1);
+        got[way] = ref_get(wb);
+        wisp_blk_free(wb), wisp_blk_free(vb);
+    }
+    assert_memory_equal(got[0].a, got[1].a, (size_t)(got[0].rows * n) * sizeof *got[0].a);
+    ref_free(got[0]), ref_free(got[1]), ref_free(v), ref_free(w), wisp_slot_free(slot), free(there), free(x);
+}
+
+static void small_matrices_in_places(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, CASES = 36 };
+    ref_rng r = {29};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    wisp_map *map;
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    for (int t = 0; t < 4; t++)
+        for (int c = 0; c < CASES; c++) update_case_in_place_of_slot(ctx, map, &r, types[t], c);
+    wisp_map_free(map), wisp_ctx_free(ctx);
+}
+
 static void misuse(void **state)
 {
     (void)state;
@@ -422,6 +487,18 @@ static void misuse(void **state)
     REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 3, v, w, 0), WISP_ERR_ARG, "at least 4");
     REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 4, v, z, 0), WISP_ERR_MISMATCH, "one map, type and rows");
     REF_FAILS(ctx, wisp_tsm_gram_at((wisp_place){slot, 0}, 4, v, w, 1), WISP_ERR_ARG, "unknown flags 0x1");
+    const wisp_place all = {slot, 0};
+    REF_FAILS(ctx, wisp_tsm_gram_at(all, INT64_MAX, v, w, 0), WISP_ERR_ARG, "of a slot of 16");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, v, (wisp_place){slot, 1}, 4, zero, 0), WISP_ERR_ARG, "of a slot of 16");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, v, all, INT64_MAX, zero, 0), WISP_ERR_ARG, "of a slot of 16");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, v, all, 3, zero, 0), WISP_ERR_ARG, "at least 4");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, i, v, all, 4, zero, 0), WISP_ERR_ARG, "complex factor");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, v, all, 4, zero, 1), WISP_ERR_ARG, "unknown flags 0x1");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, z, all, 4, zero, 0), WISP_ERR_MISMATCH, "one map, type and rows");
+    REF_FAILS(ctx, wisp_tsm_update_at(cols, one, v, all, 4, zero, 0), WISP_ERR_ARG, "overlap");
+    /* Of 3 columns times X of 3 rows, or the adjoint of one of 3 columns. */
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, cols, (wisp_place){slot, 5}, 4, zero, 0), WISP_ERR_ARG, "12 numbers");
+    REF_FAILS(ctx, wisp_tsm_update_at(w, one, v, all, 3, zero, WISP_ADJOINT), WISP_ERR_ARG, "at least 4");
     wisp_slot_free(slot);
     REF_FAILS(ctx, wisp_tsm_update(w, one, z, x, 4, zero), WISP_ERR_MISMATCH, "one map, type and rows");
     REF_FAILS(ctx, wisp_tsm_update(w, one, v, x, 3, zero), WISP_ERR_ARG, "at least 4");
@@ -442,6 +519,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(compensated_sums),
         cmocka_unit_test(places),
+        cmocka_unit_test(small_matrices_in_places),
         cmocka_unit_test(misuse),
     };
     return REF_RUN(tests);

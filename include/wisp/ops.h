@@ -42,7 +42,10 @@ WISP_API wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm);
 
 /* ---- products of tall and skinny blocks ------------------------------------------------------- */
 
-enum { WISP_KAHAN = 256 }; /* compensated sums */
+enum {
+    WISP_KAHAN = 256,   /* compensated sums */
+    WISP_ADJOINT = 2048 /* X^H for X */
+};
 
 /* X = alpha V^H W + beta X, summed over the rows of all ranks. X[i * ldx + j] belongs to column i of V and column j of
    W, ldx >= width of W. V and W are on one map and of one type (WISP_ERR_MISMATCH), of any widths; they may be the
@@ -63,6 +66,11 @@ WISP_API wisp_status wisp_tsm_gram_at(wisp_place X, int64_t ldx, const wisp_blk 
    The same bits for any number of threads. Where X is upper triangular, half of the work is left out. */
 WISP_API wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X,
                                      int64_t ldx, wisp_scalar beta);
+/* The same with X in a place: element (i, j) is number i * ldx + j, or, with WISP_ADJOINT in flags, the conjugate of
+   number j * ldx + i. So W -= V (V^H W) is wisp_tsm_gram_at and this with alpha = -1, and nobody waits. Of X for real
+   blocks the real parts are taken. Where a device has memory of its own all of X counts, also what is 0. */
+WISP_API wisp_status wisp_tsm_update_at(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, wisp_place X, int64_t ldx,
+                                        wisp_scalar beta, unsigned flags);
 
 /* ---- the fused op ---------------------------------------------------------------------------- */
 

@@ -259,6 +259,15 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
 void wisp__spread_placed(const double *at, wisp_type type, int width, int period, const void *room);
 /* The same, of a sweep. */
 void wisp__spread_factors(const wisp__spmmv_params *p);
+/* x[p][ld_x] becomes what p->x_from says, whose address may be followed. */
+void wisp__take_apart(bool is_double, const wisp__update_params *p, void *x);
+/* Element (i, j) of the X or X^H that is taken. */
+static inline wisp_scalar wisp__apart_element(const wisp__apart *f, int i, int j)
+{
+    const wisp_scalar *X = (const wisp_scalar *)(const void *)f->at,
+                      x = f->adjoint ? X[j * f->ld + i] : X[i * f->ld + j];
+    return (wisp_scalar){x.re, f->adjoint ? -x.im : x.im};
+}
 
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {

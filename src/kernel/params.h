@@ -294,11 +294,22 @@ typedef struct {
     int mirror; /* X is Hermitian: each is put on both sides; of a panel on the diagonal the upper half is given */
 } wisp__join_params;
 
+/* How a small matrix of complex numbers becomes x in what follows: of alpha X, or of alpha X^H, each number is rounded
+   to the real type, and of complex ones it is two rows, x and i x. */
+typedef struct {
+    const double *at; /* X, [..][ld] */
+    int64_t ld;
+    double alpha[2];
+    int adjoint;
+    int reals; /* real numbers in an element of the blocks: of 1, imaginary parts don't count */
+} wisp__apart;
+
 /* w_ib = sum over a of v_ia x_ab + beta w_ib, real columns as above; x is in the real type. */
 typedef struct {
     const void *v;
     void *w;
-    const void *x; /* [p][ld_x] */
+    const void *x;      /* [p][ld_x]; NULL: the backend makes it when it runs the call, */
+    wisp__apart x_from; /* of what lies in the device's memory; else `at` is NULL */
     int64_t ld_v, ld_w, ld_x;
     int p, q;
     double beta[2];

@@ -139,6 +139,15 @@ typedef struct {
     i64 ld, v, w, v_count, w_count, parts, compensated, mirror;
 } k_join;
 
+/* ---- apart.gpu.h: as wisp__apart ---- */
+#define P_FROM 0
+#define P_X 1
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, columns, ld_from, ld_x, adjoint, reals; /* rows, columns: of complex numbers */
+    double alpha[2];
+} k_apart;
+
 /* ---- scalars.gpu.h ---- */
 #define N_AT 0
 typedef struct {

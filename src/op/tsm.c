@@ -3,8 +3,9 @@
    of the blocks' parts has all four sums. For V X, a row of X becomes two real rows, x and i x. */
 #include "op.h"
 
-static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, int64_t ldx, wisp_scalar alpha,
-                         wisp_scalar beta)
+/* columns: of X. */
+static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, int64_t ldx, int columns,
+                         wisp_scalar alpha, wisp_scalar beta)
 {
     wisp_ctx *ctx = V->ctx;
     if (V->map != W->map || V->type != W->type || V->nrows != W->nrows || V->first_row != W->first_row)
@@ -12,9 +13,9 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, i
                               "%s: blocks of %lld %s and %lld %s rows%s must have one map, type and rows", op,
                               (long long)V->nrows, wisp_type_name(V->type), (long long)W->nrows,
                               wisp_type_name(W->type), V->map == W->map ? "" : " on different maps");
-    if (ldx < W->width)
+    if (ldx < columns)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: X with a leading dimension of %lld; at least %d is needed", op,
-                              (long long)ldx, W->width);
+                              (long long)ldx, columns);
     if (!wisp_type_is_complex(V->type) && (alpha.im != 0 || beta.im != 0))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: a complex factor for real blocks", op);
     const wisp_status status = wisp__refuse_scattered(op, V);
@@ -128,7 +129,7 @@ static wisp_status gram(const gram_result *r, const wisp_blk *V, const wisp_blk 
     wisp_status status;
     if (flags & ~(unsigned)WISP_KAHAN)
         return wisp_ctx_failf(V->ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
-    WISP_TRY(check("tsm_gram", V, W, r->ldx, r->alpha, r->beta));
+    WISP_TRY(check("tsm_gram", V, W, r->ldx, W->width, r->alpha, r->beta));
     /* Not by addresses: all ranks must say the same, and those without rows have none. */
     const bool same = V->store == W->store && V->offset == W->offset && V->width == W->width;
     const int v_panel = panel_of(V), w_panel = panel_of(W);
@@ -154,10 +155,11 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     return wisp__together_end(V->ctx, status);
 }
 
-/* The last number of a place that X takes, and one more. */
-static int64_t numbers_of(const wisp_blk *V, const wisp_blk *W, int64_t ldx)
+/* The last number of a place that X takes, and one more; more than any slot has, where that is no number. */
+static int64_t numbers_of(int rows, int columns, int64_t ldx)
 {
-    return V->width > 0 ? (V->width - 1) * ldx + W->width : 0;
+    if (rows == 0) return 0;
+    return ldx < INT64_MAX / rows ? (rows - 1) * ldx + columns : INT64_MAX;
 }
 
 /* Several ranks add sums up on the host: X comes from there to the device. */
@@ -180,8 +182,8 @@ static wisp_status gram_to_place(wisp_place place, int64_t ldx, const wisp_blk *
     wisp_ctx *ctx = V->ctx;
     wisp_status status;
     gram_result r = {.ldx = ldx, .alpha = {1, 0}};
-    WISP_TRY(check("tsm_gram", V, W, ldx, r.alpha, r.beta));
-    WISP_TRY(wisp__place_at(ctx, "tsm_gram", place, numbers_of(V, W, ldx), &r.there));
+    WISP_TRY(check("tsm_gram", V, W, ldx, W->width, r.alpha, r.beta));
+    WISP_TRY(wisp__place_at(ctx, "tsm_gram", place, numbers_of(V->width, W->width, ldx), &r.there));
     if (ctx->backend->host_memory) r.X = (wisp_scalar *)(void *)r.there;
     status = !r.X && ctx->ranks > 1 ? gram_by_host(V, W, ldx, flags, r.there) : gram(&r, V, W, flags);
 out:
@@ -200,59 +202,33 @@ wisp_status wisp_tsm_gram_at(wisp_place X, int64_t ldx, const wisp_blk *V, const
 
 /* ---- update ---------------------------------------------------------------------------------- */
 
-/* alpha X in the kernel's form; a complex row becomes x and i x. */
-static void take_apart(char *to, int64_t ld, wisp_type type, const wisp_scalar *X, int64_t ldx, wisp_scalar alpha,
-                       int rows, int columns)
-{
-    const int parts = wisp__reals(type);
-    const wisp_type real_type = wisp__real_type(type);
-    const size_t size = wisp_type_size(real_type);
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++) {
-            const wisp_scalar x = X[i * ldx + j];
-            wisp_scalar ax = {alpha.re * x.re, alpha.re * x.im};
-            if (parts == 2 && alpha.im != 0) ax.re -= alpha.im * x.im, ax.im += alpha.im * x.re;
-            char *at = to + (size_t)(i * parts * ld + j * parts) * size;
-            wisp__store(real_type, at, (wisp_scalar){ax.re, 0});
-            if (parts == 1) continue;
-            wisp__store(real_type, at + size, (wisp_scalar){ax.im, 0});
-            at += (size_t)ld * size;
-            wisp__store(real_type, at, (wisp_scalar){-ax.im, 0});
-            wisp__store(real_type, at + size, (wisp_scalar){ax.re, 0});
-        }
-}
-
 /* Whether column j of V X needs none of V's columns after j. */
-static bool upper(const wisp_scalar *X, int64_t ldx, int rows, int columns)
+static bool upper(const wisp__apart *X, int rows, int columns)
 {
     for (int i = 1; i < rows; i++)
-        for (int j = 0; j < WISP__MIN(i, columns); j++)
-            if (X[i * ldx + j].re != 0 || X[i * ldx + j].im != 0) return false;
+        for (int j = 0; j < WISP__MIN(i, columns); j++) {
+            const wisp_scalar x = wisp__apart_element(X, i, j);
+            if (x.re != 0 || x.im != 0) return false;
+        }
     return true;
 }
 
-static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
-                          wisp_scalar beta)
+/* followed: the host may look at X. */
+static wisp_status update(wisp_blk *W, const wisp_blk *V, const wisp__apart *X, bool followed, wisp_scalar beta)
 {
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
-    WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));
     const bool in_place = wisp__at(W) == wisp__at(V) && W->stride == V->stride && W->width <= V->width;
-    if (!wisp_type_is_complex(V->type))
-        for (int i = 0; i < V->width; i++)
-            for (int j = 0; j < W->width; j++)
-                if (X[i * ldx + j].im != 0)
-                    return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                                          "tsm_update: X(%d, %d) has an imaginary part, the blocks are real", i, j);
     if (!in_place && wisp__overlap(V, W))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "tsm_update: the blocks overlap; in place, W must be V or a view of its first columns");
     const bool is_double = wisp__type_is_double(V->type), reads_w = beta.re != 0 || beta.im != 0;
-    const int parts = wisp__reals(V->type);
+    const int parts = X->reals;
     /* Rows of X one line apart from a multiple of the cache's period. */
     const int64_t ld = (W->width * parts + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
     wisp__update_params p = {.v = wisp__at(V),
                              .w = wisp__at(W),
+                             .x_from = *X,
                              .ld_v = V->stride * parts,
                              .ld_w = W->stride * parts,
                              .ld_x = ld,
@@ -260,15 +236,35 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
                              .q = W->width * parts,
                              .beta = {beta.re, beta.im},
                              .reads_w = reads_w,
-                             .in_place = in_place,
-                             .upper = upper(X, ldx, V->width, W->width)};
-    const size_t x_count = (size_t)p.p * (size_t)ld, real = is_double ? sizeof(double) : sizeof(float);
-    char *scratch;
-    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &scratch, x_count, real));
-    take_apart(scratch, ld, V->type, X, ldx, alpha, V->width, W->width);
-    p.x = scratch;
+                             .in_place = in_place};
+    if (followed) {
+        char *x;
+        WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &x, (size_t)p.p * (size_t)ld,
+                               is_double ? sizeof(double) : sizeof(float)));
+        wisp__take_apart(is_double, &p, x);
+        p.x = x;
+        p.x_from = (wisp__apart){0};
+        p.upper = upper(X, V->width, W->width);
+    }
     WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows));
     wisp__count(&ctx->passes, 1);
+out:
+    return status;
+}
+
+static wisp_status update_from_host(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X,
+                                    int64_t ldx, wisp_scalar beta)
+{
+    const wisp__apart from = {(const double *)(const void *)X, ldx, {alpha.re, alpha.im}, 0, wisp__reals(V->type)};
+    wisp_status status;
+    WISP_TRY(check("tsm_update", V, W, ldx, W->width, alpha, beta));
+    if (!wisp_type_is_complex(V->type))
+        for (int i = 0; i < V->width; i++)
+            for (int j = 0; j < W->width; j++)
+                if (X[i * ldx + j].im != 0)
+                    return wisp_ctx_failf(W->ctx, WISP_ERR_ARG,
+                                          "tsm_update: X(%d, %d) has an imaginary part, the blocks are real", i, j);
+    status = update(W, V, &from, true, beta);
 out:
     return status;
 }
@@ -280,6 +276,35 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     WISP_NEED(W->ctx, V);
     WISP_NEED(W->ctx, X);
     wisp_status status = wisp__turn_begin(W->ctx->team);
-    if (status == WISP_OK) status = update(W, alpha, V, X, ldx, beta);
+    if (status == WISP_OK) status = update_from_host(W, alpha, V, X, ldx, beta);
+    return wisp__turn_end(W->ctx->team, status);
+}
+
+static wisp_status update_from_place(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, wisp_place place, int64_t ldx,
+                                     wisp_scalar beta, unsigned flags)
+{
+    wisp_ctx *ctx = W->ctx;
+    const bool adjoint = flags & WISP_ADJOINT;
+    const int rows = adjoint ? W->width : V->width, columns = adjoint ? V->width : W->width;
+    double *at;
+    wisp_status status;
+    if (flags & ~(unsigned)WISP_ADJOINT)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "tsm_update: unknown flags 0x%x", flags & ~(unsigned)WISP_ADJOINT);
+    WISP_TRY(check("tsm_update", V, W, ldx, columns, alpha, beta));
+    WISP_TRY(wisp__place_at(ctx, "tsm_update", place, numbers_of(rows, columns, ldx), &at));
+    const wisp__apart from = {at, ldx, {alpha.re, alpha.im}, adjoint, wisp__reals(V->type)};
+    status = update(W, V, &from, ctx->backend->host_memory, beta);
+out:
+    return status;
+}
+
+wisp_status wisp_tsm_update_at(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, wisp_place X, int64_t ldx,
+                               wisp_scalar beta, unsigned flags)
+{
+    WISP_NEED(wisp_blk_ctx(V), W);
+    WISP_NEED(W->ctx, V);
+    WISP_NEED(W->ctx, X.slot);
+    wisp_status status = wisp__turn_begin(W->ctx->team);
+    if (status == WISP_OK) status = update_from_place(W, alpha, V, X, ldx, beta, flags);
     return wisp__turn_end(W->ctx->team, status);
 }

@@ -326,6 +326,7 @@ typedef struct {
 static wisp_status run_update(wisp_ctx *ctx, void *call)
 {
     const update_call *c = call;
+    if (c->p.x_from.at) wisp__take_apart(c->is_double, &c->p, (void *)(uintptr_t)c->p.x);
     return wisp__backend_cpu.update(ctx, c->is_double, &c->p, c->rows);
 }
 
@@ -336,8 +337,8 @@ static wisp_status far_update(wisp_ctx *ctx, bool is_double, const wisp__update_
     wisp__far_item *item = NULL;
     wisp_status status;
     WISP_TRY(ROOM(ctx, c, padded(bytes), &item));
-    c.p.x = COPIED(item, p->x, bytes);
-    status = WISP__FAR_ENTER(ctx, &c.p.v, &c.p.w);
+    c.p.x = p->x ? COPIED(item, p->x, bytes) : wisp__far_copies(item, bytes);
+    status = WISP__FAR_ENTER(ctx, &c.p.v, &c.p.w, &c.p.x_from.at);
 out:
     return SUBMIT(ctx, status, item, run_update, c);
 }

@@ -84,9 +84,31 @@ wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
     return wisp__gpu_launch(&c, "join", wisp__gpu_groups(c.g, k.v_count * k.w_count), "%s", "");
 }
 
-/* Rows first .. end - 1; of V in memory of the backend's own, if that is given. */
+/* x of a small matrix in the device's memory. */
+static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, wisp__gpu_buffer **x)
+{
+    const wisp__apart *f = &p->x_from;
+    k_apart k = {.rows = p->p / f->reals,
+                 .columns = p->q / f->reals,
+                 .ld_from = f->ld,
+                 .ld_x = p->ld_x,
+                 .adjoint = f->adjoint,
+                 .reals = f->reals,
+                 .alpha = {f->alpha[0], f->alpha[1]}};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp_status status;
+    WISP_TRY(wisp__gpu_room(c.g, x, (size_t)(p->p * p->ld_x * (is_double ? 8 : 4))));
+    wisp__gpu_at(&c, P_FROM, f->at);
+    wisp__gpu_own(&c, P_X, *x, 0);
+    status = wisp__gpu_launch(&c, "apart", wisp__gpu_groups(c.g, k.rows * k.columns),
+                              "#define REAL %s\n#define PARTS 1\n", WISP__GPU_REAL(is_double));
+out:
+    return status;
+}
+
+/* Rows first .. end - 1; of V in memory of the backend's own, if that is given, and so x. */
 static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t first, int64_t end,
-                               wisp__gpu_buffer *own)
+                               const wisp__gpu_buffer *own, const wisp__gpu_buffer *x)
 {
     const int64_t real = is_double ? 8 : 4;
     k_tall k = {.rows = end - first,
@@ -105,20 +127,23 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
     else
         wisp__gpu_at(&c, T_V, (const char *)p->v + first * p->ld_v * real);
     wisp__gpu_at(&c, T_W, (char *)p->w + first * p->ld_w * real);
-    wisp__gpu_staged(&c, T_X, p->x, (size_t)(p->p * p->ld_x * real));
+    if (x)
+        wisp__gpu_own(&c, T_X, x, 0);
+    else
+        wisp__gpu_staged(&c, T_X, p->x, (size_t)(p->p * p->ld_x * real));
     return wisp__gpu_launch(&c, "tall", wisp__gpu_groups(c.g, k.rows * k.q), "#define REAL %s\n#define PARTS 1\n",
                             WISP__GPU_REAL(is_double));
 }
 
 /* In place, rows of V are copied first, some at a time. */
-wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
+static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows,
+                                   const wisp__gpu_buffer *x)
 {
     enum { COPY = 4 << 20 };
     const int real = is_double ? 8 : 4;
     const int64_t slab = WISP__MAX(COPY / ((int64_t)p->p * real), 1);
     wisp__gpu_buffer *own = NULL;
     wisp_status status = WISP_OK;
-    if (!p->in_place) return update_rows(ctx, is_double, p, 0, rows, NULL);
     WISP_TRY(wisp__gpu_room(wisp__gpu_of(ctx), &own, (size_t)(WISP__MIN(slab, rows) * p->p * real)));
     for (int64_t first = 0, end; first < rows; first = end) {
         end = WISP__MIN(first + slab, rows);
@@ -130,10 +155,22 @@ wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_p
                                            .to_bytes = real,
                                            .parts = 1};
         WISP_TRY(wisp__gpu_columns(ctx, &copy, end - first, NULL, own));
-        WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
+        WISP_TRY(update_rows(ctx, is_double, p, first, end, own, x));
     }
 out:
     wisp__gpu_room_free(wisp__gpu_of(ctx), own);
+    return status;
+}
+
+wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
+{
+    wisp__gpu_buffer *x = NULL;
+    wisp_status status = WISP_OK;
+    if (!p->x) WISP_TRY(take_apart(ctx, is_double, p, &x));
+    status =
+        p->in_place ? update_in_place(ctx, is_double, p, rows, x) : update_rows(ctx, is_double, p, 0, rows, NULL, x);
+out:
+    wisp__gpu_room_free(wisp__gpu_of(ctx), x);
     return status;
 }
 

@@ -42,6 +42,7 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
     WISP_TRY(wisp_blk_create(&a->y, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_alloc(k->ctx, &a->H, size, sizeof *a->H));
     WISP_TRY(wisp_alloc(k->ctx, &a->work, 2 * size, sizeof *a->work));
+    WISP_TRY(wisp_slot_create(&a->slot, k->ctx, wisp__arnoldi_products(columns, block)));
     WISP_TRY(begin(a));
     k->e->block = block;
     k->e->search = columns - block;
@@ -58,6 +59,7 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_blk_free(a->view);
     wisp_free(NULL, a->H);
     wisp_free(NULL, a->work);
+    wisp_slot_free(a->slot);
 }
 
 wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
@@ -99,15 +101,20 @@ wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns)
     wisp_ctx *ctx = a->k->ctx;
     const size_t size = (size_t)columns * (size_t)columns, old = (size_t)a->columns;
     wisp_scalar *H = NULL, *work = NULL;
+    wisp_slot *slot = NULL;
     WISP_TRY(wisp_alloc(ctx, &H, size, sizeof *H));
     WISP_TRY(wisp_alloc(ctx, &work, 2 * size, sizeof *work));
+    WISP_TRY(wisp_slot_create(&slot, ctx, wisp__arnoldi_products(columns, a->block)));
     WISP_TRY(enlarge_block(a, columns));
     for (size_t i = 0; i < old; i++) memcpy(H + i * (size_t)columns, a->H + i * old, old * sizeof *H);
     wisp_scalar *h = a->H, *w = a->work;
     a->H = H, H = h;
     a->work = work, work = w;
+    wisp_slot *s = a->slot;
+    a->slot = slot, slot = s;
     a->columns = columns;
 out:
+    wisp_slot_free(slot);
     wisp_free(ctx, H);
     wisp_free(ctx, work);
     return status;
@@ -165,7 +172,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
     for (; a->active + b <= active; a->active += b) {
         const int n = a->locked + a->active + b;
         const double guess = a->guess;
-        wisp_scalar *h = a->work + (size_t)c * (size_t)c + (size_t)c * (size_t)b; /* behind what a pass takes */
+        wisp_scalar *h = a->work + (size_t)c * (size_t)c; /* behind what a pass takes */
         memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
         WISP_TRY(wisp__eig_offer(a->k));
         WISP_TRY(wisp__arnoldi_multiply(a));

@@ -60,6 +60,7 @@ typedef struct {
     double guess;      /* of W's Rayleigh quotient, by which a product is shifted */
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */
+    wisp_slot *slot;   /* of a pass, or a projection: wisp__arnoldi_products numbers */
     bool recurs;       /* W's product has parts in the last two blocks alone, up to rounding */
     uint32_t random;   /* columns that were drawn */
     int restarts;
@@ -82,8 +83,16 @@ static inline int wisp__arnoldi_look_step(int m, int block)
 {
     return ((m < 10 ? 1 : m / 10) + block - 1) / block * block;
 }
-/* Bytes of what has a number or some for each value, with m columns of V; for plans. */
-static inline int64_t wisp__arnoldi_numbers(int m, int count) { return 4096 + 128 * ((int64_t)count + m + 64); }
+/* Of a block with itself, with all columns, and with those of two blocks. */
+static inline int64_t wisp__arnoldi_products(int64_t columns, int block) { return block * (columns + 2 * block); }
+/* Bytes of what has a number or some for each value, with m columns of V; and of products with a block, twice while
+   room is made for more. For plans. */
+static inline int64_t wisp__arnoldi_numbers(int m, int count, int block)
+{
+    const int64_t values = (int64_t)m + count;
+    return 4096 + 128 * (values + 64) +
+           2 * (int64_t)sizeof(wisp_scalar) * wisp__arnoldi_products(values + 1 + 2 * block, block);
+}
 /* a->k and a->op are set. The first block of so many columns is that with which to start. */
 wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
 /* Room for the locked columns, and for m columns of V and W beside them; all columns are kept. */

@@ -1,8 +1,8 @@
 /* A new block of a Krylov decomposition is made orthogonal to all columns by block Gram-Schmidt passes, each of which
-   reads them twice. One pass is enough where it leaves so much of each vector's length as it takes away ("twice is
-   enough"; Daniel et al. 1976): what the columns lack of being orthogonal goes into the new one times the ratio of the
-   two, so that less grows from column to column. So that one pass often does, the product is shifted by what the
-   Rayleigh quotient was last: that takes no part of the new directions away. */
+   reads them twice, and waits once for a device. One pass is enough where it leaves so much of each vector's length as
+   it takes away ("twice is enough"; Daniel et al. 1976): what the columns lack of being orthogonal goes into the new
+   one times the ratio of the two, so that less grows from column to column. So that one pass often does, the product is
+   shifted by what the Rayleigh quotient was last: that takes no part of the new directions away. */
 #include "arnoldi.h"
 #include <string.h>
 
@@ -22,28 +22,33 @@ wisp_status wisp__arnoldi_draw(wisp__arnoldi *a, wisp_blk *of, int j)
 
 static double of_gram(const wisp__arnoldi *a) { return (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * a->block; }
 
-/* C[block][n] = y^H (n columns); y -= columns X, X = C^H. */
-static wisp_status project(wisp__arnoldi *a, int from, int n, wisp_scalar *C, wisp_scalar *X)
+/* An element of C^H, which has n rows. */
+static wisp_scalar adjoint(const wisp_scalar *C, int n, int i, int j)
+{
+    return (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
+}
+
+/* C[block][n] = y^H (n columns), in the slot from number `at` on; y -= columns C^H. */
+static wisp_status project(wisp__arnoldi *a, int from, int n, int64_t at)
 {
     wisp_status status = WISP_OK;
     wisp_blk *Q = NULL;
+    const wisp_place C = {a->slot, at};
     if (n == 0) return WISP_OK;
     WISP_TRY(wisp_blk_cols(&Q, a->all, from, n));
-    WISP_TRY(wisp_tsm_gram(C, n, wisp__real(1), a->y, Q, wisp__real(0), 0));
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < a->block; j++) X[i * a->block + j] = (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
-    WISP_TRY(wisp_tsm_update(a->y, wisp__real(-1), Q, X, a->block, wisp__real(1)));
+    WISP_TRY(wisp_tsm_gram_at(C, n, a->y, Q, 0));
+    WISP_TRY(wisp_tsm_update_at(a->y, wisp__real(-1), Q, C, n, wisp__real(1), WISP_ADJOINT));
     a->k->e->flops += 2 * n * of_gram(a);
 out:
     wisp_blk_free(Q);
     return status;
 }
 
-/* A block on its way to be orthonormal, in passes. Each makes y = columns X + new y R, R upper triangular. In all, the
-   block that came in is columns h + y P: a pass adds X P to h, and then P becomes R P. */
+/* A block on its way to be orthonormal, in passes. Each makes y = columns C^H + new y R, R upper triangular. In all,
+   the block that came in is columns h + y P: a pass adds C^H P to h, and then P becomes R P. */
 typedef struct {
     wisp__z R[WISP__MOST_BLOCK][WISP__MOST_BLOCK], P[WISP__MOST_BLOCK][WISP__MOST_BLOCK];
-    wisp_scalar G[WISP__MOST_BLOCK * WISP__MOST_BLOCK];       /* y^H y */
+    const wisp_scalar *G;                                     /* y^H y */
     wisp_scalar inverse[WISP__MOST_BLOCK * WISP__MOST_BLOCK]; /* of R */
     double tiny;                   /* what rounding leaves of a vector that lies in the columns, in the first measure */
     double near[WISP__MOST_BLOCK]; /* squares of the parts that were taken out before the first pass */
@@ -82,13 +87,13 @@ static void invert(block_qr *q, int b)
         }
 }
 
-/* h += X P, of n rows. */
-static void add_parts(const block_qr *q, int b, int n, const wisp_scalar *X, wisp_scalar *h)
+/* h += C^H P, of n rows. */
+static void add_parts(const block_qr *q, int b, int n, const wisp_scalar *C, wisp_scalar *h)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < b; j++) {
             wisp__z z = wisp__z_of(h[i * b + j]);
-            for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
+            for (int l = 0; l <= j; l++) z += wisp__z_of(adjoint(C, n, i, l)) * q->P[l][j];
             h[i * b + j] = wisp__of_z(z);
         }
 }
@@ -106,23 +111,15 @@ static void take_factor(block_qr *q, int b)
 
 /* ---- passes ------------------------------------------------------------------------------------------ */
 
-/* Room for X, n columns of a block: behind C, which is first in a->work. */
-static wisp_scalar *room_of_x(const wisp__arnoldi *a) { return a->work + (size_t)a->columns * (size_t)a->columns; }
-
-/* Before the passes: y loses its part in n columns from `from` on, which h gets. */
-static wisp_status take_near(wisp__arnoldi *a, block_qr *q, int from, int n, wisp_scalar *h)
+/* Before the first pass y has lost its part in columns from `from` on, N[block][n], which h gets. */
+static void take_near(const wisp__arnoldi *a, block_qr *q, int from, int n, const wisp_scalar *N, wisp_scalar *h)
 {
-    wisp_status status = WISP_OK;
     const int b = a->block;
-    wisp_scalar *C = a->work, *X = room_of_x(a);
-    WISP_TRY(project(a, from, n, C, X));
     for (int i = 0; i < n; i++)
         for (int j = 0; j < b; j++) {
-            const wisp_scalar x = h[(from + i) * b + j] = X[i * b + j];
+            const wisp_scalar x = h[(from + i) * b + j] = adjoint(N, n, i, j);
             q->near[j] += x.re * x.re + x.im * x.im;
         }
-out:
-    return status;
 }
 
 /* A vector of which no more rounding errors than this are left adds nothing. Where found pairs are refined, their
@@ -159,23 +156,28 @@ out:
     return status;
 }
 
-/* One pass: y loses its part in the first n columns, which h gets, and becomes orthonormal. *good: enough of it was
-   left for that to be right. */
-static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
+/* One pass: y loses its part in the first n columns, which h gets, and becomes orthonormal; with the first one it has
+   lost that in the last `near` of them before. The host waits once, for all products. *good: enough of y was left for
+   that to be right. */
+static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, int near, bool first, wisp_scalar *h, bool *good)
 {
     wisp_status status = WISP_OK;
     const int b = a->block;
-    wisp_scalar *C = a->work, *X = room_of_x(a);
-    WISP_TRY(project(a, 0, n, C, X));
-    WISP_TRY(wisp_tsm_gram(q->G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
+    const wisp_scalar *C = a->work + b * b, *N = C + b * n;
+    WISP_TRY(project(a, n - near, near, N - a->work));
+    WISP_TRY(project(a, 0, n, C - a->work));
+    WISP_TRY(wisp_tsm_gram_at((wisp_place){a->slot, 0}, b, a->y, a->y, 0));
+    WISP_TRY(wisp_slot_read(a->slot, 0, b * (b + n + near), a->work));
     a->k->e->flops += 2 * b * of_gram(a);
+    q->G = a->work;
+    take_near(a, q, n - near, near, N, h);
     WISP_TRY(measure(a, q, n, C, first));
     factor(q, b);
     invert(q, b);
     WISP_TRY(normalize(a, q));
     *good = true;
     for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= a->enough * q->length[j];
-    if (h) add_parts(q, b, n, X, h);
+    if (h) add_parts(q, b, n, C, h);
     take_factor(q, b);
 out:
     return status;
@@ -199,20 +201,20 @@ wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, w
 {
     wisp_status status = WISP_OK;
     const double before = wisp_now();
-    const int b = a->block, near = n - 2 * b; /* the first of the columns that a recurrence of three terms knows */
+    const int b = a->block;
+    const int near = h && a->recurs && n > 2 * b ? 2 * b : 0; /* columns that a recurrence of three terms knows */
     block_qr q;
     bool good = false;
     q.tiny = h ? few(a) * a->rounding : 0;
     memset(q.near, 0, sizeof q.near);
     for (int i = 0; i < b; i++)
         for (int j = 0; j < b; j++) q.P[i][j] = i == j;
-    if (h && a->recurs && near > 0) WISP_TRY(take_near(a, &q, near, n - near, h));
     for (int i = 0; !good; i++) {
         if (i == PASSES) {
             status = wisp_ctx_failf(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
             goto out;
         }
-        WISP_TRY(pass(a, &q, n, i == 0, h, &good));
+        WISP_TRY(pass(a, &q, n, i == 0 ? near : 0, i == 0, h, &good));
         if (i == 0 && h) a->rounding = q.tiny / few(a);
         if (a->op.degree == 1) a->smallest = a->rounding;
     }

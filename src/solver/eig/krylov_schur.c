@@ -416,7 +416,7 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
                   large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * (m + block) * (m + block),
                   lapack = parts * (16 * m * m + 528 * m);
     plan->bytes_most = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
-                       wisp__arnoldi_numbers(K.m, k->o.count) +
+                       wisp__arnoldi_numbers(K.m, k->o.count, choice->block) +
                        wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
     if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;

@@ -258,7 +258,7 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
                   twice = 48 * small, lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m),
                   columns = m + 2 * found + blocks * block;
     plan->bytes_most = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
-                       wisp__arnoldi_numbers(m, k->o.count) +
+                       wisp__arnoldi_numbers(m, k->o.count, block) +
                        wisp__eig_beside(k, m + (int)found, block, parts * ((int64_t)m * m + m));
     if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;

@@ -42,8 +42,9 @@ static wisp_status project(wisp__arnoldi *a, const wisp_blk *Q, wisp_blk *x)
     wisp_status status = WISP_OK;
     if (!Q) return WISP_OK;
     const int n = wisp_blk_width(Q), b = a->block;
-    WISP_TRY(wisp_tsm_gram(a->work, b, wisp__real(1), Q, x, wisp__real(0), 0));
-    WISP_TRY(wisp_tsm_update(x, wisp__real(-1), Q, a->work, b, wisp__real(1)));
+    const wisp_place X = {a->slot, 0};
+    WISP_TRY(wisp_tsm_gram_at(X, b, Q, x, 0));
+    WISP_TRY(wisp_tsm_update_at(x, wisp__real(-1), Q, X, b, wisp__real(1), 0));
     a->k->e->flops += (a->k->is_complex ? 16.0 : 4.0) * (double)a->k->rows * b * n;
 out:
     return status;

@@ -14,9 +14,9 @@ typedef struct {
     bool is_complex;
     int n, q;
     double eps, rows;
-    wisp_scalar *G;              /* [n * n] dots, of columns scaled to length 1 */
+    wisp_scalar *G;              /* [n * n] dots, of columns scaled to length 1; behind them [q * n] dots with Q's */
     wisp_scalar *X;              /* [n * n] */
-    wisp_scalar *P;              /* [q * n] */
+    wisp_slot *slot;             /* for what G has */
     double *length, *noise;      /* [n] of a column, and of the rounding errors in it */
     double *scale, *part, *lost; /* [n] 1 / length, or 0: nothing but noise; noise / length; length before / after
                                     Q was projected out */
@@ -26,21 +26,24 @@ typedef struct {
 
 static double square(wisp_scalar x) { return x.re * x.re + x.im * x.im; }
 
-/* V -= Q Q^H V; then G = V^H V. length: of the columns before. */
+/* V -= Q Q^H V; then G = V^H V. length: of the columns before. The host waits once. */
 static wisp_status dots(ortho *o, wisp__ortho *how)
 {
     wisp_status status;
-    const double each = (o->is_complex ? 8 : 2) * o->rows * o->n;
-    for (int j = 0; j < o->n; j++) o->length[j] = 0;
+    const int n = o->n;
+    const double each = (o->is_complex ? 8 : 2) * o->rows * n;
+    const wisp_place G = {o->slot, 0}, P = {o->slot, (int64_t)n * n};
     if (o->q > 0) {
-        WISP_TRY(wisp_tsm_gram(o->P, o->n, wisp__real(1), o->Q, o->V, wisp__real(0), 0));
-        WISP_TRY(wisp_tsm_update(o->V, wisp__real(-1), o->Q, o->P, o->n, wisp__real(1)));
-        for (int i = 0; i < o->q; i++)
-            for (int j = 0; j < o->n; j++) o->length[j] += square(o->P[i * o->n + j]);
+        WISP_TRY(wisp_tsm_gram_at(P, n, o->Q, o->V, 0));
+        WISP_TRY(wisp_tsm_update_at(o->V, wisp__real(-1), o->Q, P, n, wisp__real(1), 0));
         how->flops += 2 * each * o->q;
     }
-    WISP_TRY(wisp_tsm_gram(o->G, o->n, wisp__real(1), o->V, o->V, wisp__real(0), 0));
-    how->flops += each * o->n / 2;
+    WISP_TRY(wisp_tsm_gram_at(G, n, o->V, o->V, 0));
+    how->flops += each * n / 2;
+    WISP_TRY(wisp_slot_read(o->slot, 0, (int64_t)n * (n + o->q), o->G));
+    for (int j = 0; j < n; j++) o->length[j] = 0;
+    for (int i = 0; i < o->q; i++)
+        for (int j = 0; j < n; j++) o->length[j] += square(o->G[(n + i) * n + j]);
     for (int j = 0; j < o->n; j++) o->length[j] = sqrt(o->length[j] + o->G[j * o->n + j].re);
 out:
     return status;
@@ -270,7 +273,7 @@ static void free_all(ortho *o)
     wisp_blk_free(o->V);
     wisp_free(o->ctx, o->G);
     wisp_free(o->ctx, o->X);
-    wisp_free(o->ctx, o->P);
+    wisp_slot_free(o->slot);
     wisp_free(o->ctx, o->length);
 }
 
@@ -292,9 +295,9 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
     double enough = condition > 0 && condition < 20 ? 400 * n : 4;
     *how = (wisp__ortho){0};
     WISP_TRY(wisp_blk_cols(&o.V, V, 0, n));
-    WISP_TRY(wisp_alloc(o.ctx, &o.G, columns * columns, sizeof *o.G));
+    WISP_TRY(wisp_alloc(o.ctx, &o.G, columns * (columns + (size_t)q), sizeof *o.G));
     WISP_TRY(wisp_alloc(o.ctx, &o.X, columns * columns, sizeof *o.X));
-    WISP_TRY(wisp_alloc(o.ctx, &o.P, columns * (size_t)(q + 1), sizeof *o.P));
+    WISP_TRY(wisp_slot_create(&o.slot, o.ctx, (int64_t)n * (n + q)));
     WISP_TRY(wisp_alloc(o.ctx, &o.length, ARRAYS * columns, sizeof *o.length));
     o.noise = o.length + n, o.scale = o.noise + n, o.part = o.scale + n, o.lost = o.part + n, o.value = o.lost + n;
     for (int j = 0; j < n; j++) o.noise[j] = 0;

@@ -22,7 +22,8 @@ static int64_t memory(const wisp__eig *k)
     const double numbers = (k->hermitian ? 1 : 2) * parts * n * (n + 1); /* that LAPACK makes, and ranks share */
     return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n +
                      528 * parts * n) +
-           wisp__arnoldi_numbers((int)k->rows, k->o.count) + wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
+           wisp__arnoldi_numbers((int)k->rows, k->o.count, 0) +
+           wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
 }
 
 wisp_status wisp__eig_dense_or_search(wisp__eig *k)
