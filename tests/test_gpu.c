@@ -1,55 +1,13 @@
 /* Kernels of GPUs without a GPU: as plain C and by an OpenCL of CPUs they give the same bits, and those of the oracle
    up to rounding; loans of a device's memory; compiled kernels that are kept; and what goes wrong is found. */
-#include "backend/gpu/gpu.h"
-#include "data/data.h"
+#include "gpu_devices.h"
 #include "storage.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-enum { DEVICES = 2 };
-static const char *const device[DEVICES] = {"plain", "opencl"};
-static int skipped;
-
-/* Whether a device of OpenCL gives what it should: a process of its own finds out, for some end it instead. */
-static bool works(void)
-{
-    const pid_t child = fork();
-    int ended = 1;
-    if (child == 0) {
-        wisp_ctx *ctx = NULL;
-        double *a = NULL, back = 0, two = 2;
-        bool right = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "opencl", .threads = 1}) == WISP_OK &&
-                     ctx->backend->alloc(ctx, &a, 1, sizeof *a) == WISP_OK;
-        const wisp__fill_params p = {.v = {a, 1, 1, NULL, 1, 8}, .value = &two};
-        right = right && ctx->backend->fill(ctx, &p) == WISP_OK &&
-                ctx->backend->read(ctx, a, &back, sizeof back) == WISP_OK;
-        _exit(!(right && back == two));
-    }
-    if (child > 0 && waitpid(child, &ended, 0) != child) return false;
-    return ended == 0;
-}
-static bool has_opencl;
-
-/* A context on each of them; NULL: there is none. Sums go by trees over groups, so groups are of one size. */
-static void contexts(wisp_ctx *ctx[DEVICES])
-{
-    for (int d = 0; d < DEVICES; d++) {
-        const bool there = d == 0 || has_opencl;
-        ctx[d] = there ? ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 1}) : NULL;
-        skipped |= !there && !REF_SANITIZED;
-    }
-}
-
-static void contexts_free(wisp_ctx *ctx[DEVICES])
-{
-    for (int d = 0; d < DEVICES; d++)
-        if (ctx[d]) wisp_ctx_free(ctx[d]);
-}
 
 static void same_block(ref_mat a, ref_mat b, const char *what)
 {
@@ -474,7 +432,7 @@ static void mutants(void **state)
     wisp__gpu *g = ctx->device;
     double from[COUNT], sum[2], *a;
     void *buffer[K_PLACES] = {NULL};
-    k_sums k = {.blocks = COUNT, .size = 1};
+    k_sums k = {.blocks = COUNT, .size = 1, .each = 1};
     (void)state;
     for (int i = 0; i < COUNT; i++) from[i] = i + 1;
     REF_OK(ctx, ctx->backend->alloc(ctx, &a, COUNT + 1, sizeof *a));
@@ -612,12 +570,6 @@ int main(void)
         cmocka_unit_test(loans),     cmocka_unit_test(mutants), cmocka_unit_test(too_long), cmocka_unit_test(moves),
         cmocka_unit_test(many_rows), cmocka_unit_test(kept),
     };
-    setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
-    unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */
-    has_opencl = !REF_SANITIZED && works(); /* it keeps memory of its own, as its compiler does */
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (!failed && skipped)
-        puts("test_gpu: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was compared "
-             "with it");
-    return failed ? failed : skipped ? REF_SKIPPED : 0;
+    look_for_devices();
+    return devices_done("test_gpu", cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -22,8 +22,8 @@ KERNEL(dots, k_dot)
         }
         group_sums(s, 2, lanes, all);
         if (ITEM < lanes && at < p.width) {
-            partial[2 * (GROUP * p.width + at)] = all[ITEM];
-            partial[2 * (GROUP * p.width + at) + 1] = all[GROUP_SIZE + ITEM];
+            partial[GROUP * p.size + 2 * at] = all[ITEM];
+            partial[GROUP * p.size + 2 * at + 1] = all[GROUP_SIZE + ITEM];
         }
         BARRIER();
     }

@@ -228,6 +228,7 @@ typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t e
 typedef struct {
     const void *x, *rows;
     int64_t ld_x, ld_rows;
+    int alike;       /* `factor` is that of all elements, as with K_FUSE_ONE, or as there are no others */
     double factor;   /* K_FUSE_ONE: of all elements; else: */
     int64_t factors; /* where those of a period begin in the list of all; K_FUSE_COMPLEX: a period further, what
                        multiplies the elements with their parts swapped */

@@ -98,7 +98,7 @@ typedef struct {
 #define U_FACTORS 9 /* and so */
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, width, terms, ld_y;
+    i64 rows, width, terms, again, ld_y; /* again: the first array has the sum so far */
     i64 ld_x[G_TERMS], ld_rows[G_TERMS];
     double factor[G_TERMS][2]; /* where there is no array of them */
 } k_update;
@@ -109,16 +109,27 @@ typedef struct {
 #define D_PARTIAL 3
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, rows_per_block, width, lanes, cross, ld_x, ld_y, ld_rows;
-    double scale; /* of x and y */
+    i64 rows, rows_per_block, width, lanes, cross, size, ld_x, ld_y, ld_rows; /* size: numbers of a group in partial */
+    double scale;                                                             /* of x and y */
 } k_dot;
-/* ---- sums.gpu.h ---- */
-/* to[i] = the sum of partial[..][i], or as much more. */
-#define S_PARTIAL 0
-#define S_TO 1
+/* ---- fuse.gpu.h: which array is which, its program says ---- */
+#define G_FUSE_PARTIAL 19
+#define G_FACTORS 16
 typedef struct {
     i64 at[K_PLACES];
-    i64 blocks, size, adds;
+    i64 rows, rows_per_block, width, lanes, size;
+    i64 ld[K_PLACES];
+    double factor[G_FACTORS][2]; /* of all columns */
+} k_fuse;
+/* ---- sums.gpu.h ---- */
+/* to[i] = the sum of partial[..][i], or as much more; `each` of them after one another, from to_at[..] on. */
+#define S_PARTIAL 0
+#define S_TO 1
+#define G_SUMS 16
+typedef struct {
+    i64 at[K_PLACES];
+    i64 blocks, size, adds, each;
+    i64 to_at[G_SUMS];
 } k_sums;
 
 /* ---- gram.gpu.h and tall.gpu.h: real columns ---- */

@@ -3,10 +3,10 @@ KERNEL(sums, k_sums)
 {
     LOCAL double all[GROUP_SIZE];
     GLOBAL const double *partial = PLACE_OR_NULL(const double, S_PARTIAL);
-    GLOBAL double *to = PLACE(double, S_TO);
+    GLOBAL double *to = PLACE(double, S_TO) + p.to_at[GROUP / p.each] + GROUP % p.each;
     double s[1];
     s[0] = 0;
     for (i64 b = ITEM; b < p.blocks; b += GROUP_SIZE) s[0] += partial[b * p.size + GROUP];
     group_sums(s, 1, 1, all);
-    if (ITEM == 0) to[GROUP] = p.adds ? to[GROUP] + all[0] : all[0];
+    if (ITEM == 0) *to = p.adds ? *to + all[0] : all[0];
 }

@@ -19,7 +19,10 @@ KERNEL(update, k_update)
     for (i64 e = GROUP * GROUP_SIZE + ITEM; e < p.rows * p.width; e += GROUPS * GROUP_SIZE) {
         const i64 row = e / p.width, at = e % p.width;
         elem sum = make(0, 0);
-        TERM(0, 1, 5, 9);
+        if (p.again)
+            sum = PLACE(const elem, 1)[row * p.ld_x[0] + at];
+        else
+            TERM(0, 1, 5, 9);
         TERM(1, 2, 6, 10);
         TERM(2, 3, 7, 11);
         TERM(3, 4, 8, 12);

@@ -112,6 +112,7 @@ static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse
     const wisp_scalar *f = factors.f ? factors.f : &one;
     *to = (wisp__fuse_term){
         .x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re, .factors_at = factors.at};
+    to->alike = kind == K_FUSE_ONE || (!factors.f && !factors.at);
     if (t->rows) to->rows = wisp__at(t->rows), to->ld_rows = period_stride(p, t->rows);
     if (kind == K_FUSE_ONE) return;
     char *at = m->factors + (size_t)p->factor_count * size;

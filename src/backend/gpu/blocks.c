@@ -2,14 +2,38 @@
 #include "gpu.h"
 #include <stdlib.h>
 
-wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to)
+/* The first of n arrays, and as many of the next ones as are in its buffer: one launch. */
+static wisp_status sum_some(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
+                            double *const *to, int n, int *some)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    k_sums k = {.blocks = groups, .size = size, .adds = adds};
+    k_sums k = {.blocks = groups, .size = size, .adds = adds, .each = each};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    void *buffer = NULL;
+    int64_t at;
     wisp__gpu_own(&c, S_PARTIAL, g->partial, partial_at);
-    wisp__gpu_at(&c, S_TO, to);
-    return wisp__gpu_launch(&c, "sums", size, "#define REAL double\n#define PARTS 1\n");
+    wisp__gpu_at(&c, S_TO, to[0]);
+    for (*some = 1; *some < WISP__MIN(n, G_SUMS) && c.status == WISP_OK; ++*some) {
+        c.status = wisp__gpu_place(ctx, to[*some], &buffer, &at);
+        if (buffer != c.buffer[S_TO]) break;
+        k.to_at[*some] = (at - k.at[S_TO]) / (int64_t)sizeof(double);
+    }
+    return wisp__gpu_launch(&c, "sums", *some * each, "#define REAL double\n#define PARTS 1\n");
+}
+
+wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
+                           double *const *to, int n)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0, some; i < n && status == WISP_OK; i += some)
+        status = sum_some(ctx, partial_at + (size_t)(i * each) * sizeof(double), groups, size, adds, each, to + i,
+                          n - i, &some);
+    return status;
+}
+
+wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to)
+{
+    return wisp__gpu_sums(ctx, partial_at, groups, size, adds, size, &to, 1);
 }
 
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)

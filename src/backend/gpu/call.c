@@ -70,15 +70,21 @@ out:
     return status;
 }
 
-static wisp_status find(wisp__gpu *g, const char *name, const char *defines, void **handle)
+/* NULL: it is not there. With the lock. */
+static const wisp__gpu_kernel *find(const wisp__gpu *g, const char *name, const char *defines)
 {
     const size_t head = strlen(defines);
-    for (wisp__gpu_kernel *k = g->kernel; k; k = k->next)
-        if (!strncmp(k->key, defines, head) && !strcmp(k->key + head, name)) {
-            *handle = k->handle;
-            return WISP_OK;
-        }
-    return compile(g, name, defines, handle);
+    const wisp__gpu_kernel *k = g->kernel;
+    while (k && !(!strncmp(k->key, defines, head) && !strcmp(k->key + head, name))) k = k->next;
+    return k;
+}
+
+bool wisp__gpu_has(wisp__gpu *g, const char *name, const char *defines)
+{
+    pthread_mutex_lock(&g->compiling);
+    const bool has = find(g, name, defines);
+    pthread_mutex_unlock(&g->compiling);
+    return has;
 }
 
 void wisp__gpu_kernels_free(wisp__gpu *g)
@@ -139,8 +145,8 @@ void wisp__gpu_complex(double *to, const void *factors, bool is_double, int part
 
 wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
 {
-    char head[512];
-    void *kernel = NULL;
+    char head[2048];
+    void *handle = NULL;
     va_list list;
     va_start(list, defines);
     const int length = vsnprintf(head, sizeof head, defines, list);
@@ -150,9 +156,14 @@ wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups
         return c->status = wisp_ctx_failf(c->g->ctx, WISP_ERR_UNSUPPORTED,
                                           "the kernel '%s' has more definitions than there is room for", name);
     pthread_mutex_lock(&c->g->compiling);
-    c->status = find(c->g, name, head, &kernel);
+    const wisp__gpu_kernel *kernel = find(c->g, name, head);
+    if (kernel)
+        handle = kernel->handle;
+    else
+        c->status = compile(c->g, name, head, &handle);
+    c->g->launches += c->status == WISP_OK;
     pthread_mutex_unlock(&c->g->compiling);
-    if (c->status == WISP_OK) c->status = c->g->driver->launch(c->g, kernel, groups, c->params, c->bytes, c->buffer);
+    if (c->status == WISP_OK) c->status = c->g->driver->launch(c->g, handle, groups, c->params, c->bytes, c->buffer);
     return c->status;
 }
 

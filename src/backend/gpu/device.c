@@ -11,6 +11,9 @@ static void set_group(wisp__gpu *g)
     if (size > 0 && size <= g->group_size && (size & (size - 1)) == 0) g->group_size = size;
 }
 
+/* Kernels for calls of wisp_fuse, each of one shape: solvers have few shapes, GMRES some for each restart. */
+enum { SHAPES = 64 };
+
 /* What the host does for it, on lent memory, it does with the CPU's kernels. */
 wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
 {
@@ -24,6 +27,7 @@ wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
     pthread_mutex_init(&g->compiling, NULL);
     WISP_TRY(driver->open(g, ctx->device_number));
     set_group(g);
+    g->shapes = SHAPES;
     ctx->device = g;
     status = wisp__backend_cpu.open(ctx);
 out:

@@ -50,10 +50,12 @@ struct wisp__gpu {
     wisp_status failed;         /* what is to be told by the next call that waits, */
     char message[WISP_MESSAGE]; /* in these words */
     wisp__gpu_kernel *kernel;
+    int shapes;                /* of calls of wisp_fuse that may still get a kernel of their own */
+    int64_t launches;          /* so far */
     wisp__gpu_buffer *partial; /* sums of groups */
     wisp__gpu_buffer *staged;  /* what comes with a call that is made in its turn */
     wisp__gpu_buffer *moved;   /* rows for other ranks, and from there */
-    pthread_mutex_t compiling; /* for the list of kernels: blocks are filled without a turn */
+    pthread_mutex_t compiling; /* for the list of kernels, and launches: blocks are filled without a turn */
 };
 static inline wisp__gpu *wisp__gpu_of(wisp_ctx *ctx) { return ctx->device; }
 
@@ -100,6 +102,8 @@ void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes);
 /* Launches kernel `name`, compiled with these definitions, in so many groups; 0: nothing is to be done. */
 wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
     __attribute__((format(printf, 4, 5)));
+/* Whether that has been compiled. */
+bool wisp__gpu_has(wisp__gpu *g, const char *name, const char *defines);
 void wisp__gpu_kernels_free(wisp__gpu *g);
 /* The text of a file of kernel/. */
 const char *wisp__gpu_text(const char *name);
@@ -170,6 +174,9 @@ wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_p
 wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
 /* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
 wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
+/* The same to n arrays of `each` numbers. */
+wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
+                           double *const *to, int n);
 /* fuse.c */
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                           int64_t per_block, double *dot, double *error);

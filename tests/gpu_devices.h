@@ -1,0 +1,68 @@
+/* Devices that run kernels of GPUs without a GPU. */
+#ifndef GPU_DEVICES_H
+#define GPU_DEVICES_H
+#include "backend/gpu/gpu.h"
+#include "data/data.h"
+#include "ref.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DEVICES = 2 };
+static const char *const device[DEVICES] = {"plain", "opencl"};
+static int skipped;
+
+/* Whether a device of OpenCL gives what it should: a process of its own finds out, for some end it instead. */
+static inline bool works(void)
+{
+    const pid_t child = fork();
+    int ended = 1;
+    if (child == 0) {
+        wisp_ctx *ctx = NULL;
+        double *a = NULL, back = 0, two = 2;
+        bool right = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "opencl", .threads = 1}) == WISP_OK &&
+                     ctx->backend->alloc(ctx, &a, 1, sizeof *a) == WISP_OK;
+        const wisp__fill_params p = {.v = {a, 1, 1, NULL, 1, 8}, .value = &two};
+        right = right && ctx->backend->fill(ctx, &p) == WISP_OK &&
+                ctx->backend->read(ctx, a, &back, sizeof back) == WISP_OK;
+        _exit(!(right && back == two));
+    }
+    if (child > 0 && waitpid(child, &ended, 0) != child) return false;
+    return ended == 0;
+}
+static bool has_opencl;
+
+static inline void look_for_devices(void)
+{
+    setenv("WISP_GROUP", "8", 1);           /* OpenCL of CPUs makes a copy of a kernel for each item */
+    unsetenv("OCL_ICD_VENDORS");            /* by which other tests see no OpenCL */
+    has_opencl = !REF_SANITIZED && works(); /* it keeps memory of its own, as its compiler does */
+}
+
+/* What a test ends with. */
+static inline int devices_done(const char *test, int failed)
+{
+    if (!failed && skipped)
+        printf("%s: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was compared with "
+               "it\n",
+               test);
+    return failed ? failed : skipped ? REF_SKIPPED : 0;
+}
+
+/* A context on each of them; NULL: there is none. Sums go by trees over groups, so groups are of one size. */
+static inline void contexts(wisp_ctx *ctx[DEVICES])
+{
+    for (int d = 0; d < DEVICES; d++) {
+        const bool there = d == 0 || has_opencl;
+        ctx[d] = there ? ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 1}) : NULL;
+        skipped |= !there && !REF_SANITIZED;
+    }
+}
+
+static inline void contexts_free(wisp_ctx *ctx[DEVICES])
+{
+    for (int d = 0; d < DEVICES; d++)
+        if (ctx[d]) wisp_ctx_free(ctx[d]);
+}
+#endif
