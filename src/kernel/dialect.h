@@ -1,6 +1,7 @@
 /* One language for kernels of GPUs: OpenCL C 1.2, CUDA C++, and C whose work-items take turns (item.h). Every kernel
    has the same arguments: a struct p, which begins with at[K_PLACES], and K_PLACES arrays; PLACE is what lies at[i]
-   bytes behind array i. Arithmetic is fma and what is written, in this order, so that results are the same bits in
+   bytes behind array i. Groups that share what they make meet at flags: ATOMIC_ADD and LOAD_FLAG, with a FENCE between
+   these and all else. BARRIER orders what is LOCAL, BARRIER_ALL all that the group has put and seen. Arithmetic is fma and what is written, in this order, so that results are the same bits in
    each. */
 #ifndef WISP_DIALECT_H
 #define WISP_DIALECT_H
@@ -13,6 +14,11 @@
 #define IN_LOCAL __local
 #define INLINE static
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER_ALL() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define ATOMIC_ADD(at, n) atomic_add(at, n)
+#define LOAD_FLAG(at) atomic_add(at, 0)
+#define PAUSE() ((void)0)
 #define ITEM ((int)get_local_id(0))
 #define GROUP ((i64)get_group_id(0))
 #define GROUPS ((i64)get_num_groups(0))
@@ -36,6 +42,11 @@ typedef uchar u8;
 #define IN_LOCAL
 #define INLINE static __device__ __forceinline__
 #define BARRIER() __syncthreads()
+#define BARRIER_ALL() __syncthreads()
+#define FENCE() __threadfence()
+#define ATOMIC_ADD(at, n) atomicAdd(at, n)
+#define LOAD_FLAG(at) (*(volatile const int *)(at))
+#define PAUSE() ((void)0)
 #define ITEM ((int)threadIdx.x)
 #define GROUP ((i64)blockIdx.x)
 #define GROUPS ((i64)gridDim.x)
@@ -64,6 +75,13 @@ typedef unsigned char u8;
 #else
 #define BARRIER() item_barrier()
 #endif
+#define BARRIER_ALL() BARRIER()
+#ifndef WATCHED /* a test: it has words of its own for what groups share */
+#define FENCE() __atomic_thread_fence(__ATOMIC_ACQ_REL)
+#define ATOMIC_ADD(at, n) __atomic_fetch_add(at, n, __ATOMIC_RELAXED)
+#define LOAD_FLAG(at) __atomic_load_n(at, __ATOMIC_RELAXED)
+#define PAUSE() sched_yield()
+#endif
 #define ITEM item_id()
 #define GROUP item_group()
 #define GROUPS item_groups()
@@ -84,6 +102,11 @@ typedef unsigned char u8;
 #define ARRAY_(i) a##i
 #define ARRAY(i) ARRAY_(i)
 #define PLACE(type, i) ((GLOBAL type *)(ARRAY(i) + p.at[i]))
+#ifndef WATCHED
+/* Elements of blocks that other groups may put or see before the kernel ends. */
+#define SEE(a, i) ((a)[i])
+#define PUT(a, i, e) ((a)[i] = (e))
+#endif
 /* NULL where there is none. */
 #define PLACE_OR_NULL(type, i) (ARRAY(i) ? PLACE(type, i) : (GLOBAL type *)0)
 

@@ -45,6 +45,26 @@ typedef struct {
     double alpha[2], beta[2], delta[2], eta[2];
 } k_sweep;
 
+/* ---- steps.gpu.h: tables behind array 0, from so many bytes on ---- */
+typedef struct {
+    k_sweep sweep;
+    i64 array[K_PLACES]; /* its array i is sweep.at[i] bytes behind array array[i] of the kernel; -1: there is none */
+    i64 chain, chains;   /* beyond the first: so many from number `chain` on */
+} k_step;
+typedef struct {
+    i64 array, at, ld;
+    double eta[2];
+} k_chain;
+typedef struct {
+    i32 group, step, after; /* as wisp__task */
+} k_task;
+typedef struct {
+    i64 at[K_PLACES];
+    i64 steps_at, chains_at, tasks_at, done_at;
+    i64 group_blocks, blocks; /* of a task, the last of which may not be there; and of all rows */
+    i64 draws, first, end;    /* blocks of tasks: group_blocks for each, by their order; drawn from 0 on */
+} k_steps;
+
 /* ---- fill.gpu.h ---- */
 /* Words of 4 bytes: each element is `value`, or that in row only[j] alone is, and the others are 0. */
 #define F_X 0

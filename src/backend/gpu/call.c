@@ -27,7 +27,7 @@ struct wisp__gpu_kernel {
 /* The program of a kernel; NULL: out of memory. */
 static char *program(const wisp__gpu *g, const char *name, const char *defines)
 {
-    const bool scalars = !strcmp(name, "scalars");
+    const bool scalars = !strcmp(name, "scalars"), sweeps = !strcmp(name, "spmmv") || !strcmp(name, "steps");
     char file[64], size[64], *text = NULL;
     snprintf(file, sizeof file, "%s.gpu.h", name);
     snprintf(size, sizeof size, "#define GROUP_SIZE %d\n", g->group_size);
@@ -37,6 +37,7 @@ static char *program(const wisp__gpu *g, const char *name, const char *defines)
                           wisp__gpu_text("params_gpu.h"),
                           scalars ? wisp__gpu_text("steps.h") : "",
                           scalars ? wisp__gpu_text("scalars.h") : "",
+                          sweeps ? wisp__gpu_text("sweep.gpu.h") : "",
                           wisp__gpu_text(file)};
     size_t bytes = 1;
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) bytes += strlen(part[i]);

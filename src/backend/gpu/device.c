@@ -14,6 +14,15 @@ static void set_group(wisp__gpu *g)
 /* Kernels for calls of wisp_fuse, each of one shape: solvers have few shapes, GMRES some for each restart. */
 enum { SHAPES = 64 };
 
+/* $WISP_STEPS: how interleaved steps are launched, for tests. */
+static void set_steps(wisp__gpu *g)
+{
+    static const char *const word[] = {"rows", "drawn", "each"}; /* as wisp__gpu_steps */
+    const char *text = getenv("WISP_STEPS");
+    for (int i = 0; text && i < 3; i++)
+        if (!strcmp(text, word[i])) g->steps = (wisp__gpu_steps)i;
+}
+
 /* What the host does for it, on lent memory, it does with the CPU's kernels. */
 wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
 {
@@ -28,6 +37,7 @@ wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
     WISP_TRY(driver->open(g, ctx->device_number));
     set_group(g);
     g->shapes = SHAPES;
+    set_steps(g);
     ctx->device = g;
     status = wisp__backend_cpu.open(ctx);
 out:

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 typedef int64_t i64;
+typedef int32_t i32;
 #include "../../kernel/params_gpu.h"
 
 typedef struct wisp__gpu wisp__gpu;
@@ -36,12 +37,19 @@ typedef struct {
 typedef struct wisp__gpu_buffer wisp__gpu_buffer;
 typedef struct wisp__gpu_loan wisp__gpu_loan;
 typedef struct wisp__gpu_kernel wisp__gpu_kernel;
+/* How interleaved steps are launched. */
+typedef enum {
+    WISP__STEPS_ROWS,  /* all tasks in a row at once that don't wait for each other */
+    WISP__STEPS_DRAWN, /* all at once: groups wait for each other */
+    WISP__STEPS_EACH,  /* task by task */
+} wisp__gpu_steps;
 struct wisp__gpu {
     wisp_ctx *ctx;
     const wisp__gpu_driver *driver;
     void *device;          /* the driver's */
     int group_size;        /* items of a group, a power of 2; the driver says so, and: */
     int64_t most_groups;   /* that are worth launching, where any number does */
+    wisp__gpu_steps steps; /* DRAWN where each group goes on whatever others do, and sees what they have fenced */
     bool compiles_slowly;  /* kernels for any width and terms alone */
     pid_t process;         /* that has opened it */
     pthread_mutex_t *lock; /* the context's, for buffers and loans */
@@ -151,7 +159,21 @@ wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wis
 wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
                                    const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size);
 wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size);
+/* The definitions of a sweep's program; any: for all widths and terms. */
+void wisp__gpu_sweep_defines(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_params *p, bool any, char *to,
+                             size_t room);
+/* What a kernel is told of a sweep: all but which blocks it has, factors of columns, and where sums go. */
+wisp__gpu_call wisp__gpu_sweep_call(wisp_ctx *ctx, k_sweep *k, const wisp__spmmv_params *p, const wisp__grid *grid,
+                                    size_t dot_size);
+/* Factors of columns as kernels take them: complex numbers. */
+void wisp__gpu_sweep_factors(const wisp__spmmv_params *p, int set, double *to);
+/* Blocks first .. end - 1; their dots go behind so many bytes of the groups' sums. */
+wisp_status wisp__gpu_launch_blocks(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
+                                    const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size,
+                                    size_t partial_at);
+/* Room for the sums of the groups of so many steps. */
 wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
+/* steps.c */
 wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);
 /* move.c */

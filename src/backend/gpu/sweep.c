@@ -27,13 +27,13 @@ static bool is_usual(const wisp__spmmv_params *p)
            (terms == 0 || terms == K_MASK_KPM || terms == (K_MASK_STEP | K_AXPBY));
 }
 
-/* The definitions of the program. */
-static void define(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_params *p, char *to, size_t room)
+void wisp__gpu_sweep_defines(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_params *p, bool any, char *to,
+                             size_t room)
 {
     const wisp_type matrix = (wisp_type)((kernel.id - 1) / TYPES), block = (wisp_type)((kernel.id - 1) % TYPES);
     const wisp__entries *a = &p->a;
     char usual[64] = "";
-    if (!g->compiles_slowly && is_usual(p))
+    if (!any && !g->compiles_slowly && is_usual(p))
         snprintf(usual, sizeof usual, "#define WIDTH %d\n#define TERMS %u\n", p->width, p->terms & ~(unsigned)K_PAIRS);
     snprintf(to, room, "#define REAL %s\n#define PARTS %d\n#define MATRIX_REAL %s\n#define MATRIX_PARTS %d\n%s%s%s%s%s",
              WISP__GPU_REAL(wisp__type_is_double(block)), wisp__reals(block),
@@ -44,6 +44,12 @@ static void define(const wisp__gpu *g, wisp__kernel kernel, const wisp__spmmv_pa
 
 /* ---- launches ---------------------------------------------------------------------------------- */
 
+void wisp__gpu_sweep_factors(const wisp__spmmv_params *p, int set, double *to)
+{
+    wisp__gpu_complex(to, p->factors[set], p->real_bytes == sizeof(double), (int)(p->reals / p->width), p->width,
+                      p->reals);
+}
+
 /* Factors of columns. room: [2 width] */
 static void enter_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p, int set, double *room)
 {
@@ -51,8 +57,7 @@ static void enter_factors(wisp__gpu_call *c, int i, const wisp__spmmv_params *p,
         wisp__gpu_at(c, i, p->factors_at[set]);
         return;
     }
-    wisp__gpu_complex(room, p->factors[set], p->real_bytes == sizeof(double), (int)(p->reals / p->width), p->width,
-                      p->reals);
+    wisp__gpu_sweep_factors(p, set, room);
     wisp__gpu_staged(c, i, room, 2 * (size_t)p->width * sizeof *room);
 }
 
@@ -80,7 +85,7 @@ static k_sweep numbers_of(const wisp__gpu *g, const wisp__spmmv_params *p, const
                      .ld_gather = p->ld_gather / parts,
                      .ld_x = p->ld_x / parts,
                      .ld_y = p->ld_y / parts,
-                     .ld_prev = p->ld_prev / parts,
+                     .ld_prev = (p->terms & K_PREV ? p->ld_prev : p->ld_y) / parts,
                      .ld_u = p->ld_u / parts,
                      .dot_size = (int64_t)dot_size,
                      .alpha = {p->alpha[0], p->alpha[1]},
@@ -96,37 +101,44 @@ static void set_chain(wisp__gpu_call *c, k_sweep *k, const wisp__spmmv_params *p
     memcpy(k->eta, p->chain[i].eta, sizeof k->eta);
 }
 
-/* Blocks first .. end - 1; their dots go behind so many bytes of the groups' sums. */
-static wisp_status launch(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p, const wisp__grid *grid,
-                          int64_t first, int64_t end, size_t dot_size, size_t partial_at)
+wisp__gpu_call wisp__gpu_sweep_call(wisp_ctx *ctx, k_sweep *k, const wisp__spmmv_params *p, const wisp__grid *grid,
+                                    size_t dot_size)
+{
+    *k = numbers_of(wisp__gpu_of(ctx), p, grid, p->terms & K_DOTS ? dot_size : 0);
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, *k);
+    enter_entries(&c, &p->a);
+    wisp__gpu_at(&c, A_GATHER, p->gather);
+    wisp__gpu_at(&c, A_X, p->x);
+    wisp__gpu_at(&c, A_Y, p->y);
+    wisp__gpu_at(&c, A_PREV, p->terms & K_PREV ? p->prev : p->y);
+    wisp__gpu_at(&c, A_U, p->u);
+    if (p->terms & K_CHAIN) set_chain(&c, k, p, 0);
+    return c;
+}
+
+wisp_status wisp__gpu_launch_blocks(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
+                                    const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size,
+                                    size_t partial_at)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    const bool dots = dot_size && p->terms & K_DOTS;
     char defines[384];
     double *room = NULL;
     wisp_status status = WISP_OK;
-    k_sweep k = numbers_of(g, p, grid, dots ? dot_size : 0);
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    k_sweep k;
+    wisp__gpu_call c = wisp__gpu_sweep_call(ctx, &k, p, grid, dot_size);
     k.first = first;
     if (p->terms & (K_SHIFT | K_ADD)) {
         room = malloc(2 * (size_t)p->width * sizeof *room);
         if (!room) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d factors", p->width);
     }
-    enter_entries(&c, &p->a);
-    wisp__gpu_at(&c, A_GATHER, p->gather);
-    wisp__gpu_at(&c, A_X, p->x);
-    wisp__gpu_at(&c, A_Y, p->y);
-    wisp__gpu_at(&c, A_PREV, p->terms & K_PREV ? p->prev : NULL);
-    wisp__gpu_at(&c, A_U, p->u);
-    if (p->terms & K_CHAIN) set_chain(&c, &k, p, 0);
     /* Room for all of it, before the first makes room for its like. */
     const size_t list = grid->order ? (size_t)grid->blocks * sizeof *grid->order : 0;
     WISP_TRY(wisp__gpu_room(g, &g->staged, wisp__lines(list) + 4 * wisp__lines((size_t)p->width * sizeof *room)));
     if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, list);
     if (p->terms & K_SHIFT) enter_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
     if (p->terms & K_ADD) enter_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
-    if (dots) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);
-    define(g, kernel, p, defines, sizeof defines);
+    if (k.dot_size) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);
+    wisp__gpu_sweep_defines(g, kernel, p, false, defines, sizeof defines);
     WISP_TRY(wisp__gpu_launch(&c, "spmmv", end - first, "%s", defines));
     for (int i = 1; i < p->chains; i++) {
         const int parts = (int)(p->reals / p->width);
@@ -139,8 +151,7 @@ out:
     return status;
 }
 
-/* Room for the sums of the groups of so many steps. */
-static wisp_status sums_room(wisp_ctx *ctx, int64_t steps, const wisp__grid *grid, size_t dot_size)
+wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
     return wisp__gpu_room(g, &g->partial, (size_t)(steps * grid->blocks) * dot_size * sizeof(double));
@@ -151,8 +162,8 @@ wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wis
 {
     wisp_status status;
     if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
-    WISP_TRY(sums_room(ctx, 1, grid, dot_size));
-    status = launch(ctx, kernel, p, grid, first, end, dot_size, 0);
+    WISP_TRY(wisp__gpu_reserve_steps(ctx, 1, grid, dot_size));
+    status = wisp__gpu_launch_blocks(ctx, kernel, p, grid, first, end, dot_size, 0);
 out:
     return status;
 }
@@ -160,33 +171,4 @@ out:
 wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size)
 {
     return wisp__gpu_sum(ctx, 0, grid->blocks, (int64_t)dot_size, false, dot);
-}
-
-wisp_status wisp__gpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
-{
-    return sums_room(ctx, steps, grid, dot_size);
-}
-
-/* Tasks one after the other, in their order: each finds done what it waits for. */
-wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
-                                   const wisp__grid *grid, size_t dot_size)
-{
-    const size_t each = (size_t)grid->blocks * dot_size * sizeof(double);
-    wisp_status status;
-    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
-    WISP_TRY(sums_room(ctx, steps, grid, dot_size));
-    for (int64_t i = 0; i < schedule->tasks; i++) {
-        const wisp__task *t = schedule->task + i;
-        const int64_t first = t->group * schedule->group_blocks,
-                      end = WISP__MIN(first + schedule->group_blocks, grid->blocks);
-        wisp__grid plain = *grid;
-        plain.order = NULL;
-        WISP_TRY(
-            launch(ctx, step[t->step].kernel, step[t->step].p, &plain, first, end, dot_size, (size_t)t->step * each));
-    }
-    for (int s = 0; s < steps; s++)
-        if (step[s].dot)
-            WISP_TRY(wisp__gpu_sum(ctx, (size_t)s * each, grid->blocks, (int64_t)dot_size, false, step[s].dot));
-out:
-    return status;
 }

@@ -21,6 +21,7 @@ static wisp_status plain_open(wisp__gpu *g, int number)
     (void)number;
     g->group_size = GROUP;
     g->most_groups = MOST_GROUPS;
+    g->steps = WISP__STEPS_DRAWN;
     g->compiles_slowly = true;
     return WISP_OK;
 }
@@ -138,13 +139,13 @@ static void *load(const char *data, size_t bytes)
     return library;
 }
 
-/* The program, with what makes work-items of it behind its first line, the size of groups. */
+/* The program, with what makes work-items of it behind its first lines, which define. */
 static char *with_items(const char *text)
 {
-    const char *items = wisp__gpu_text("item.h");
-    const size_t line = strcspn(text, "\n") + 1;
+    const char *items = wisp__gpu_text("item.h"), *rest = text;
     char *whole = malloc(strlen(items) + strlen(text) + 1);
-    if (whole) sprintf(whole, "%.*s%s%s", (int)line, text, items, text + line);
+    while (*rest == '#') rest += strcspn(rest, "\n") + 1;
+    if (whole) sprintf(whole, "%.*s%s%s", (int)(rest - text), text, items, rest);
     return whole;
 }
 

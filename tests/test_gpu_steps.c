@@ -1,0 +1,518 @@
+/* Interleaved steps by kernels of GPUs: each way to launch them gives the bits of one step after the other. Where
+   groups wait for each other, they do so in any order of theirs, and each fence, barrier and wait is needed. */
+#include "backend/gpu/gpu.h"
+#include "data/data.h"
+#include "storage.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* ---- a device whose calls are looked at -------------------------------------------------------- */
+
+enum { GROUPS = 4, MOST_BUFFERS = 256 };
+static wisp__tuned tuned;
+static wisp__backend backend;
+static wisp__gpu_driver driver, own; /* the former calls the latter */
+static const wisp__backend *own_backend;
+static struct {
+    char *at;
+    size_t bytes;
+} memory[MOST_BUFFERS];
+static int sweeps, launches; /* kernels of one task, and of several */
+static const char *removed;  /* the remark at a line of steps.gpu.h that is left out */
+static bool watched, backwards;
+
+static void facts(wisp_ctx *ctx, wisp__facts *f)
+{
+    own_backend->facts(ctx, f);
+    f->tuned = &tuned;
+}
+
+static wisp_status alloc(wisp__gpu *g, size_t bytes, void **buffer)
+{
+    const wisp_status status = own.alloc(g, bytes, buffer);
+    int i = 0;
+    while (i < MOST_BUFFERS && memory[i].at) i++;
+    assert_true(i < MOST_BUFFERS);
+    memory[i].at = *buffer, memory[i].bytes = bytes;
+    return status;
+}
+
+static void release(wisp__gpu *g, void *buffer)
+{
+    for (int i = 0; i < MOST_BUFFERS; i++)
+        if (memory[i].at == buffer) memory[i].at = NULL;
+    own.free(g, buffer);
+}
+
+/* A copy of a kernel for each group, with what is LOCAL to that. */
+typedef struct {
+    void *copy[GROUPS];
+} kernels;
+
+/* Words for what groups share, which this program has. */
+static const char words[] = "#define WATCHED\n"
+                            "#define SEE(a, i) ({ elem e_; watch_see(&e_, (a) + (i), sizeof e_); e_; })\n"
+                            "#define PUT(a, i, e) ({ const elem e_ = (e); watch_put((a) + (i), &e_, sizeof e_); })\n"
+                            "#define FENCE() watch_fence()\n"
+                            "#define ATOMIC_ADD(at, n) watch_add(at, n)\n"
+                            "#define LOAD_FLAG(at) watch_add(at, 0)\n"
+                            "#define PAUSE() ((void)0)\n";
+static const char functions[] = "void watch_see(void *to, const void *at, size_t bytes);\nvoid watch_put(void *at, "
+                                "const void *from, size_t bytes);\n"
+                                "void watch_fence(void);\nint watch_add(int *at, int n);\n";
+
+/* The program with these words, and without a line. */
+static char *changed(const char *text)
+{
+    char *all = malloc(strlen(text) + sizeof words + sizeof functions + 200);
+    const size_t defines = (size_t)(strstr(text, "/*") - text); /* of the program: its first lines */
+    sprintf(all, "%.*s%s%s%s%s", (int)defines, text, backwards ? "#define ITEM_TURN(i) (GROUP_SIZE - 1 - (i))\n" : "",
+            words, functions, text + defines);
+    if (!removed) return all;
+    char *at = strstr(all, removed);
+    assert_non_null(at);
+    while (at[-1] != '\n') at--;
+    for (at += strspn(at, " "); strncmp(at, "/*", 2); at++) *at = at[-1] == ' ' ? ';' : ' ';
+    return all;
+}
+
+static wisp_status compile(wisp__gpu *g, const char *name, const char *text, void **kernel)
+{
+    const bool change = watched && !strcmp(name, "steps");
+    char *all = change ? changed(text) : NULL;
+    kernels *k = calloc(1, sizeof *k);
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < (change ? GROUPS : 1) && status == WISP_OK; i++)
+        status = own.compile(g, name, change ? all : text, &k->copy[i]);
+    free(all);
+    *kernel = k;
+    return status;
+}
+
+static void drop(wisp__gpu *g, void *kernel)
+{
+    kernels *k = kernel;
+    for (int i = 0; i < GROUPS; i++)
+        if (k->copy[i]) own.drop(g, k->copy[i]);
+    free(k);
+}
+
+/* ---- groups that take turns -------------------------------------------------------------------- */
+
+/* A group sees memory as it was at its last fence, and what it has put itself; others see that after its next fence.
+   Flags are there at once. One group runs at a time; which goes on at a flag or a fence, a number says. */
+typedef struct {
+    void *at;
+    size_t bytes;
+    char element[16];
+} put;
+typedef struct {
+    ucontext_t here;
+    char *stack, *view[K_PLACES];
+    put *put;
+    size_t puts, room;
+    bool ended;
+} group;
+static struct {
+    ref_rng r;
+    int groups, left;
+    int64_t looks;
+    group group[GROUPS];
+    ucontext_t back;
+    char *memory[K_PLACES];
+    size_t bytes[K_PLACES];
+    wisp__gpu *g;
+    kernels *kernel;
+    const void *params;
+    void *const *buffer;
+    wisp_status status;
+} w;
+static int me;
+
+/* Another group goes on, or this one. */
+static void pass_on(void)
+{
+    const int was = me;
+    do me = (int)ref_below(&w.r, w.groups);
+    while (w.group[me].ended);
+    if (me != was) swapcontext(&w.group[was].here, &w.group[me].here);
+}
+
+/* Where an address is in the group's view. */
+static char *seen(const void *at)
+{
+    const char *place = at;
+    for (int i = 1; i < K_PLACES; i++)
+        if (w.memory[i] && place >= w.memory[i] && place < w.memory[i] + w.bytes[i])
+            return w.group[me].view[i] + (place - w.memory[i]);
+    abort();
+}
+
+#define EXPORTED __attribute__((visibility("default")))
+EXPORTED void watch_see(void *to, const void *at, size_t bytes);
+EXPORTED void watch_put(void *at, const void *from, size_t bytes);
+EXPORTED void watch_fence(void);
+EXPORTED int watch_add(int *at, int n);
+
+void watch_see(void *to, const void *at, size_t bytes) { memcpy(to, seen(at), bytes); }
+
+void watch_put(void *at, const void *from, size_t bytes)
+{
+    group *v = w.group + me;
+    memcpy(seen(at), from, bytes);
+    if (v->puts == v->room) v->put = realloc(v->put, (v->room = 2 * v->room + 64) * sizeof *v->put);
+    v->put[v->puts].at = at, v->put[v->puts].bytes = bytes;
+    memcpy(v->put[v->puts++].element, from, bytes);
+}
+
+static void fence(void)
+{
+    group *v = w.group + me;
+    for (size_t i = 0; i < v->puts; i++) memcpy(v->put[i].at, v->put[i].element, v->put[i].bytes);
+    v->puts = 0;
+    for (int i = 1; i < K_PLACES; i++)
+        if (w.memory[i]) memcpy(v->view[i], w.memory[i], w.bytes[i]);
+}
+
+void watch_fence(void)
+{
+    pass_on();
+    fence();
+    pass_on();
+}
+
+/* Who looks so often would do so for ever: it goes on, and gives something else. */
+int watch_add(int *at, int n)
+{
+    enum { MOST_LOOKS = 1 << 20 };
+    pass_on();
+    if (n == 0 && ++w.looks > MOST_LOOKS) return INT32_MAX;
+    const int was = *at;
+    *at += n;
+    pass_on();
+    return was;
+}
+
+static void group_main(void)
+{
+    fence();
+    const wisp_status status = own.launch(w.g, w.kernel->copy[me], 1, w.params, sizeof(k_steps), w.buffer);
+    if (status != WISP_OK) w.status = status;
+    w.group[me].ended = true;
+    if (--w.left > 0) pass_on();
+    setcontext(&w.back);
+}
+
+static void begin_group(int t)
+{
+    enum { STACK = 256 << 10 };
+    group *v = w.group + t;
+    *v = (group){.stack = malloc(STACK)};
+    for (int i = 1; i < K_PLACES; i++) v->view[i] = w.memory[i] ? malloc(w.bytes[i]) : NULL;
+    getcontext(&v->here);
+    v->here.uc_stack.ss_sp = v->stack;
+    v->here.uc_stack.ss_size = STACK;
+    makecontext(&v->here, group_main, 0);
+}
+
+static void end_group(int t)
+{
+    me = t;
+    fence(); /* the kernel ends */
+    for (int i = 1; i < K_PLACES; i++) free(w.group[t].view[i]);
+    free(w.group[t].put);
+    free(w.group[t].stack);
+}
+
+static wisp_status launch(wisp__gpu *g, void *kernel, int64_t groups, const void *params, size_t bytes,
+                          void *const buffer[K_PLACES])
+{
+    sweeps += bytes == sizeof(k_sweep);
+    launches += bytes == sizeof(k_steps);
+    if (!watched || bytes != sizeof(k_steps))
+        return own.launch(g, ((kernels *)kernel)->copy[0], groups, params, bytes, buffer);
+    w.g = g, w.kernel = kernel, w.params = params, w.buffer = buffer;
+    w.status = WISP_OK, w.looks = 0, w.left = w.groups, me = 0;
+    for (int i = 1; i < K_PLACES; i++) {
+        w.memory[i] = buffer[i];
+        for (int b = 0; b < MOST_BUFFERS; b++)
+            if (buffer[i] && memory[b].at == w.memory[i]) w.bytes[i] = memory[b].bytes;
+    }
+    for (int t = 0; t < w.groups; t++) begin_group(t);
+    swapcontext(&w.back, &w.group[0].here);
+    for (int t = 0; t < w.groups; t++) end_group(t);
+    return w.status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+static wisp_ctx *new_ctx(const char *device)
+{
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device, .threads = 1});
+    wisp__gpu *g = ctx->device;
+    own_backend = ctx->backend, backend = *ctx->backend;
+    tuned = *ctx->backend->tuned;
+    tuned.schedule.group_bytes = 1; /* each block of rows is a group */
+    backend.tuned = &tuned, backend.facts = facts;
+    own = driver = *g->driver;
+    driver.alloc = alloc, driver.free = release, driver.compile = compile, driver.drop = drop, driver.launch = launch;
+    g->driver = &driver;
+    ctx->backend = &backend;
+    return ctx;
+}
+
+enum { STEPS = 5, MOST_SUMS = 3, MOST_WIDTH = 33, BLOCKS = STEPS + 2 + MOST_SUMS };
+typedef struct {
+    wisp_type type;
+    int width, stored, sums;
+    bool views;
+    unsigned terms;
+    wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS], eta[MOST_SUMS * STEPS], add[STEPS * MOST_WIDTH];
+    bool shifts, adds;
+    uint64_t seed; /* of the blocks */
+} call;
+typedef struct {
+    ref_mat block[BLOCKS];
+    wisp_scalar dot[STEPS * 4 * MOST_WIDTH];
+} result;
+
+static call new_call(ref_rng *r, wisp_type type, int width)
+{
+    static const int stored[] = {2, 3, STEPS + 2};
+    call c = {
+        .type = type, .width = width, .stored = stored[ref_below(r, 3)], .sums = (int)ref_below(r, MOST_SUMS + 1)};
+    c.views = ref_below(r, 2), c.shifts = ref_below(r, 2), c.adds = ref_below(r, 2);
+    c.terms = (unsigned)ref_below(r, 8) * WISP_DOT_XX | (c.adds ? WISP_DOT_UY : 0);
+    for (int k = 0; k < STEPS; k++) {
+        c.alpha[k] = ref_scalar(0.3 * ref_value(r, type));
+        c.beta[k] = ref_scalar(ref_below(r, 4) ? 0.3 * ref_value(r, type) : 0);
+        c.gamma[k] = ref_scalar(ref_value(r, type));
+        for (int i = 0; i < MOST_SUMS; i++) c.eta[i * STEPS + k] = ref_scalar(ref_below(r, 4) ? ref_value(r, type) : 0);
+    }
+    for (int i = 0; i < STEPS * MOST_WIDTH; i++) c.add[i] = ref_scalar(ref_value(r, type));
+    c.seed = (uint64_t)ref_below(r, 1 << 20);
+    return c;
+}
+
+static void run(const wisp_mat *A, const call *c, int depth, result *res)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    const int width = c->views ? c->width + 2 : c->width;
+    ref_rng r = {c->seed};
+    wisp_blk *b[BLOCKS + 1], *whole[BLOCKS + 1];
+    int used = 0;
+    memset(res, 0, sizeof *res);
+    for (int i = 0; i <= BLOCKS; i++) {
+        ref_mat v = ref_random_block(&r, c->type, A->local_rows, width);
+        REF_OK(ctx, wisp_blk_create(&whole[i], ctx, wisp_mat_map(A), c->type, width));
+        ref_put(whole[i], v);
+        ref_free(v);
+        REF_OK(ctx, wisp_blk_cols(&b[i], whole[i], c->views ? 1 : 0, c->width));
+    }
+    const wisp_mpk_opts o = {.steps = STEPS,
+                             .depth = depth,
+                             .alpha = c->alpha,
+                             .beta = c->beta,
+                             .gamma = c->shifts ? c->gamma : NULL,
+                             .terms = c->terms,
+                             .dot = res->dot,
+                             .sums = c->sums,
+                             .z = b + STEPS + 2,
+                             .eta = c->eta,
+                             .u = c->adds ? b[BLOCKS] : NULL,
+                             .add = c->adds ? c->add : NULL,
+                             .depth_used = &used};
+    const wisp_status status = wisp_mpk(b, c->stored, A, &o);
+    if (status == WISP_OK) assert_int_equal(used, depth);
+    if (status != WISP_OK) { /* of a mutant, for it was told */
+        if (!removed) REF_OK(ctx, status);
+        REF_FAILS(ctx, status, WISP_ERR_ARG, "a barrier that not all items reach");
+        memset(res->dot, 1, sizeof res->dot);
+    }
+    for (int i = 0; i < BLOCKS; i++) res->block[i] = ref_get(whole[i]);
+    for (int i = 0; i <= BLOCKS; i++) wisp_blk_free(b[i]), wisp_blk_free(whole[i]);
+}
+
+static void result_free(result *r)
+{
+    for (int i = 0; i < BLOCKS; i++) ref_free(r->block[i]);
+}
+
+static bool same(const result *a, const result *b)
+{
+    bool is = !memcmp(a->dot, b->dot, sizeof a->dot);
+    for (int i = 0; i < BLOCKS; i++) {
+        const ref_mat *x = &a->block[i], *y = &b->block[i];
+        is &= !memcmp(x->a, y->a, (size_t)(x->rows * x->cols) * sizeof *x->a);
+    }
+    return is;
+}
+
+static void check_ways(const wisp_mat *A, const call *c, const char *what)
+{
+    wisp__gpu *g = wisp_mat_ctx(A)->device;
+    static const char *const way[] = {"rows", "drawn", "each"};
+    static result one, all;
+    run(A, c, 1, &one);
+    for (wisp__gpu_steps s = WISP__STEPS_ROWS; s <= WISP__STEPS_EACH; s++) {
+        g->steps = s;
+        run(A, c, 3, &all);
+        if (!same(&one, &all)) fail_msg("%s, width %d: other bits by %s", what, c->width, way[s]);
+        result_free(&all);
+    }
+    result_free(&one);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+/* Each kind of storage with a pair of types, and all that goes with a step at random. */
+static void ways_on(const char *device, int kinds)
+{
+    static const int width[] = {1, 3, 8, 33};
+    ref_rng r = {7};
+    wisp_ctx *ctx = new_ctx(device);
+    for (int k = 0; k < storage_kinds; k++) {
+        const storage *kind = &storage_kind[k];
+        const ref_types types = ref_pair[k % REF_PAIRS];
+        if (kind->far || (kind->has & HAS_HALF) || k % kinds) continue;
+        wisp_src src = shape_src(&r, kind->shape, types.mat, kind->few, 1500, 1500);
+        wisp_mat *A = storage_make(ctx, kind, &src);
+        for (int i = 0; i < 4; i++) {
+            const call c = new_call(&r, types.blk, width[i]);
+            check_ways(A, &c, kind->name);
+        }
+        wisp_mat_free(A);
+        src.free_arg(src.arg);
+    }
+    wisp_ctx_free(ctx);
+}
+
+static void ways(void **state)
+{
+    (void)state;
+    ways_on("plain", 1);
+}
+
+static bool has_opencl;
+static void ways_by_opencl(void **state)
+{
+    (void)state;
+    if (has_opencl) ways_on("opencl", 9);
+}
+
+/* More buffers than a kernel has arrays: task by task. */
+static void many_buffers(void **state)
+{
+    enum { DEEP = 16, WIDTH = 2 };
+    wisp_ctx *ctx = new_ctx("plain");
+    wisp_mat *A;
+    wisp_blk *v[DEEP + 2];
+    (void)state;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=1500,ny=1,nz=1", NULL));
+    for (int i = 0; i < DEEP + 2; i++) {
+        REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, WIDTH));
+        REF_OK(ctx, wisp_blk_fill(v[i], (wisp_scalar){1, 0}));
+    }
+    for (int stored = 2; stored <= DEEP + 2; stored += DEEP) {
+        sweeps = launches = 0;
+        REF_OK(ctx, wisp_mpk(v, stored, A, &(wisp_mpk_opts){.steps = DEEP, .depth = DEEP}));
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+        assert_int_equal(launches, stored == 2 ? 1 : 0);
+        assert_int_equal(sweeps, stored == 2 ? 0 : DEEP * A->grid.blocks);
+    }
+    for (int i = 0; i < DEEP + 2; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* Whether some order of groups shows other bits than one step after the other. */
+static bool shows(const char *remark, bool back, uint64_t *seed)
+{
+    enum { SEEDS = 20 };
+    static result one, all;
+    ref_rng r = {11};
+    bool other = false;
+    watched = true, removed = remark, backwards = back;
+    wisp_ctx *ctx = new_ctx("plain");
+    wisp_mat *A;
+    call c = new_call(&r, WISP_D, 2);
+    c.terms = 0, c.stored = 2, c.sums = 2; /* barriers of dots would stand in for others */
+    ((wisp__gpu *)ctx->device)->steps = WISP__STEPS_DRAWN;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=1200,ny=1,nz=1", NULL));
+    run(A, &c, 1, &one);
+    for (*seed = 0; *seed < SEEDS && !other; ++*seed) {
+        w.groups = remark ? GROUPS : 1 + (int)(*seed % GROUPS);
+        w.r = (ref_rng){*seed};
+        run(A, &c, 4, &all);
+        other = !same(&one, &all);
+        result_free(&all);
+    }
+    result_free(&one);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    watched = false, removed = NULL;
+    return other;
+}
+
+static void orders(void **state)
+{
+    uint64_t seed;
+    (void)state;
+    for (int back = 0; back < 2; back++)
+        if (shows(NULL, back, &seed)) fail_msg("items %d: other bits with seed %d", back, (int)seed - 1);
+}
+
+/* Each line that keeps groups or items apart, left out. */
+static void mutants(void **state)
+{
+    static const char *const remark[] = {"/* the number is there */",
+                                         "/* another group has it */",
+                                         "/* what was put before is seen */",
+                                         "/* all is done that this block waits for */",
+                                         "/* all items have put what is theirs */",
+                                         "/* what they have put is seen before this: */"};
+    (void)state;
+    for (size_t i = 0; i < sizeof remark / sizeof remark[0]; i++) {
+        uint64_t seed = 0;
+        bool found = false;
+        for (int back = 0; back < 2 && !found; back++) {
+            found = shows(remark[i], back, &seed);
+            if (found)
+                print_message("without the line of %s: other bits with items %s, seed %d\n", remark[i],
+                              back ? "backwards" : "forwards", (int)seed - 1);
+        }
+        if (!found) fail_msg("without the line of %s nothing changes", remark[i]);
+    }
+}
+
+/* Whether a device of OpenCL can be opened: a process of its own finds out, for some end it instead. */
+static bool works(void)
+{
+    const pid_t child = fork();
+    int ended = 1;
+    if (child == 0) {
+        wisp_ctx *ctx;
+        _exit(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "opencl", .threads = 1}) != WISP_OK);
+    }
+    if (child > 0 && waitpid(child, &ended, 0) != child) return false;
+    return ended == 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ways),   cmocka_unit_test(ways_by_opencl), cmocka_unit_test(many_buffers),
+        cmocka_unit_test(orders), cmocka_unit_test(mutants),
+    };
+    setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
+    unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
+    has_opencl = !REF_SANITIZED && works();
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (!failed && !has_opencl && !REF_SANITIZED)
+        puts("test_gpu_steps: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was run "
+             "on it");
+    return failed ? failed : has_opencl || REF_SANITIZED ? 0 : REF_SKIPPED;
+}
