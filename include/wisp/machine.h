@@ -26,7 +26,7 @@ typedef enum {
     WISP_STREAMS
 } wisp_stream;
 /* Figures for wisp_machine_measure to find. MEMORY, CACHES: gbs of these levels; LOADS: gbs of WISP_LOAD alone, of all
-   levels; FMA: fma_gflops; KEPT: kept_bytes; EXCHANGE: exchange_gbs. */
+   levels; FMA: fma_gflops; KEPT: kept_bytes; EXCHANGE: exchange_gbs, or the seconds of a device. */
 enum {
     WISP_MEASURE_MEMORY = 1,
     WISP_MEASURE_CACHES = 2,
@@ -51,14 +51,20 @@ typedef struct {
                          /* 3/4 or more of the rate of small ones; 0: not measured, or there is no such cache */
     double exchange_gbs; /* at which all threads load data that another one has just written, from its caches; 0: */
                          /* not measured, or one thread */
+    char device[32];     /* of a GPU's figures the device's name; "": they are those of the CPU. A GPU has units for */
+                         /* threads and cores, its kind for isa, all of its units for "all", and of caches L2 alone */
+    double launch_seconds, round_trip_seconds; /* of a launch among many, and of one that is waited for; 0: not */
+                                               /* measured, or the CPU */
 } wisp_machine;
-/* Finds the topology, and measures the ceilings that `what` (WISP_MEASURE_...) asks for: a second or two for all. The
-   context takes over the figures, as by wisp_ctx_set_machine, unless they can't be true. */
+/* Finds the topology, and measures the ceilings that `what` (WISP_MEASURE_...) asks for: a second or two for all. On a
+   GPU they are the device's own. The context takes over the figures, as by wisp_ctx_set_machine, unless they can't be
+   true. */
 WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
 /* Gives a context the figures that wisp_machine_measure found in an earlier run: how fast all threads load from memory
    and from the caches, and from each other's, and how much of the last cache they keep (as wisp_ctx_set_cache). The
    library chooses by them, for example how many steps are interleaved. A figure of 0 is ignored; so is the whole struct
-   if it was measured with other kernels, or with another number of threads (machine->threads = 0 fits any). Without
+   if it was measured with other kernels, on another kind of device, or with another number of threads (machine->threads
+   = 0 fits any). Without
    figures the library assumes those of a common machine. WISP_ERR_ARG: they can't be true, as those that were measured
    while other work kept the machine busy (all threads together less than half as fast as one alone, a cache less than
    half as fast as one behind it, NaN), and nothing is taken; the message says which. */

@@ -87,6 +87,9 @@ typedef struct {
 
 #define WISP__WHOLE_ARRAY SIZE_MAX
 
+/* The load bandwidth of memory, as wisp_load_bandwidth. */
+enum { WISP__MEASURE_NOW = 1 << 16 };
+
 /* What dots of blocks there are to be. */
 typedef struct {
     bool is_double;
@@ -119,6 +122,9 @@ typedef struct wisp__backend {
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
     void (*facts)(wisp_ctx *ctx, wisp__facts *f);
+    /* Figures of a device's own: what it is, and what is to be measured of it (WISP_MEASURE_..., WISP__MEASURE_NOW).
+       NULL: those of the CPU are its own. */
+    wisp_status (*measure)(wisp_ctx *ctx, wisp_machine *m, unsigned what);
 
     /* Zeroed memory, placed by the threads that will use it. */
     wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
@@ -197,8 +203,8 @@ extern const wisp__backend wisp__backend_cpu, wisp__backend_far, wisp__backend_p
     wisp__backend_opencl;
 /* Device i of all that there are (devices.c); NULL: there are not so many. */
 const wisp__backend *wisp__device(int i, wisp_device *device);
-extern const wisp__row_cut wisp__cpu_row_cut;
-extern const wisp__tuned wisp__cpu_tuned;
+extern const wisp__row_cut wisp__cpu_row_cut, wisp__gpu_row_cut;
+extern const wisp__tuned wisp__cpu_tuned, wisp__gpu_tuned;
 
 /* ---- default.c: time, by the backend or by the host's clock -------------------------------------- */
 

@@ -152,7 +152,7 @@ static void take_simulated(wisp_ctx *ctx)
     m.kept_bytes = m.kept_bytes * wisp__cache_count(&m, last, threads) / wisp__cache_count(&m, last, m.threads);
     m.threads = 0;
     m.isa[0] = 0;
-    wisp_ctx_set_machine(ctx, &m);
+    if (!ctx->backend->measure) wisp_ctx_set_machine(ctx, &m);
     ctx->one_node = m.nodes == 1;
     /* What was not measured here is 0 to who asks. */
     memset(there->gbs, 0, sizeof there->gbs);
@@ -239,15 +239,20 @@ wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     WISP_NEED(ctx, m);
     if (wisp__machine_doubt(m, why, sizeof why))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "figures of the machine can't be true: %s", why);
-    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa_name))) return WISP_OK;
+    const bool own = ctx->backend->measure; /* figures of the device's own */
+    const int threads = own ? wisp__facts_of(ctx).threads : ctx->threads;
+    if ((m->threads && m->threads != threads) ||
+        (m->isa[0] && strcmp(m->isa, own ? ctx->backend->name : ctx->isa_name)))
+        return WISP_OK;
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
     pthread_mutex_lock(&ctx->lock);
     wisp__rates *r = &ctx->rates;
     set_rate(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
-    set_rate(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
+    set_rate(&r->l3, m->gbs[WISP_LOAD][own ? WISP_L2 : WISP_L3][1], 1);
     set_rate(&r->exchange, m->exchange_gbs, 1);
     set_rate(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
     set_rate(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
+    if (own && m->launch_seconds > 0 && m->launch_seconds < 1) r->wait = m->launch_seconds;
     pthread_mutex_unlock(&ctx->lock);
     return WISP_OK;
 }

@@ -39,6 +39,7 @@ typedef struct {
     double exchange;       /* the same, of what another thread has written */
     double loads;          /* registers a second from the first-level cache */
     double l2_bytes;       /* of the second-level caches together */
+    double wait;           /* seconds in which a sweep begins and ends; 0: as the device's table has it */
 } wisp__rates;
 
 struct wisp_ctx {
@@ -87,15 +88,15 @@ struct wisp_ctx {
     bool logging;            /* a thread is at it: */
     pthread_t logger;
     atomic_llong memory_now, memory_peak;
-    atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */
-    void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
-    atomic_uint alloc_number;        /* staggers large arrays; counts for failure injection */
-    unsigned alloc_fail_at;          /* this allocation fails, for tests */
-    bool alloc_guard;                /* arrays end where a page begins that nobody may touch, for tests */
-    void *device;                    /* what a backend keeps */
-    double *dots;                    /* in the device's memory: see wisp__dots_room */
-    size_t dots_room;                /* numbers */
-    void *stream;                    /* what the bandwidth tests run over; kept with the context */
+    atomic_llong held;                    /* by its user, and by each piece of memory that objects on it have */
+    void (*end)(struct wisp_ctx *c);      /* when nothing holds it any more */
+    atomic_uint alloc_number;             /* staggers large arrays; counts for failure injection */
+    unsigned alloc_fail_at;               /* this allocation fails, for tests */
+    bool alloc_guard;                     /* arrays end where a page begins that nobody may touch, for tests */
+    void *device;                         /* what a backend keeps */
+    double *dots;                         /* in the device's memory: see wisp__dots_room */
+    size_t dots_room;                     /* numbers */
+    void *stream;                         /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
     int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
     double measure_seconds;  /* $WISP_MEASURE_LIMIT: that a rate is measured for at most, for tests */

@@ -179,6 +179,24 @@ typedef struct {
     double alpha[2];
 } k_apart;
 
+/* ---- stream.gpu.h ---- */
+#define M_A 0
+#define M_B 1
+#define M_C 2
+/* What it does: a sum of b; a = b; a = b + s c; a = s a; and multiply-adds of what is in registers. */
+#define G_LOAD 0
+#define G_COPY 1
+#define G_TRIAD 2
+#define G_UPDATE 3
+#define G_FMA 4
+#define G_ABREAST 4 /* numbers of an item in a unit of work */
+#define G_CHAIN_LENGTH 16
+typedef struct {
+    i64 at[K_PLACES];
+    i64 units, passes, turn; /* of G_ABREAST * GROUP_SIZE numbers; a group takes others from pass to pass */
+    double scale, never;
+} k_stream;
+
 /* ---- scalars.gpu.h ---- */
 #define N_AT 0
 typedef struct {

@@ -73,5 +73,6 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__facts *f, const wisp
    begin and end a sweep together wait for each other. */
 double wisp__core_seconds(const wisp__tuned *t, const wisp__core_work *w, const wisp__rates *r)
 {
-    return w->loads / r->loads + t->core.far * w->far / r->l2 + (w->threads > 1 ? t->core.wait : 0);
+    return w->loads / r->loads + t->core.far * w->far / r->l2 +
+           (w->threads > 1 ? r->wait > 0 ? r->wait : t->core.wait : 0);
 }

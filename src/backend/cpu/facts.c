@@ -25,6 +25,15 @@ static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m)
     return r;
 }
 
+/* Bytes of the last cache that the threads keep, as measured; or what others leave of it, as a rule. */
+static double kept_bytes(wisp_ctx *ctx, const wisp_machine *m)
+{
+    const double left_by_others = 0.6, least = 1 << 20;
+    const int64_t kept = atomic_load(&ctx->cache_kept), near = ctx->threads * m->cache_bytes[WISP_L2],
+                  last = WISP__MAX(m->cache_bytes[WISP_L3] / ctx->cache_ranks, near);
+    return kept > 0 ? (double)kept : WISP__MAX((double)(int64_t)(left_by_others * (double)last), least);
+}
+
 void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
 {
     const wisp_machine *m = wisp__topology(ctx);
@@ -44,7 +53,7 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .l3_threads = WISP__MAX(1, WISP__MIN(m->cache_cores[WISP_L3], ctx->threads)),
                        .l3_ranks = ctx->cache_ranks,
                        .last = (double)(m->cache_bytes[last] * caches / ctx->cache_ranks),
-                       .kept = (double)wisp_ctx_cache(ctx, NULL),
+                       .kept = kept_bytes(ctx, m),
                        .rates = rates_of(ctx, m),
                        .cut = wisp__cpu_row_cut,
                        .tuned = &wisp__cpu_tuned,

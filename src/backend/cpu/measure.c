@@ -133,8 +133,14 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     *gbs = 0;
     WISP_NEED(NULL, ctx);
     stream_run r;
+    wisp_machine own;
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__turn_begin(ctx->team));
+    if (ctx->backend->measure) {
+        WISP_TRY(ctx->backend->measure(ctx, &own, WISP__MEASURE_NOW));
+        *gbs = own.gbs[WISP_LOAD][WISP_MEMORY][1];
+        goto out;
+    }
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
@@ -225,15 +231,9 @@ void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes)
 
 int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
 {
-    enum { LEAST = 1 << 20 };
-    const double left_by_others = 0.6; /* as a rule */
     const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0;
     if (measured) *measured = kept > 0;
-    if (kept > 0 || !ctx) return kept;
-    const wisp_machine *m = wisp__topology(ctx);
-    const int64_t near = ctx->threads * m->cache_bytes[WISP_L2],
-                  last = WISP__MAX(m->cache_bytes[WISP_L3] / ctx->cache_ranks, near);
-    return WISP__MAX((int64_t)(left_by_others * (double)last), LEAST);
+    return kept > 0 || !ctx ? kept : (int64_t)wisp__facts_of(ctx).kept;
 }
 
 /* ---- what threads have from each other ------------------------------------------------------ */
@@ -389,17 +389,13 @@ out:
     return status;
 }
 
-wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
+static wisp_status measure_all(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, m);
-    char message[WISP_MESSAGE];
+    const int steps = WISP_STREAMS * WISP_LEVELS;
     wisp_status status = WISP_OK;
-    WISP_TRY(wisp__turn_begin(ctx->team));
     *m = *wisp__topology(ctx);
     m->threads = ctx->threads;
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
-    const int steps = WISP_STREAMS * WISP_LEVELS;
     for (int i = 0; i < steps; i++) {
         const wisp_level level = (wisp_level)(i / WISP_STREAMS);
         unsigned asked = level == WISP_MEMORY ? WISP_MEASURE_MEMORY : WISP_MEASURE_CACHES;
@@ -411,6 +407,18 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
+out:
+    return status;
+}
+
+wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    char message[WISP_MESSAGE];
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp__turn_begin(ctx->team));
+    WISP_TRY(ctx->backend->measure ? ctx->backend->measure(ctx, m, what) : measure_all(ctx, m, what));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
     if (!ctx->simulated && wisp_ctx_set_machine(ctx, m)) {
         wisp_ctx_message(ctx, message, sizeof message);

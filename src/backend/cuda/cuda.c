@@ -35,6 +35,18 @@ out:
 }
 
 /* As many groups as it runs at once. */
+/* What it does not tell is 0. */
+static void find_sizes(wisp__gpu *g)
+{
+    const wisp__cuda *c = wisp__cuda_of(g);
+    const double bus_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
+    g->units = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    g->clock = 1e3 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    g->cache_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    g->local_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    g->memory_rate = 2e3 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
+}
+
 static wisp_status cuda_open(wisp__gpu *g, int number)
 {
     enum { GROUP = 128 };
@@ -54,6 +66,7 @@ static wisp_status cuda_open(wisp__gpu *g, int number)
                              wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     g->group_size = GROUP;
     g->most_groups = WISP__MAX(resident / GROUP, 1);
+    find_sizes(g);
 out:
     if (status != WISP_OK) cuda_close(g);
     return status;

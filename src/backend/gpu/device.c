@@ -64,17 +64,70 @@ void wisp__gpu_close(wisp_ctx *ctx)
     ctx->device = NULL;
 }
 
-/* Those of the CPU, until they are measured; and as a device asks that takes long to wait for, and is at work with many
-   rows and columns alone. */
+/* What the driver tells, or, where it does not or the machine is another one ($WISP_MACHINE), sizes of a common GPU. */
+typedef struct {
+    int units;
+    double cache, local, clock, memory;
+} sizes;
+static sizes sizes_of(wisp_ctx *ctx)
+{
+    const wisp__gpu *g = wisp__gpu_of(ctx), common = {0};
+    const double a_unit = 15e9; /* bytes a second of memory, as most are built */
+    if (ctx->simulated) g = &common;
+    sizes s = {.units = g->units > 0 ? g->units : 64,
+               .cache = (double)(g->cache_bytes > 0 ? g->cache_bytes : 8 << 20),
+               .local = (double)(g->local_bytes > 0 ? g->local_bytes : 48 << 10),
+               .clock = g->clock > 0 ? g->clock : 1.5e9};
+    s.memory = g->memory_rate > 0 ? g->memory_rate : a_unit * s.units;
+    return s;
+}
+
+/* Rates that were not measured: the last cache gives some times what memory does, and the memory of a unit, where its
+   groups find what neighbours have gathered, a register in each turn. */
+static wisp__rates rates_of(wisp_ctx *ctx, const sizes *s)
+{
+    const double faster = 2.5;
+    pthread_mutex_lock(&ctx->lock);
+    wisp__rates r = ctx->rates;
+    pthread_mutex_unlock(&ctx->lock);
+    if (r.memory == 0) r.memory = s->memory;
+    if (r.l3 == 0) r.l3 = faster * r.memory;
+    if (r.loads == 0) r.loads = s->clock * s->units;
+    r.l2 = r.exchange = r.l3;
+    r.l2_bytes = 0;
+    return r;
+}
+
+/* Groups are begun in the order of their rows, so that the last cache meets rows in their order, whatever unit has
+   them. Units keep nothing from one launch to the next, and what one of them has written the others find in the last
+   cache. A device asks for much as one that takes long to wait for, and is at work with many rows and columns alone. */
 void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
 {
-    enum { LOOK_EVERY = 16, STEPS = 64, COLUMNS = 4, C = 32 };
-    wisp__backend_cpu.facts(ctx, f);
-    f->C = C;
-    f->bundle_bytes = 0;
-    f->look_every = LOOK_EVERY;
-    f->steps = STEPS;
-    f->columns = COLUMNS;
+    enum { LOOK_EVERY = 16, STEPS = 64, COLUMNS = 4, C = 32, REGISTER = 128 };
+    const double left_by_others = 0.8; /* of the last cache, as a rule */
+    const sizes s = sizes_of(ctx);
+    const int64_t kept = atomic_load(&ctx->cache_kept);
+    *f = (wisp__facts){.threads = s.units,
+                       .one_node = true,
+                       .register_bytes = REGISTER,
+                       .C = C,
+                       .sides = 1,
+                       .apart = 1,
+                       .bundle_bytes = 0,
+                       .l1 = s.local,
+                       .l2 = s.local,
+                       .l2_caches = 0,
+                       .l3 = s.cache,
+                       .l3_threads = 1,
+                       .l3_ranks = 1,
+                       .last = s.cache,
+                       .kept = kept > 0 ? (double)kept : left_by_others * s.cache,
+                       .rates = rates_of(ctx, &s),
+                       .cut = wisp__gpu_row_cut,
+                       .tuned = &wisp__gpu_tuned,
+                       .look_every = LOOK_EVERY,
+                       .steps = STEPS,
+                       .columns = COLUMNS};
 }
 
 wisp_status wisp__gpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made)

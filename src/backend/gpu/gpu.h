@@ -51,8 +51,12 @@ struct wisp__gpu {
     int64_t most_groups;   /* that are worth launching, where any number does */
     wisp__gpu_steps steps; /* DRAWN where each group goes on whatever others do, and sees what they have fenced */
     bool compiles_slowly;  /* kernels for any width and terms alone */
-    pid_t process;         /* that has opened it */
-    pthread_mutex_t *lock; /* the context's, for buffers and loans */
+    /* What the driver knows of it; 0: not known. */
+    int units;                        /* that groups run on */
+    int64_t cache_bytes, local_bytes; /* of the last cache; of a unit's memory for its groups */
+    double memory_rate, clock;        /* bytes a second, as built; turns a second */
+    pid_t process;                    /* that has opened it */
+    pthread_mutex_t *lock;            /* the context's, for buffers and loans */
     wisp__gpu_buffer *buffer;
     wisp__gpu_loan *loan;
     wisp_status failed;         /* what is to be told by the next call that waits, */
@@ -151,6 +155,8 @@ wisp_status wisp__gpu_not_compiled(wisp__gpu *g, const char *name, int error, co
 wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver);
 void wisp__gpu_close(wisp_ctx *ctx);
 void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f);
+/* measure.c */
+wisp_status wisp__gpu_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what);
 wisp_status wisp__gpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made);
 void wisp__gpu_release(wisp_ctx *ctx, wisp__prepared *made);
 void wisp__gpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making);
@@ -214,11 +220,12 @@ wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gr
 
 /* A GPU's table, but for its name, describe and open. */
 #define WISP__GPU_CALLS                                                                                               \
-    .kinds = WISP__ALL_KINDS, .close = wisp__gpu_close, .tuned = &wisp__cpu_tuned, .facts = wisp__gpu_facts,          \
-    .alloc = wisp__gpu_alloc, .free = wisp__gpu_free, .take = wisp__gpu_take, .prepare = wisp__gpu_prepare,           \
-    .release = wisp__gpu_release, .foresee = wisp__gpu_foresee, .borrow = wisp__gpu_borrow, .lend = wisp__gpu_lend,   \
-    .unlend = wisp__gpu_unlend, .read = wisp__gpu_read, .write = wisp__gpu_write, .finish = wisp__gpu_finish,         \
-    .find_spmmv = wisp__gpu_find_spmmv, .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots, \
+    .kinds = WISP__ALL_KINDS, .close = wisp__gpu_close, .tuned = &wisp__gpu_tuned, .facts = wisp__gpu_facts,          \
+    .measure = wisp__gpu_measure, .alloc = wisp__gpu_alloc, .free = wisp__gpu_free, .take = wisp__gpu_take,           \
+    .prepare = wisp__gpu_prepare, .release = wisp__gpu_release, .foresee = wisp__gpu_foresee,                         \
+    .borrow = wisp__gpu_borrow, .lend = wisp__gpu_lend, .unlend = wisp__gpu_unlend, .read = wisp__gpu_read,           \
+    .write = wisp__gpu_write, .finish = wisp__gpu_finish, .find_spmmv = wisp__gpu_find_spmmv,                         \
+    .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots,                                     \
     .reserve_steps = wisp__gpu_reserve_steps, .launch_steps = wisp__gpu_launch_steps,                                 \
     .launch_half = wisp__gpu_launch_half, .fill = wisp__gpu_fill, .random = wisp__gpu_random, .put = wisp__gpu_put,   \
     .get = wisp__gpu_get, .copy_columns = wisp__gpu_copy_columns, .pack = wisp__gpu_pack, .unpack = wisp__gpu_unpack, \

@@ -140,6 +140,21 @@ static void opencl_close(wisp__gpu *g)
     free(o);
 }
 
+/* What it does not tell stays 0. */
+static void find_sizes(wisp__gpu *g, cl_device_id id)
+{
+    cl_uint units = 0, mhz = 0;
+    cl_ulong cache = 0, local = 0;
+    cl.clGetDeviceInfo(id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    cl.clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof mhz, &mhz, NULL);
+    cl.clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof cache, &cache, NULL);
+    cl.clGetDeviceInfo(id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof local, &local, NULL);
+    g->units = (int)WISP__MIN(units, 1 << 16);
+    g->clock = 1e6 * mhz;
+    g->cache_bytes = (int64_t)cache;
+    g->local_bytes = (int64_t)local;
+}
+
 static wisp_status opencl_open(wisp__gpu *g, int number)
 {
     enum { CPU_GROUP = 32, GPU_GROUP = 128, CPU_GROUPS = 64, GPU_GROUPS = 1 << 14 };
@@ -165,6 +180,7 @@ static wisp_status opencl_open(wisp__gpu *g, int number)
     g->group_size = cpu ? CPU_GROUP : GPU_GROUP;
     g->most_groups = cpu ? CPU_GROUPS : GPU_GROUPS;
     g->compiles_slowly = cpu;
+    find_sizes(g, o->id);
 out:
     if (status != WISP_OK) opencl_close(g);
     return status;

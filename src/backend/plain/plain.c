@@ -17,12 +17,15 @@ extern char **environ;
 
 static wisp_status plain_open(wisp__gpu *g, int number)
 {
-    enum { GROUP = 32, MOST_GROUPS = 16 };
+    enum { GROUP = 32, MOST_GROUPS = 16, UNITS = 2, CACHE = 4 << 20, LOCAL = 32 << 10 };
     (void)number;
     g->group_size = GROUP;
     g->most_groups = MOST_GROUPS;
     g->steps = WISP__STEPS_DRAWN;
     g->compiles_slowly = true;
+    g->units = UNITS;
+    g->cache_bytes = CACHE;
+    g->local_bytes = LOCAL;
     return WISP_OK;
 }
 

@@ -12,7 +12,8 @@ const char *const machine_stream[WISP_STREAMS] = {"load", "copy", "copy_past", "
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
 {
     if (wisp_machine_measure(t->ctx, m, what)) return tool_fail_ctx(t);
-    gemm_measure(t, g, m->fma_gflops[1][1]);
+    *g = (gemm_rates){.coretype = "default"};
+    if (!*m->device) gemm_measure(t, g, m->fma_gflops[1][1]);
     return EXIT_FINE;
 }
 
@@ -41,7 +42,9 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
         J_IF(m->kept_bytes > 0, "cache_kept_bytes", m->kept_bytes), J("exchange_gbs", measured(m->exchange_gbs)),
         J("load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1])), J("bandwidth_gbs", bandwidth),
         J("fma_gflops", JSON_NEW(J("single", pair(m->fma_gflops[0])), J("double", pair(m->fma_gflops[1])))),
-        J("dgemm_gflops", measured(g->dgemm)), J("zgemm_gflops", measured(g->zgemm)), J("gemm_coretype", g->coretype));
+        J("dgemm_gflops", measured(g->dgemm)), J("zgemm_gflops", measured(g->zgemm)), J("gemm_coretype", g->coretype),
+        J_MAYBE(*m->device, "device", m->device), J_MAYBE(*m->device, "launch_seconds", measured(m->launch_seconds)),
+        J_MAYBE(*m->device, "round_trip_seconds", measured(m->round_trip_seconds)));
 }
 
 /* ---- what other commands take of it ----------------------------------------------------------- */
@@ -142,6 +145,44 @@ static void print_ceilings(const json_t *o)
     }
 }
 
+/* A GPU: what it is, and its ceilings. */
+static void print_gpu(const json_t *o)
+{
+    char b[TEXT];
+    json_t *cache = json_object_get(o, "cache_kept_bytes"), *bandwidth = json_object_get(o, "bandwidth_gbs");
+    const char *date = json_string_value(json_object_get(o, "measured"));
+    json_t *fma = json_object_get(o, "fma_gflops");
+    text_line("device", "%s: %s", json_string_value(json_object_get(o, "device")),
+              json_string_value(json_object_get(o, "cpu")));
+    text_line("units", "%lld", json_integer_value(json_object_get(o, "cores")));
+    text_line(
+        "L2", "%s",
+        text_bytes(b, json_number_value(json_object_get(json_array_get(json_object_get(o, "caches"), 0), "bytes"))));
+    if (json_is_integer(cache))
+        text_line("cache", "%s of it stay from sweep to sweep", text_bytes(b, json_number_value(cache)));
+    text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
+    if (date) text_line("measured", "%.10s", date);
+    printf("\n%-20s  %9s%9s\n", "GB/s", "memory", "L2");
+    for (int s = 0; s < WISP_STREAMS; s++) {
+        if (!json_object_get(json_object_get(bandwidth, "memory"), machine_stream[s])) continue;
+        printf("%-20s  ", machine_stream[s]);
+        for (int l = 0; l < 2; l++)
+            print_number(
+                json_array_get(json_object_get(json_object_get(bandwidth, l ? "L2" : "memory"), machine_stream[s]), 1));
+        putchar('\n');
+    }
+    printf("\n%-20s\n", "Gflop/s");
+    for (int p = 1; p >= 0; p--) {
+        printf("multiply-add, %-8s", p ? "double" : "single");
+        print_number(json_array_get(json_object_get(fma, p ? "double" : "single"), 1));
+        putchar('\n');
+    }
+    printf("\n%-20s\n", "microseconds");
+    for (int i = 0; i < 2; i++)
+        printf("%-22s%9.1f\n", i ? "waited for" : "a launch",
+               1e6 * json_number_value(json_object_get(o, i ? "round_trip_seconds" : "launch_seconds")));
+}
+
 /* Where the threads are in this run. */
 static int add_placement(tool *t, json_t *o)
 {
@@ -191,6 +232,9 @@ static json_t *find_result(tool *t, int *rc, int *keep_rc)
     wisp_machine m;
     gemm_rates g = {.coretype = "default"};
     *rc = tool_start(t);
+    if (*rc) return NULL;
+    if (wisp_machine_measure(t->ctx, &m, 0)) *rc = tool_fail_ctx(t);
+    if (!*rc && *m.device) *rc = machine_ahead(t);
     if (*rc) return NULL;
     json_t *o = t->opt.measure ? NULL : machine_read(t, &m, "it is measured anew");
     if (o) return o;
@@ -258,6 +302,8 @@ int cmd_machine(tool *t)
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
         rc = json_print(t, o);
+    } else if (!rc && !t->opt.quiet && json_object_get(o, "device")) {
+        print_gpu(o);
     } else if (!rc && !t->opt.quiet) {
         print_topology(o);
         print_placement(o);

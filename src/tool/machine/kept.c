@@ -15,20 +15,21 @@ static bool is_simulated(void)
     return simulated && *simulated;
 }
 
-/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
-   file, to which nothing is written. */
-static bool cache_path(char path[PATH_MAX])
+/* $XDG_CACHE_HOME/wisp/machine-HOST.json, of a device's own figures machine-HOST-DEVICE.json, else below ~/.cache;
+   false if there is no such place. With $WISP_MACHINE that file, to which nothing is written, and which has none of
+   devices. */
+static bool cache_path(const wisp_machine *m, char path[PATH_MAX])
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char host[256] = "";
-    if (is_simulated()) return snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
+    if (is_simulated()) return !*m->device && snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
     gethostname(host, sizeof host - 1);
     for (char *c = host; *c; c++)
         if (*c == '/') *c = '_';
     const bool own = base && *base == '/';
     if (!own && !(home && *home)) return false;
-    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s.json", own ? base : home, own ? "" : "/.cache", host) <
-           PATH_MAX;
+    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s%s%s.json", own ? base : home, own ? "" : "/.cache", host,
+                    *m->device ? "-" : "", m->device) < PATH_MAX;
 }
 
 /* ---- written ------------------------------------------------------------------------------------- */
@@ -57,7 +58,7 @@ int machine_keep(tool *t, const wisp_machine *m, json_t *o)
     char path[PATH_MAX], date[MACHINE_DATE];
     JSON_PUT(o, J("measured", (const char *)date_text(date, time(NULL))));
     if (is_simulated()) return EXIT_FINE;
-    if (!cache_path(path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
+    if (!cache_path(m, path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
     const int error = make_folders(path);
     if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
     if (wisp_ctx_set_machine(t->ctx, m))
@@ -124,6 +125,8 @@ static void read_figures(const json_t *o, wisp_machine *m)
     read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
     m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
     m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+    m->launch_seconds = json_number_value(json_object_get(o, "launch_seconds"));
+    m->round_trip_seconds = json_number_value(json_object_get(o, "round_trip_seconds"));
 }
 
 /* Says once in a run what becomes of the file. */
@@ -143,7 +146,7 @@ json_t *machine_read(tool *t, wisp_machine *m, const char *then)
 {
     gemm_rates g = {.coretype = "default"};
     char path[PATH_MAX];
-    if (wisp_machine_measure(t->ctx, m, 0) || !cache_path(path)) return NULL;
+    if (wisp_machine_measure(t->ctx, m, 0) || !cache_path(m, path)) return NULL;
     const wisp_machine bare = *m;
     json_t *now = machine_json(m, &g), *o = now ? read_file(path, now) : NULL;
     json_decref(now);

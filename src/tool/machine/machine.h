@@ -18,6 +18,8 @@ typedef struct {
 bool blas_start(const tool *t, const char *what, const char *core, blas_process *child);
 /* cmd_machine.c: names of the streams; both measured, as the bench has them too. */
 extern const char *const machine_stream[WISP_STREAMS];
+/* ahead.c: compiles the usual kernels of a device. */
+int machine_ahead(tool *t);
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 /* kept.c: the topology, with the figures that `wisp machine` kept, which the context takes over; false: nothing was
