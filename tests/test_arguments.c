@@ -51,6 +51,13 @@ CALL(wisp_ctx_memory)
     wisp_ctx_memory(P(0, f->ctx), P(1, &now), P(2, &peak));
     return now > 0 && peak > 0 ? WISP_OK : WISP_ERR_ARG;
 }
+CALL(wisp_ctx_device_memory)
+{
+    int64_t now = 7, peak = 7, limit = 7;
+    wisp_ctx_device_memory(P(0, f->ctx), P(1, &now), P(2, &peak), P(3, &limit));
+    const int left = (now == 7) << 1 | (peak == 7) << 2 | (limit == 7) << 3;
+    return left == (null > 0 ? 1 << null : 0) ? WISP_OK : WISP_ERR_ARG;
+}
 CALL(wisp_ctx_cancel)
 {
     wisp_ctx_cancel(P(0, f->ctx));
@@ -241,6 +248,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_set_cache, 1, 0, ALL),
     ROW(wisp_ctx_cache, 2, 2, ALL),
     ROW(wisp_ctx_memory, 3, 6, ALL),
+    ROW(wisp_ctx_device_memory, 4, 15, ALL),
     ROW(wisp_model_memory, 1, 0, 1),
     ROW(wisp_model_overlap, 1, 0, 1),
     ROW(wisp_ctx_cancel, 1, 0, ALL),

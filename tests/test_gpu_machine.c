@@ -1,4 +1,5 @@
-/* What is told and measured of a GPU. On the device plain; how fast that is, nothing hangs on. */
+/* What is told and measured of a GPU, and its memory, which is counted and limited apart from the host's. On the device
+   plain; how fast that is, nothing hangs on. */
 #include "backend/gpu/gpu.h"
 #include "model/model.h"
 #include "ref.h"
@@ -6,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static wisp_ctx *on_plain(void) { return ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1, .no_pin = 1}); }
+static wisp_ctx *on_plain(int64_t limit)
+{
+    return ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1, .no_pin = 1, .device_memory_limit = limit});
+}
 
 static void described(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = on_plain();
+    wisp_ctx *ctx = on_plain(0);
     wisp_machine m;
     const wisp__facts f = wisp__facts_of(ctx);
     REF_OK(ctx, wisp_machine_measure(ctx, &m, 0));
@@ -31,9 +35,11 @@ static void measured(void **state)
     (void)state;
     setenv("WISP_STREAM_LIMIT", "300000", 1);
     setenv("WISP_MEASURE_LIMIT", "50", 1);
-    wisp_ctx *ctx = on_plain();
+    wisp_ctx *ctx = on_plain(0);
     wisp_machine m;
+    int64_t before, now;
     double gbs;
+    wisp_ctx_device_memory(ctx, &before, NULL, NULL);
     REF_OK(ctx, wisp_machine_measure(ctx, &m, ~0u >> 17));
     for (int s = 0; s < WISP_STREAMS; s++)
         for (int l = 0; l < WISP_LEVELS; l++) {
@@ -46,6 +52,8 @@ static void measured(void **state)
     assert_true(m.kept_bytes >= 0 && m.kept_bytes <= m.cache_bytes[WISP_L2]);
     REF_OK(ctx, wisp_load_bandwidth(ctx, &gbs));
     assert_true(gbs > 0 && isfinite(gbs));
+    wisp_ctx_device_memory(ctx, &now, NULL, NULL);
+    assert_int_equal(now, before);
     wisp_ctx_free(ctx);
     unsetenv("WISP_STREAM_LIMIT");
     unsetenv("WISP_MEASURE_LIMIT");
@@ -56,7 +64,7 @@ static void streams(void **state)
 {
     (void)state;
     enum { UNITS = 5, PASSES = 3 };
-    wisp_ctx *ctx = on_plain();
+    wisp_ctx *ctx = on_plain(0);
     const int64_t n = UNITS * G_ABREAST * (int64_t)wisp__gpu_of(ctx)->group_size;
     double *array[3], *host = calloc((size_t)n, sizeof *host);
     for (int code = G_LOAD; code <= G_UPDATE; code++) {
@@ -86,7 +94,7 @@ static void streams(void **state)
 static void taken(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = on_plain();
+    wisp_ctx *ctx = on_plain(0);
     const wisp__facts before = wisp__facts_of(ctx);
     wisp_machine m = {.threads = before.threads, .isa = "plain", .launch_seconds = 7e-6, .kept_bytes = 123456};
     wisp__core_work work = {.threads = 2};
@@ -118,7 +126,7 @@ static void simulated(void **state)
     char kept[512] = "";
     if (was) snprintf(kept, sizeof kept, "%s", was);
     setenv("WISP_MACHINE", TEST_DATA "/../machines/laptop.json", 1);
-    wisp_ctx *ctx = on_plain();
+    wisp_ctx *ctx = on_plain(0);
     const wisp__facts f = wisp__facts_of(ctx);
     assert_int_equal(f.threads, 64);
     assert_true(f.l3 == 8 << 20 && f.rates.memory == 64 * 15e9);
@@ -127,11 +135,55 @@ static void simulated(void **state)
     if (!*kept) unsetenv("WISP_MACHINE");
 }
 
+static void memory(void **state)
+{
+    (void)state;
+    enum { ROOM = 1 << 20 };
+    wisp_ctx *ctx = on_plain(ROOM);
+    int64_t now, peak, limit, all, host_now;
+    double *a = NULL, *b = NULL, *host;
+    wisp_ctx_device_memory(ctx, &now, &peak, &limit);
+    assert_true(now == 0 && peak == 0 && limit == ROOM);
+    wisp_ctx_memory(ctx, &host_now, NULL);
+    REF_OK(ctx, ctx->backend->alloc(ctx, &a, ROOM / 2, 1));
+    wisp_ctx_device_memory(ctx, &now, &peak, NULL);
+    wisp_ctx_memory(ctx, &all, NULL);
+    assert_true(now == ROOM / 2 && peak == now && all == host_now + now);
+    REF_FAILS(
+        ctx, ctx->backend->alloc(ctx, &b, ROOM / 2 + 1, 1), WISP_ERR_NOMEM,
+        "memory of the device 'plain': 524.3 kB more, with 524.3 kB held, would pass the 1.049 MB that may be held");
+    assert_null(b);
+    REF_OK(ctx, ctx->backend->alloc(ctx, &b, ROOM / 2, 1));
+    ctx->backend->free(ctx, b);
+    /* What it takes of the host goes from there; what does not fit stays the host's. */
+    REF_OK(ctx, wisp_alloc(ctx, &host, ROOM / 4, 1));
+    REF_OK(ctx, ctx->backend->take(ctx, &host));
+    wisp_ctx_device_memory(ctx, &now, NULL, NULL);
+    wisp_ctx_memory(ctx, &all, NULL);
+    assert_true(now == ROOM / 2 + ROOM / 4 && all == host_now + now);
+    ctx->backend->free(ctx, host);
+    REF_OK(ctx, wisp_alloc(ctx, &host, ROOM, 1));
+    REF_FAILS(ctx, ctx->backend->take(ctx, &host), WISP_ERR_NOMEM, "memory of the device");
+    host[0] = 1;
+    wisp_free(ctx, host);
+    ctx->backend->free(ctx, a);
+    wisp_ctx_device_memory(ctx, &now, &peak, NULL);
+    wisp_ctx_memory(ctx, &all, NULL);
+    assert_true(now == 0 && peak == ROOM && all == host_now);
+    wisp_ctx_free(ctx);
+    /* The host's limit does not count it. */
+    ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1, .no_pin = 1, .memory_limit = ROOM});
+    REF_OK(ctx, ctx->backend->alloc(ctx, &a, 4 * ROOM, 1));
+    REF_FAILS(ctx, wisp_alloc(ctx, &host, 2 * ROOM, 1), WISP_ERR_NOMEM, "memory limit");
+    ctx->backend->free(ctx, a);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(described), cmocka_unit_test(measured),  cmocka_unit_test(streams),
-        cmocka_unit_test(taken),     cmocka_unit_test(simulated),
+        cmocka_unit_test(taken),     cmocka_unit_test(simulated), cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@ static void contexts(void **state)
         {{.threads = 1000000}, "1000000 threads are too many"},
         {{.index_limit = -1}, "opts.index_limit is -1"},
         {{.memory_limit = -5}, "opts.memory_limit -5"},
+        {{.device_memory_limit = -6}, "opts.device_memory_limit is -6"},
         {{.level = (wisp_log_level)9}, "opts.level: unknown value 9"},
         {{.device = "toaster"}, "toaster"},
     };

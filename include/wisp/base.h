@@ -133,11 +133,12 @@ typedef struct {
     wisp_progress_fn progress;
     void *progress_arg;
     int64_t index_limit;    /* most local rows, or columns with halo; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */
-    int64_t memory_limit;   /* bytes that wisp may hold at once; 0: no limit */
+    int64_t memory_limit;   /* bytes that wisp may hold at once, of the host's memory alone; 0: no limit */
     const int64_t *weights; /* one for each rank, the same list on all: they share the rows of maps and sources in */
                             /* these proportions, where those have no weights of their own. From 0 to 2^40, not all */
                             /* 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such as 2,0,1 for three ranks, else */
                             /* equal ones. See wisp_src_weights, wisp_mat_weights */
+    int64_t device_memory_limit; /* bytes that it may hold of a device's own memory; 0: what the device has */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.
@@ -175,8 +176,12 @@ WISP_API int wisp_ctx_steps_per_call(wisp_ctx *ctx);
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
 /* The bytes of the last cache that are counted on. *measured, which may be NULL: 1 if they were set, 0 if assumed. */
 WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
-/* Bytes that wisp holds now, and the most that it held at once. Each pointer may be NULL. */
+/* Bytes that wisp holds now, of the host's memory and of the device's together, and the most that it held at once. Each
+   pointer may be NULL. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
+/* The same of a device's own memory alone; *limit: what it may hold of that at once. All 0 where the device's memory is
+   the host's. */
+WISP_API void wisp_ctx_device_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak, int64_t *limit);
 /* Ends calls that take long (reading, assembling, random numbers, products, solvers), now and from now on, with
    WISP_ERR_CANCELLED within a fraction of a sweep, and tasks (wisp/task.h) that have not begun: who waits for one goes
    on. It may be called from a signal handler or another thread. resume clears the wish; a call that stopped early, and

@@ -22,6 +22,9 @@ static int64_t env_number(const char *name, int64_t fallback)
 static wisp_status check_options(wisp_ctx *ctx)
 {
     const wisp_ctx_opts *o = &ctx->opts;
+    if (o->device_memory_limit < 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.device_memory_limit is %lld bytes; it can't be negative",
+                              (long long)o->device_memory_limit);
     if (o->index_limit < 0 || o->memory_limit < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "opts.index_limit is %lld and opts.memory_limit %lld bytes; they can't be negative",

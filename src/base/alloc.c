@@ -84,7 +84,8 @@ static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
 {
     atomic_fetch_add(&ctx->held, 1);
-    const long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
+    const long long now =
+        atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes - atomic_load(&ctx->device_now);
     if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
         wisp__memory_unbook(ctx, bytes);
         return refuse(ctx, bytes, now - (long long)bytes, true);
@@ -92,12 +93,30 @@ wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
     return WISP_OK;
 }
 
-void wisp__memory_is_there(wisp_ctx *ctx)
+static void raise_peak(atomic_llong *peak_of, long long now)
 {
-    const long long now = atomic_load(&ctx->memory_now);
-    long long peak = atomic_load(&ctx->memory_peak);
-    while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}
+    long long peak = atomic_load(peak_of);
+    while (now > peak && !atomic_compare_exchange_weak(peak_of, &peak, now)) {}
 }
+
+void wisp__memory_is_there(wisp_ctx *ctx) { raise_peak(&ctx->memory_peak, atomic_load(&ctx->memory_now)); }
+
+wisp_status wisp__device_book(wisp_ctx *ctx, size_t bytes)
+{
+    const long long before = atomic_fetch_add(&ctx->device_now, (long long)bytes), now = before + (long long)bytes;
+    char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
+    if (now <= ctx->device_limit) {
+        raise_peak(&ctx->device_peak, now);
+        return WISP_OK;
+    }
+    atomic_fetch_sub(&ctx->device_now, (long long)bytes);
+    return wisp_ctx_failf(
+        ctx, WISP_ERR_NOMEM, "memory of the device '%s': %s more, with %s held, would pass the %s that %s",
+        ctx->device_name, size_text(a, (double)bytes), size_text(b, (double)before),
+        size_text(c, (double)ctx->device_limit), ctx->opts.device_memory_limit > 0 ? "may be held" : "it has");
+}
+
+void wisp__device_unbook(wisp_ctx *ctx, size_t bytes) { atomic_fetch_sub(&ctx->device_now, (long long)bytes); }
 
 void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes)
 {
@@ -195,6 +214,13 @@ void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak)
 {
     if (now) *now = ctx ? atomic_load(&ctx->memory_now) : 0;
     if (peak) *peak = ctx ? atomic_load(&ctx->memory_peak) : 0;
+}
+
+void wisp_ctx_device_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak, int64_t *limit)
+{
+    if (now) *now = ctx ? atomic_load(&ctx->device_now) : 0;
+    if (peak) *peak = ctx ? atomic_load(&ctx->device_peak) : 0;
+    if (limit) *limit = ctx ? ctx->device_limit : 0;
 }
 
 char *wisp__strdup(wisp_ctx *ctx, const char *s)

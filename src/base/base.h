@@ -87,7 +87,9 @@ struct wisp_ctx {
     struct wisp__said *said; /* what the log function is still to be told */
     bool logging;            /* a thread is at it: */
     pthread_t logger;
-    atomic_llong memory_now, memory_peak;
+    atomic_llong memory_now, memory_peak; /* the host's and the device's together */
+    atomic_llong device_now, device_peak; /* of a device's own memory; */
+    int64_t device_limit;                 /* that there is, or may be held; 0: it has none of its own */
     atomic_llong held;                    /* by its user, and by each piece of memory that objects on it have */
     void (*end)(struct wisp_ctx *c);      /* when nothing holds it any more */
     atomic_uint alloc_number;             /* staggers large arrays; counts for failure injection */
@@ -161,6 +163,9 @@ void wisp__scratch_free(wisp__team *team);
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes);
 void wisp__memory_is_there(wisp_ctx *ctx); /* what was booked could be had: the peak may be higher */
 void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes);
+/* Counts what of it is a device's own memory, against the limit of that (WISP_ERR_NOMEM). */
+wisp_status wisp__device_book(wisp_ctx *ctx, size_t bytes);
+void wisp__device_unbook(wisp_ctx *ctx, size_t bytes);
 /* One holds it no longer; the last one ends it. */
 void wisp__ctx_let_go(wisp_ctx *ctx);
 /* Bytes of an array of wisp_alloc. And frees one in whose place other memory is counted from now on. */

@@ -16,6 +16,7 @@ static const struct {
 } named[] = {
     {"opts.threads", ANY, "threads", NULL},
     {"opts.memory_limit", ANY, "mem-limit", NULL},
+    {"opts.device_memory_limit", ANY, "device-mem-limit", NULL},
     {"opts.weights", ANY, "weights", NULL},
     {"opts.halo", ANY, "halo", NULL},
     {"opts.device", ANY, "device", NULL},

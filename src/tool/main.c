@@ -73,6 +73,7 @@ static int make_context(tool *t, bool no_pin)
                        .no_pin = no_pin,
                        .device = t->opt.device,
                        .memory_limit = t->opt.mem_limit,
+                       .device_memory_limit = t->opt.device_mem_limit,
                        .weights = t->opt.weights,
                        .log = monitor_log,
                        .log_arg = mon,

@@ -38,8 +38,8 @@ enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN, AGAINST_SI
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of the library's enums). */
 typedef struct {
-    int64_t moments, vectors, points, width, powers, threads, mem_limit; /* 0: not given */
-    int64_t ranks;                                                       /* likewise: info */
+    int64_t moments, vectors, points, width, powers, threads, mem_limit, device_mem_limit; /* 0: not given */
+    int64_t ranks;                                                                         /* likewise: info */
     uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;

@@ -219,6 +219,8 @@ const option_def option_table[] = {
     VALUE("mem-limit", "BYTES", parse_bytes, ALL, mem_limit,
           "limit the library's arrays to this; the machine's own memory is then not looked at; 8G and 8GiB are 8 times "
           "1024^3, 8GB is 8 times 10^9"),
+    VALUE("device-mem-limit", "BYTES", parse_bytes, NEW_RUN | RUNS | CMD_BENCH, device_mem_limit,
+          "of a device's own memory to hold no more than this, in place of what it has"),
     FILENAME("checkpoint", NEW_RUN | RESUMED, checkpoint,
              "write the state of the run to FILE again and again, beside the computation, so that it can go on after "
              "its end; removed when the results are there",

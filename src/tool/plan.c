@@ -134,6 +134,75 @@ int64_t plan_largest(const int64_t *v, size_t n)
     return most;
 }
 
+bool plan_has_sides(const tool *t)
+{
+    int64_t limit;
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    return limit > 0;
+}
+
+plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t *part, int held, int parts, bool most)
+{
+    enum { OWN = 8 << 20 }; /* what a device holds for its calls: sums of groups, rows that are updated in place */
+    plan_sides s = {.device = A->bytes + vectors + (most ? OWN : 0)};
+    for (int i = 0; i < parts; i++) {
+        int64_t host = part[i];
+        if (i < held) host -= A->bytes + (most ? 0 : vectors);
+        if (host > s.host) s.host = host;
+    }
+    return s;
+}
+
+int plan_fits_device(tool *t, int64_t bytes, bool *fits)
+{
+    int64_t limit;
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    double over = limit > 0 && bytes > limit;
+    if (wisp_ctx_sum(t->ctx, &over, 1)) return tool_fail_ctx(t);
+    *fits = over == 0;
+    return EXIT_FINE;
+}
+
+int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, const char *advice)
+{
+    char text[4][TEXT];
+    int64_t own[4] = {bytes, matrix, vectors, 0};
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, own + 3);
+    const int rc = plan_of_most(t, own[3] > 0 ? bytes : 0, own, sizeof own);
+    if (rc) return rc;
+    for (int i = 0; i < 4; i++) text_bytes(text[i], (double)own[i]);
+    if (t->opt.device_mem_limit)
+        return tool_fail(t,
+                         "the run would take about %s on the device %s (matrix %s, vectors %s), more than "
+                         "--device-mem-limit %s",
+                         text[0], wisp_ctx_device(t->ctx), text[1], text[2], text[3]);
+    return tool_fail(t,
+                     "the run would take about %s on the device %s (matrix %s, vectors %s), which has %s; %s, and "
+                     "--device-mem-limit BYTES starts it anyway",
+                     text[0], wisp_ctx_device(t->ctx), text[1], text[2], text[3], advice);
+}
+
+void plan_sides_show(const tool *t, const plan_sides *about, const plan_sides *most)
+{
+    char b[3][TEXT];
+    int64_t limit;
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    if (limit == 0) return;
+    text_line("device", "about %s   (at most %s)   of %s on %s", text_bytes(b[0], (double)about->device),
+              text_bytes_up(b[1], (double)most->device), text_bytes(b[2], (double)limit), wisp_ctx_device(t->ctx));
+    text_line("host", "about %s   (at most %s)", text_bytes(b[0], (double)about->host),
+              text_bytes_up(b[1], (double)most->host));
+}
+
+void plan_sides_json(const tool *t, json_t *o, const plan_sides *about, const plan_sides *most)
+{
+    int64_t limit;
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    JSON_PUT(o, J_MAYBE(limit > 0, "device_bytes", about->device),
+             J_MAYBE(limit > 0, "device_bound_bytes", most->device), J_MAYBE(limit > 0, "device_limit_bytes", limit),
+             J_MAYBE(limit > 0, "host_bytes", about->host), J_MAYBE(limit > 0, "host_bound_bytes", most->host));
+}
+
 static int refuse(tool *t, const plan_bytes *own, const plan_need *need, const char *advice)
 {
     char text[4][TEXT];
@@ -156,14 +225,19 @@ static int refuse(tool *t, const plan_bytes *own, const plan_need *need, const c
 /* An estimate is made only if the bound is too large. */
 int plan_check(tool *t, plan_find_fn *find, const void *arg, const char *advice)
 {
+    const bool sides = plan_has_sides(t);
+    bool fits;
     plan_bytes b;
     plan_need need;
     for (int estimate = 0; estimate < 2; estimate++) {
         int rc = find(t, arg, !estimate, &b);
-        if (!rc) rc = plan_needed(t, b.total, &need);
-        if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
+        if (!rc) rc = plan_needed(t, sides ? b.sides.host : b.total, &need);
+        if (!rc) rc = plan_fits_device(t, b.sides.device, &fits);
+        if (rc || (need.bytes <= need.limit && fits) || (t->opt.plan && !t->opt.mem_limit && !t->opt.device_mem_limit))
+            return rc;
     }
-    return refuse(t, &b, &need, advice);
+    return fits ? refuse(t, &b, &need, advice)
+                : plan_refuse_device(t, b.sides.device, b.matrix.bytes, b.vectors, advice);
 }
 
 int plan_find(tool *t, plan_find_fn *find, const void *arg, plan_bytes *about, plan_bytes *most)
@@ -186,15 +260,19 @@ void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_byte
               text_bytes_up(b[1], (double)most->vectors));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
               text_bytes_up(b[1], (double)most->total));
+    plan_sides_show(t, &about->sides, &most->sides);
 }
 
 json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most)
 {
     const wisp_mat_info *a = &about->matrix;
-    return JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
-                    J("nnz", most->matrix.nnz), J("type", wisp_type_name(type)), J("format", text_format(a->format)),
-                    J("matrix_bytes", a->bytes), J("vectors_bytes", about->vectors), J("total_bytes", about->total),
-                    J("bound_bytes", most->total));
+    json_t *o =
+        JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
+                 J("nnz", most->matrix.nnz), J("type", wisp_type_name(type)), J("format", text_format(a->format)),
+                 J("matrix_bytes", a->bytes), J("vectors_bytes", about->vectors), J("total_bytes", about->total),
+                 J("bound_bytes", most->total));
+    plan_sides_json(t, o, &about->sides, &most->sides);
+    return o;
 }
 
 /* A copy, in HDF5 a whole file in memory; else its transpose, of which each thread reads a row, a column of the block,

@@ -34,7 +34,6 @@ out:
     return status;
 }
 
-/* As many groups as it runs at once. */
 /* What it does not tell is 0. */
 static void find_sizes(wisp__gpu *g)
 {
@@ -47,6 +46,7 @@ static void find_sizes(wisp__gpu *g)
     g->memory_rate = 2e3 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
 }
 
+/* As many groups as it runs at once. */
 static wisp_status cuda_open(wisp__gpu *g, int number)
 {
     enum { GROUP = 128 };

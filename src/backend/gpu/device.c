@@ -23,6 +23,15 @@ static void set_steps(wisp__gpu *g)
         if (!strcmp(text, word[i])) g->steps = (wisp__gpu_steps)i;
 }
 
+/* What it may hold of the device's memory: that there is, where the driver tells. */
+static void set_limit(wisp_ctx *ctx)
+{
+    wisp_device d = {.number = ctx->device_number};
+    const int64_t asked = ctx->opts.device_memory_limit, unknown = INT64_MAX / 2;
+    const bool there = ctx->backend->describe(&d) && d.memory_bytes > 0;
+    ctx->device_limit = asked > 0 ? asked : there ? d.memory_bytes : unknown;
+}
+
 /* What the host does for it, on lent memory, it does with the CPU's kernels. */
 wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
 {
@@ -38,6 +47,7 @@ wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver)
     set_group(g);
     g->shapes = SHAPES;
     set_steps(g);
+    set_limit(ctx);
     ctx->device = g;
     status = wisp__backend_cpu.open(ctx);
 out:

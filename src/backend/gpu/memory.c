@@ -139,8 +139,13 @@ wisp_status wisp__gpu_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t coun
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
         return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
     bytes = WISP__MAX(bytes, 1);
-    status = wisp__memory_book(ctx, bytes);
+    status = wisp__device_book(ctx, bytes);
     if (status != WISP_OK) return status;
+    status = wisp__memory_book(ctx, bytes);
+    if (status != WISP_OK) {
+        wisp__device_unbook(ctx, bytes);
+        return status;
+    }
     WISP_TRY(new_array(g, bytes, &b));
     WISP_TRY(g->driver->clear(g, b->handle, b->bytes));
     wisp__memory_is_there(ctx);
@@ -149,6 +154,7 @@ wisp_status wisp__gpu_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t coun
 out:
     if (status != WISP_OK) {
         if (b) drop(g, take_out(g, b->range));
+        wisp__device_unbook(ctx, bytes);
         wisp__memory_unbook(ctx, bytes);
     }
     return status;
@@ -166,6 +172,7 @@ void wisp__gpu_free(wisp_ctx *ctx, void *address)
     }
     const size_t bytes = b->bytes;
     drop(g, b);
+    wisp__device_unbook(ctx, bytes);
     wisp__memory_unbook(ctx, bytes); /* which may end the context */
 }
 
@@ -174,18 +181,19 @@ wisp_status wisp__gpu_take(wisp_ctx *ctx, void *pointer_to_array)
     void **array = pointer_to_array;
     const size_t bytes = wisp__array_bytes(*array);
     wisp__gpu *g = wisp__gpu_of(ctx);
-    wisp__gpu_buffer *b;
-    wisp_status status = new_array(g, bytes, &b);
+    wisp__gpu_buffer *b = NULL;
+    wisp_status status = wisp__device_book(ctx, bytes);
     if (status != WISP_OK) return status;
+    WISP_TRY(new_array(g, bytes, &b));
     b->bytes = bytes;
-    if (bytes > 0) status = g->driver->write(g, b->handle, 0, *array, bytes);
-    if (status != WISP_OK) {
-        drop(g, take_out(g, b->range));
-        return status;
-    }
+    if (bytes > 0) WISP_TRY(g->driver->write(g, b->handle, 0, *array, bytes));
     wisp__array_replaced(*array);
     *array = b->range;
     return WISP_OK;
+out:
+    if (b) drop(g, take_out(g, b->range));
+    wisp__device_unbook(ctx, bytes);
+    return status;
 }
 
 wisp_status wisp__gpu_borrow(wisp_ctx *ctx, const void *host)
@@ -201,12 +209,23 @@ wisp_status wisp__gpu_room(wisp__gpu *g, wisp__gpu_buffer **b, size_t bytes)
     if (*b && (*b)->bytes >= bytes) return WISP_OK;
     wisp__gpu_room_free(g, *b);
     *b = NULL;
-    return new_buffer(g, bytes, b);
+    const size_t lines = wisp__lines(WISP__MAX(bytes, 1)); /* as a buffer has */
+    wisp_status status = wisp__device_book(g->ctx, lines);
+    if (status != WISP_OK) return status;
+    status = new_buffer(g, lines, b);
+    if (status != WISP_OK) wisp__device_unbook(g->ctx, lines);
+    if (status == WISP_OK)
+        atomic_fetch_add(&g->ctx->memory_now, (long long)lines); /* but it does not hold the context */
+    wisp__memory_is_there(g->ctx);
+    return status;
 }
 
 void wisp__gpu_room_free(wisp__gpu *g, wisp__gpu_buffer *b)
 {
-    if (b) drop(g, b);
+    if (!b) return;
+    wisp__device_unbook(g->ctx, b->bytes);
+    atomic_fetch_sub(&g->ctx->memory_now, (long long)b->bytes);
+    drop(g, b);
 }
 
 /* ---- loans ------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../out/out.h"
+#include "../plan.h"
 
 /* The results of dos, ldos and count. */
 typedef struct {
@@ -37,6 +38,7 @@ typedef struct {
 typedef struct {
     wisp_mat_info matrix;
     int64_t blocks, total; /* bytes: of vectors, dots, moments; of all that is held at once */
+    plan_sides sides;      /* of the same */
 } run_bytes;
 typedef struct {
     run_bytes most, about;   /* about: total is 0 until it is estimated */

@@ -37,11 +37,11 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
 /* The source goes when the matrix stands; the blocks come after that. */
 static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, run_bytes *r)
 {
-    const int64_t parts[] = {p->reading, p->choosing, p->source + r->matrix.assembly_bytes, r->matrix.bytes + r->blocks,
-                             evaluation_bytes(t, ko, r->matrix.rows)};
-    r->total = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (parts[i] > r->total) r->total = parts[i];
+    enum { HELD = 1, PARTS = HELD + 4 };
+    const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks, p->reading, p->choosing,
+                                  p->source + r->matrix.assembly_bytes, evaluation_bytes(t, ko, r->matrix.rows)};
+    r->total = plan_largest(parts, PARTS);
+    r->sides = plan_sides_of(&r->matrix, r->blocks, parts, HELD, PARTS, r == &p->most);
 }
 
 /* The copy of a checkpoint: two blocks, and moments so far. */
@@ -113,6 +113,8 @@ static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, 
     return rc;
 }
 
+static const char advice[] = "a smaller --width or --precision single takes less (--plan shows how much)";
+
 static int refuse(tool *t, const run_bytes *own, const plan_need *need)
 {
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
@@ -128,19 +130,34 @@ static int refuse(tool *t, const run_bytes *own, const plan_need *need)
                          d);
     return tool_fail(
         t,
-        "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; a smaller --width or "
-        "--precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
-        a, plan_whose(need), b, c, d);
+        "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; %s, and --mem-limit BYTES "
+        "starts it anyway",
+        a, plan_whose(need), b, c, d, advice);
+}
+
+/* Whether this fits, host and device; need: what it is compared with. */
+static int check_fit(tool *t, const run_bytes *r, plan_need *need, bool *fits, bool *device)
+{
+    int rc = plan_needed(t, plan_has_sides(t) ? r->sides.host : r->total, need);
+    if (!rc) rc = plan_fits_device(t, r->sides.device, device);
+    *fits = !rc && need->bytes <= need->limit && *device;
+    return rc;
+}
+
+static int refuse_side(tool *t, const run_bytes *r, const plan_need *need, bool device)
+{
+    return device ? refuse(t, r, need) : plan_refuse_device(t, r->sides.device, r->matrix.bytes, r->blocks, advice);
 }
 
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     plan_need need;
-    int rc = plan_needed(t, p->most.total, &need);
-    if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    bool fits, device;
+    int rc = check_fit(t, &p->most, &need, &fits, &device);
+    if (rc || fits || (t->opt.plan && !t->opt.mem_limit && !t->opt.device_mem_limit)) return rc;
     if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
-    if (!rc) rc = plan_needed(t, p->about.total, &need);
-    return rc || need.bytes <= need.limit ? rc : refuse(t, &p->about, &need);
+    if (!rc) rc = check_fit(t, &p->about, &need, &fits, &device);
+    return rc || fits ? rc : refuse_side(t, &p->about, &need, device);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -148,10 +165,11 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     run_plan p = {0};
     wisp_mat_get_info(A, &p.about.matrix);
     plan_need need;
+    bool fits, device;
     int rc = find_blocks(t, ko, false, &p.about);
     add_up(t, &p, ko, &p.about);
-    if (!rc) rc = plan_needed(t, p.about.total, &need);
-    return rc || need.bytes <= need.limit ? rc : refuse(t, &p.about, &need);
+    if (!rc) rc = check_fit(t, &p.about, &need, &fits, &device);
+    return rc || fits ? rc : refuse_side(t, &p.about, &need, device);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -215,16 +233,18 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
 {
     const wisp_mat_info *a = &p->about.matrix;
     const bool known = time->known;
-    return json_print_new(
-        t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
-                    J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C),
-                    J("sigma", a->sigma), J("format", text_format(a->format)), J("source_bytes", p->source),
-                    J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
-                    J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
-                    J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
-                    J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
-                    J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
-                    J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit)));
+    json_t *o =
+        JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
+                 J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C), J("sigma", a->sigma),
+                 J("format", text_format(a->format)), J("source_bytes", p->source), J("matrix_bytes", a->bytes),
+                 J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
+                 J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
+                 J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
+                 J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
+                 J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
+                 J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
+    plan_sides_json(t, o, &p->about.sides, &p->most.sides);
+    return json_print_new(t, o);
 }
 
 static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *ko)
@@ -252,6 +272,7 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
               text_bytes_up(b[1], (double)p->most.blocks));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
               text_bytes_up(b[1], (double)p->most.total));
+    plan_sides_show(t, &p->about.sides, &p->most.sides);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, a, a->type, ko));
     if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
 }

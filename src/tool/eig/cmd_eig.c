@@ -137,7 +137,10 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_mat_get_info(*A, &r->info);
     plan_need held;
     if ((rc = plan_needed(t, r->info.bytes, &held))) return rc;
-    const int64_t rest = (held.limit - held.bytes) / held.ranks / (t->opt.checkpoint ? 2 : 1); /* for its copy */
+    int64_t there, free_bytes = (held.limit - held.bytes) / held.ranks;
+    wisp_ctx_device_memory(t->ctx, NULL, NULL, &there);
+    if (there > 0) free_bytes = there - r->info.bytes;
+    const int64_t rest = free_bytes / (t->opt.checkpoint ? 2 : 1); /* for its copy */
     r->opts.bytes = rest > 0 ? rest : 1;
     r->hermitian = props.hermitian;
     warn_of_rounding(t, r, &props);

@@ -12,6 +12,8 @@ static int64_t column_bytes(const wisp_mat_info *a, wisp_type type)
     return (a->local_rows + a->halo_rows) * (int64_t)wisp_type_size(type);
 }
 
+static const char advice[] = "fewer eigenvalues, a smaller --search or --precision single takes less";
+
 static int refuse(tool *t, const char *about, const plan_need *need, int64_t matrix)
 {
     char text[3][TEXT];
@@ -22,9 +24,9 @@ static int refuse(tool *t, const char *about, const plan_need *need, int64_t mat
         return tool_fail(t, "the run would take %s %s (matrix %s), more than --mem-limit %s", about, text[0], text[1],
                          text[2]);
     return tool_fail(t,
-                     "the run would take %s %s (%smatrix %s), and this machine has %s; fewer eigenvalues, a smaller "
-                     "--search or --precision single takes less, and --mem-limit BYTES starts it anyway",
-                     about, text[0], plan_whose(need), text[1], text[2]);
+                     "the run would take %s %s (%smatrix %s), and this machine has %s; %s, and --mem-limit BYTES "
+                     "starts it anyway",
+                     about, text[0], plan_whose(need), text[1], text[2], advice);
 }
 
 int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading)
@@ -32,14 +34,19 @@ int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo,
     wisp_mat_info a;
     int64_t source;
     plan_need need;
+    bool fits;
     const int64_t columns = r->opts.search ? r->opts.search : r->opts.count;
     wisp_ctx_memory(t->ctx, &source, NULL);
     for (int estimate = 0; estimate < 2; estimate++) { /* an estimate is made only if the bound is too large */
         if (estimate ? wisp_mat_plan(t->ctx, src, mo, &a) : wisp_mat_bound(t->ctx, src, mo, &a))
             return tool_fail_ctx(t);
         const int64_t run = a.bytes + columns * column_bytes(&a, mo->type);
-        const int rc = plan_needed(t, larger(larger(reading, source + a.assembly_bytes), run), &need);
-        if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
+        const int64_t making = larger(reading, source + a.assembly_bytes);
+        int rc = plan_needed(t, plan_has_sides(t) ? making : larger(making, run), &need);
+        if (!rc) rc = plan_fits_device(t, run, &fits); /* at least */
+        if (rc || (need.bytes <= need.limit && fits) || (t->opt.plan && !t->opt.mem_limit && !t->opt.device_mem_limit))
+            return rc;
+        if (estimate && !fits) return plan_refuse_device(t, run, a.bytes, run - a.bytes, advice);
     }
     return refuse(t, "at least", &need, a.bytes);
 }
@@ -68,7 +75,12 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
     const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
-    const int rc = plan_needed(t, r->info.bytes + plan.bytes_most + copy_bytes(t, r, &choice), &need);
+    const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice);
+    bool fits;
+    int rc = plan_needed(t, vectors + (plan_has_sides(t) ? 0 : r->info.bytes), &need);
+    const int64_t part = r->info.bytes + vectors, device = plan_sides_of(&r->info, vectors, &part, 1, 1, false).device;
+    if (!rc) rc = plan_fits_device(t, device, &fits);
+    if (!rc && !fits) return plan_refuse_device(t, device, r->info.bytes, vectors, advice);
     return rc || need.bytes <= need.limit ? rc : refuse(t, "about", &need, r->info.bytes);
 }
 
@@ -78,6 +90,7 @@ typedef struct {
     wisp_plan run;
     wisp_eig_choice choice;
     int64_t total;
+    plan_sides sides, most;
     bool lapack; /* it takes more than the search, in whose place it may come */
 } eig_plan;
 
@@ -108,19 +121,19 @@ static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 {
     const wisp_eig_choice *c = &p->choice;
-    return json_print_new(t, JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)),
-                                      J("which", eig_question_name(r->opts.which)), J("rows", r->info.rows),
-                                      J("nnz", r->info.nnz), J("type", wisp_type_name(type_of_pairs(r))),
-                                      J("format", text_format(r->info.format)), J("method", eig_method_name(c->method)),
-                                      J("matrix_bytes", r->info.bytes), J("vectors_bytes", p->run.bytes),
-                                      J("total_bytes", p->total),
-                                      J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
-                                      J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
-                                      J("expected_error", c->expected_error), J("search_vectors", c->search),
-                                      J("block", c->block), J("rounds", c->rounds), J("degree", c->degree),
-                                      J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
-                                      J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products),
-                                      J("seconds", p->run.seconds)));
+    json_t *o = JSON_PUT(
+        json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("which", eig_question_name(r->opts.which)),
+        J("rows", r->info.rows), J("nnz", r->info.nnz), J("type", wisp_type_name(type_of_pairs(r))),
+        J("format", text_format(r->info.format)), J("method", eig_method_name(c->method)),
+        J("matrix_bytes", r->info.bytes), J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
+        J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
+        J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
+        J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
+        J("rounds", c->rounds), J("degree", c->degree),
+        J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
+        J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products), J("seconds", p->run.seconds));
+    plan_sides_json(t, o, &p->sides, &p->most);
+    return json_print_new(t, o);
 }
 
 static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
@@ -143,6 +156,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     const bool may_have_more = c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL;
     text_line("total", "at most %s at once%s", text_bytes(a[0], (double)p->total),
               may_have_more ? ", and more for those that equal the last one" : "");
+    plan_sides_show(t, &p->sides, &p->most);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
     if (isfinite(p->run.products)) text_line("products", "about %s", text_count(a[0], (int64_t)p->run.products));
     if (!isfinite(p->run.seconds)) {
@@ -161,6 +175,11 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     p.total =
         larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.run.bytes_most + copy_bytes(t, r, &p.choice));
     p.total = larger(p.total, output_bytes(t, r, &p.choice));
+    const int64_t parts[] = {r->info.bytes + p.run.bytes_most, reading, r->info.assembly_bytes,
+                             output_bytes(t, r, &p.choice)};
+    const int64_t vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice);
+    p.sides = plan_sides_of(&r->info, vectors, parts, 1, 4, false);
+    p.most = plan_sides_of(&r->info, vectors, parts, 1, 4, true);
     struct {
         eig_plan plan;
         wisp_mat_info info;

@@ -14,8 +14,9 @@ static const char *start_name(const tool *t) { return t->opt.start ? t->opt.star
 static json_t *make_json(tool *t, const evolve_results *r)
 {
     json_t *o = json_head(t, t->opt.arg[0]), *density = json_array();
-    int64_t held;
+    int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
+    wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
     for (int64_t w = 0; w < r->watched; w++)
         json_array_append_new(density, json_numbers(r->density + w * r->times, r->done));
     JSON_PUT(o, J("completed", json_boolean(r->done == r->times)), J("rows", r->info.rows), J("nnz", r->info.nnz),
@@ -28,9 +29,9 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("cache_budget", r->cache_budget), J("order", text_order(r->info.order)),
              J("format", text_format(r->info.format)), J("threads", wisp_ctx_threads(t->ctx)),
              J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held),
-             J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume), J("seconds", r->e.seconds),
-             J("gflops", gflops(r)), J("bounds_seconds", r->e.bounds_seconds),
-             J("assemble_seconds", r->assemble_seconds),
+             J_MAYBE(limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
+             J("resumed", t->opt.resume), J("seconds", r->e.seconds), J("gflops", gflops(r)),
+             J("bounds_seconds", r->e.bounds_seconds), J("assemble_seconds", r->assemble_seconds),
              J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
              J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),

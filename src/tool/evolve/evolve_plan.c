@@ -42,9 +42,11 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
     b->vectors =
         block + held + numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held) + WISP_PLAN_LITTLE;
-    const int64_t parts[] = {in->reading, source + a->assembly_bytes, a->bytes + b->vectors,
-                             a->bytes + in->start + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE};
-    b->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
+    enum { HELD = 1, PARTS = HELD + 3 };
+    const int64_t parts[PARTS] = {a->bytes + b->vectors, in->reading, source + a->assembly_bytes,
+                                  a->bytes + in->start + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE};
+    b->total = plan_largest(parts, PARTS);
+    b->sides = plan_sides_of(a, b->vectors, parts, HELD, PARTS, most);
     return EXIT_FINE;
 }
 

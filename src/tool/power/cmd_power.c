@@ -242,8 +242,9 @@ static int write_vectors(tool *t, const powers *p)
 static json_t *result_json(tool *t, const powers *p)
 {
     json_t *norms = json_array();
-    int64_t held;
+    int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
+    wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
     for (int64_t k = 0; k <= p->n; k++) json_array_append_new(norms, json_numbers(p->norm + k * p->width, p->width));
     return JSON_PUT(json_head(t, t->opt.arg[0]), J("start", t->opt.start ? t->opt.start : "random"),
                     J("seed", json_seed(t->opt.seed)), J("rows", p->info.rows), J("nnz", p->info.nnz),
@@ -251,7 +252,8 @@ static json_t *result_json(tool *t, const powers *p)
                     J("cache_budget", machine_counted(t, p->cache_budget)), J("scale", p->scale),
                     J("order", text_order(p->info.order)), J("format", text_format(p->info.format)),
                     J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
-                    J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held), J("assemble_seconds", p->assemble_seconds),
+                    J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held),
+                    J_MAYBE(limit > 0, "device_memory_bytes", there), J("assemble_seconds", p->assemble_seconds),
                     J("seconds", p->seconds), J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
 }
 

@@ -39,10 +39,14 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
                   file = t->opt.start ? p->start_bytes + block : 0;
     b->vectors = blocks + numbers + (most ? steps.bytes_most + sums : steps.bytes) + WISP_PLAN_LITTLE;
     const int64_t held = a->bytes + b->vectors;
-    const int64_t parts[] = {p->reading, source + a->assembly_bytes, most ? held + file : a->bytes + blocks + file,
-                             most ? held + a->props_bytes : held,
-                             held + plan_output(t, t->opt.output, p->type, rows, written * p->width, most)};
-    b->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
+    enum { HELD = 2, PARTS = HELD + 3 };
+    const int64_t parts[PARTS] = {most ? held + a->props_bytes : held,
+                                  held + plan_output(t, t->opt.output, p->type, rows, written * p->width, most),
+                                  most ? held + file : a->bytes + blocks + file, p->reading,
+                                  source + a->assembly_bytes};
+    b->total = plan_largest(parts, PARTS);
+    b->sides = plan_sides_of(a, b->vectors, parts, most ? HELD + 1 : HELD, PARTS, most);
+    if (!most && file > b->sides.host) b->sides.host = file;
     return EXIT_FINE;
 }
 

@@ -31,10 +31,12 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     wisp_plan plan;
     if (wisp_solve_plan(&plan, t->ctx, a, r->type, r->columns, &r->opts, NULL)) return tool_fail_ctx(t);
     s->vectors = 2 * block + (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, r, a);
-    const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
-                             file ? source + a->bytes + 3 * block : 0,
-                             plan_output(t, t->opt.output, r->type, rows, r->columns, most)};
-    s->total = plan_largest(parts, sizeof parts / sizeof parts[0]);
+    enum { HELD = 1, PARTS = HELD + 4 };
+    const int64_t parts[PARTS] = {a->bytes + s->vectors, reading, source + a->assembly_bytes,
+                                  file ? source + a->bytes + 3 * block : 0,
+                                  plan_output(t, t->opt.output, r->type, rows, r->columns, most)};
+    s->total = plan_largest(parts, PARTS);
+    s->sides = plan_sides_of(a, s->vectors, parts, HELD, PARTS, most);
     return EXIT_FINE;
 }
 

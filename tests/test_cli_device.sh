@@ -1,0 +1,66 @@
+#!/bin/bash
+# The memory of a device that has its own (plain): what --plan says of it and of the host against what runs take, limits, and
+# what `wisp machine` measures and keeps of a device.
+. "$2/tests/cli.sh"
+export WISP_DEVICE=plain
+key() { sed -n "s/^.*\"$1\": \([0-9]*\).*$/\1/p" "${2:-plan.json}"; }
+WISP_DEVICE=cpu ok dos topi:nx=3,ny=3,nz=3 --moments 4 --vectors 1 --plan --json --mem-limit 200MB
+check "no device's memory on the CPU" test -z "$(grep device_bytes out)"
+
+# planned COMMAND MATRIX OPTIONS...: bounds of both sides against the run, which has just as much on each.
+planned() {
+    ok "$@" --plan --json --mem-limit 200MB --device-mem-limit 200MB || return
+    cp out plan.json
+    ok "$@" --json --mem-limit "$(key host_bound_bytes)" --device-mem-limit "$(key device_bound_bytes)" || return
+    json out '0 < d["device_memory_bytes"] <= e["device_bound_bytes"]' plan.json
+    json out 'd["device_memory_bytes"] < d["memory_bytes"] <= e.get("bound_bytes", e["total_bytes"]) + 2**23' plan.json
+    [ "${only_bound:-}" ] || json out 'abs(e["device_bytes"] / d["device_memory_bytes"] - 1) <= 0.5' plan.json
+    json plan.json 'd["device_bytes"] <= d["device_bound_bytes"] and d["host_bytes"] <= d["host_bound_bytes"] and d["device_limit_bytes"] == 200000000'
+    [ $have_python = 0 ] || python3 -c '
+import json, sys
+p, r = json.load(open("plan.json")), json.load(open("out"))
+print("%s: %.2f MB on the device, planned %.2f of it, bound %.2f" % (" ".join(sys.argv[1:]), r["device_memory_bytes"] / 1e6,
+      p["device_bytes"] / r["device_memory_bytes"], p["device_bound_bytes"] / r["device_memory_bytes"]))' "$@"
+}
+planned dos topi:nx=12,ny=12,nz=12 --moments 8 --vectors 4
+planned dos anderson:nx=30,ny=30,nz=30,disorder=2 --moments 8 --vectors 4 --precision single --bounds=-9,9
+planned solve laplace:nx=40,ny=40,nz=20 --method cg --rhs ones --tol 0.1
+planned solve laplace:nx=30,ny=30,nz=20 --method gmres --restart 5 --rhs random:1x2 --tol 0.9
+planned power laplace:nx=40,ny=40,nz=20 -p 4 --width 2
+planned evolve anderson:nx=20,ny=20,nz=20,disorder=1 --time 0.1 --site 0 --bounds=-9,9
+only_bound=1 planned eig laplace:nx=20,ny=20,nz=12 --largest 2 --tol 1e-2
+
+# ---- what does not fit is refused before it begins, in one line
+run="power laplace:nx=40,ny=40,nz=20 -p 4 --width 2"
+ok $run --plan
+check "both sides are told" test "$(grep -c '^device  *about .* of .* on plain$\|^host  *about .* (at most .*)$' out)" = 2
+refused 1 "on the device plain (matrix " $run --device-mem-limit 1MB
+check "nothing was computed" grep -q "more than --device-mem-limit 1 MB" err
+refused 1 "memory" $run --mem-limit 100kB
+refused 1 "on the device plain (matrix " dos laplace:nx=40,ny=40,nz=20 --moments 4 --device-mem-limit 1MB
+refused 1 "on the device plain (matrix " solve laplace:nx=40,ny=40,nz=20 --device-mem-limit 1MB
+refused 1 "on the device plain (matrix " eig laplace:nx=40,ny=40,nz=20 --largest 2 --device-mem-limit 100kB
+refused 1 "on the device plain (matrix " evolve laplace:nx=40,ny=40,nz=20 --time 1 --site 0 --device-mem-limit 100kB
+
+# ---- a device's figures are its own, and kept apart from the CPU's
+unset WISP_DEVICE
+export WISP_STREAM_LIMIT=1048576 WISP_MEASURE_LIMIT=100
+simulated=${WISP_MACHINE:-}
+unset WISP_MACHINE
+file=cache/wisp/machine-$(uname -n)-plain.json
+"$wisp" machine --device plain --json >out 2>err
+rc=$?
+check "measured ($rc: $(cat err))" sh -c "[ $rc = 0 ] || [ $rc = 3 ] && grep -q 'be true' err || [ $rc = 0 ]"
+json out 'd["device"] == "plain" and d["isa"] == "plain" and d["cores"] == 2 and d["threads"] == 2 and d["dgemm_gflops"] is None'
+json out 'd["launch_seconds"] > 0 and d["round_trip_seconds"] > 0 and d["bandwidth_gbs"]["memory"]["load"][1] > 0 and d["bandwidth_gbs"]["L2"]["copy"][1] > 0'
+check "the CPU has no file" test ! -e "cache/wisp/machine-$(uname -n).json"
+made_up '[null, 20]' '[null, 32]' '[null, 12.5]' <out | sed 's/"L2": {"load": .8, 16.}/"L2": {"load": [null, 16]}/; s/"double": .5, 10./"double": [null, 10]/' >"$file"
+ok machine --device plain --json
+json out 'd["bandwidth_gbs"]["memory"]["load"][1] == 12.5 and d["measured"][:4] == "2020"'
+ok power laplace:nx=9,ny=9,nz=1 -p 4 --plan --device plain
+check "plans go by it" grep -q 'at a load bandwidth of 12.5 GB/s kept by wisp machine' out
+sed -i 's/12.5/-3/' "$file"
+"$wisp" power laplace:nx=9,ny=9,nz=1 -p 4 --device plain --json >out 2>err
+check "what can't be true is not taken" grep -q "plain.json is not taken: " err
+[ -z "$simulated" ] || export WISP_MACHINE=$simulated
+finish
