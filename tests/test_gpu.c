@@ -461,7 +461,7 @@ static void mutants(void **state)
 static void too_long(void **state)
 {
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
-    char text[2000] = "", message[WISP_MESSAGE];
+    char text[4000] = "", message[WISP_MESSAGE];
     k_fill k = {.rows = 1};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     (void)state;
