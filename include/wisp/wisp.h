@@ -32,8 +32,8 @@
  * as it does while a progress or log function runs. But row functions and that of wisp_ctx_each run on pinned threads;
  * a thread that one of them starts inherits that core, and has to set a mask of its own.
  *
- * Fork. The child may use and free what its parent made (on a device of CUDA or OpenCL: free alone; and it finds no
- * device of CUDA, if its parent has looked for one). Threads are started anew there, and are not pinned. If another
+ * Fork. The child may use and free what its parent made (on a device of CUDA or OpenCL: free alone; and it can't
+ * open one of CUDA, if its parent has looked for it). Threads are started anew there, and are not pinned. If another
  * thread was in a call that computes on a context just then, such calls on it are WISP_ERR_UNSUPPORTED in the child; a
  * new context works. A child that is forked in a callback must not return from it.
  */

@@ -23,8 +23,9 @@ void wisp__cuda_leave(wisp__gpu *g)
     wisp__cuda_of(g)->cu->cuCtxPopCurrent_v2(&own);
 }
 
-int wisp__cuda_attribute(const wisp__cuda *c, int which)
+wisp_status wisp__cuda_attribute(wisp__gpu *g, int which, int *value)
 {
-    int value = 0;
-    return c->cu->cuDeviceGetAttribute(&value, which, c->id) == CUDA_SUCCESS ? value : 0;
+    const wisp__cuda *c = wisp__cuda_of(g);
+    *value = 0;
+    return wisp__cuda_told(g, "what it is", c->cu->cuDeviceGetAttribute(value, which, c->id));
 }

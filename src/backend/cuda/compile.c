@@ -40,10 +40,12 @@ static bool suits(wisp__cuda *c, const wisp__nvrtc_calls *n, int device, int dri
 wisp_status wisp__cuda_compiler_open(wisp__gpu *g)
 {
     wisp__cuda *c = wisp__cuda_of(g);
-    int driver = 0, major = 0, minor = 0;
-    const int device = 10 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-                       wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    c->cu->cuDriverGetVersion(&driver);
+    int driver = 0, major = 0, minor = 0, of_device[2];
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, of_device));
+    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, of_device + 1));
+    WISP_TRY(wisp__cuda_told(g, "its driver's version", c->cu->cuDriverGetVersion(&driver)));
+    const int device = 10 * of_device[0] + of_device[1];
     for (int i = 0; i < CUDA_NVRTCS; i++) {
         const wisp__nvrtc_calls *n = wisp__nvrtc_calls_of(i);
         if (!n || n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) continue;
@@ -59,6 +61,8 @@ wisp_status wisp__cuda_compiler_open(wisp__gpu *g)
                           "the device '%s' needs NVRTC (libnvrtc.so.13, .12 or .11.2), which compiles its kernels; "
                           "install it, or name its folder in LD_LIBRARY_PATH",
                           wisp_ctx_device(g->ctx));
+out:
+    return status;
 }
 
 static wisp_status out_of_memory(const wisp__gpu *g)
@@ -157,11 +161,13 @@ out:
 
 void wisp__cuda_drop(wisp__gpu *g, void *kernel)
 {
+    const wisp__cuda *c = wisp__cuda_of(g);
     wisp__cuda_kernel *k = kernel;
+    CUcontext own;
     if (wisp__gpu_is_child(g)) return;
-    if (wisp__cuda_enter(g) == WISP_OK) {
-        wisp__cuda_of(g)->cu->cuModuleUnload(k->module);
-        wisp__cuda_leave(g);
+    if (c->cu->cuCtxPushCurrent_v2(c->context) == CUDA_SUCCESS) { /* else the context's end is the module's, too */
+        c->cu->cuModuleUnload(k->module);
+        c->cu->cuCtxPopCurrent_v2(&own);
     }
     free(k);
 }

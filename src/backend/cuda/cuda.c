@@ -4,16 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Without the device's context, as when it has failed, all is left to the release of that. The message stays that of
+   what failed. */
 static void cuda_close(wisp__gpu *g)
 {
     wisp__cuda *c = wisp__cuda_of(g);
+    CUcontext own;
     if (wisp__gpu_is_child(g)) return; /* its memory belongs to the parent's CUDA */
-    if (c->context && wisp__cuda_enter(g) == WISP_OK) {
-        if (c->stream) c->cu->cuStreamSynchronize(c->stream);
-        wisp__cuda_memory_close(g);
-        if (c->stream) c->cu->cuStreamDestroy_v2(c->stream);
-        wisp__cuda_leave(g);
-    }
+    const bool entered = c->context && c->cu->cuCtxPushCurrent_v2(c->context) == CUDA_SUCCESS;
+    if (entered && c->stream) c->cu->cuStreamSynchronize(c->stream);
+    wisp__cuda_memory_close(g, entered);
+    if (entered && c->stream) c->cu->cuStreamDestroy_v2(c->stream);
+    if (entered) c->cu->cuCtxPopCurrent_v2(&own);
     if (c->context) c->cu->cuDevicePrimaryCtxRelease_v2(c->id);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->writing);
@@ -35,21 +37,28 @@ out:
 }
 
 /* What it does not tell is 0. */
+static int told(const wisp__cuda *c, int attribute)
+{
+    int value = 0;
+    return c->cu->cuDeviceGetAttribute(&value, attribute, c->id) == CUDA_SUCCESS ? value : 0;
+}
+
 static void find_sizes(wisp__gpu *g)
 {
     const wisp__cuda *c = wisp__cuda_of(g);
-    const double bus_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
-    g->units = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    g->clock = 1e3 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-    g->cache_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    g->local_bytes = wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    g->memory_rate = 2e3 * wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
+    const double bus_bytes = told(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
+    g->units = told(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    g->clock = 1e3 * told(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    g->cache_bytes = told(c, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    g->local_bytes = told(c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    g->memory_rate = 2e3 * told(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
 }
 
 /* As many groups as it runs at once. */
 static wisp_status cuda_open(wisp__gpu *g, int number)
 {
     enum { GROUP = 128 };
+    int processors, items;
     wisp_status status;
     wisp__cuda *c = calloc(1, sizeof *c);
     if (!c) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for the device 'cuda'");
@@ -62,10 +71,10 @@ static wisp_status cuda_open(wisp__gpu *g, int number)
     WISP_TRY(wisp__cuda_compiler_open(g));
     WISP_TRY(wisp__cuda_told(g, "it can't be opened", c->cu->cuDevicePrimaryCtxRetain(&c->context, c->id)));
     WISP_TRY(open_queue(g));
-    const int64_t resident = (int64_t)wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) *
-                             wisp__cuda_attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &processors));
+    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &items));
     g->group_size = GROUP;
-    g->most_groups = WISP__MAX(resident / GROUP, 1);
+    g->most_groups = WISP__MAX((int64_t)processors * items / GROUP, 1);
     find_sizes(g);
 out:
     if (status != WISP_OK) cuda_close(g);
@@ -114,14 +123,15 @@ static const wisp__gpu_driver driver = {
 static bool cuda_describe(wisp_device *d)
 {
     const wisp__cuda_calls *cu = wisp__cuda_calls_of();
-    CUdevice id;
+    CUdevice id = 0;
     size_t bytes = 0;
-    int count = 0;
-    if (!cu || cu->cuDeviceGetCount(&count) != CUDA_SUCCESS || d->number >= count) return false;
-    if (cu->cuDeviceGet(&id, d->number) != CUDA_SUCCESS) return false;
-    if (cu->cuDeviceGetName(d->what, sizeof d->what, id) != CUDA_SUCCESS) snprintf(d->what, sizeof d->what, "?");
+    if (d->number >= wisp__cuda_devices()) return false;
+    snprintf(d->what, sizeof d->what, "?");
+    if (cu->cuDeviceGet(&id, d->number) == CUDA_SUCCESS) {
+        if (cu->cuDeviceGetName(d->what, sizeof d->what, id) != CUDA_SUCCESS) snprintf(d->what, sizeof d->what, "?");
+        if (cu->cuDeviceTotalMem_v2(&bytes, id) != CUDA_SUCCESS) bytes = 0;
+    }
     d->what[sizeof d->what - 1] = 0;
-    cu->cuDeviceTotalMem_v2(&bytes, id);
     d->memory_bytes = (int64_t)bytes;
     return true;
 }

@@ -15,6 +15,7 @@ typedef struct {
 } wisp__nvrtc_calls;
 /* NULL: it is not there. */
 const wisp__cuda_calls *wisp__cuda_calls_of(void);
+int wisp__cuda_devices(void); /* counted once: what is listed may be asked for later */
 /* Of several versions, the newest first. */
 enum { CUDA_NVRTCS = 4 };
 const wisp__nvrtc_calls *wisp__nvrtc_calls_of(int i);
@@ -58,8 +59,8 @@ typedef struct {
 static inline wisp__cuda *wisp__cuda_of(const wisp__gpu *g) { return g->device; }
 
 wisp_status wisp__cuda_copies_open(wisp__gpu *g);
-/* The queue is empty. */
-void wisp__cuda_memory_close(wisp__gpu *g);
+/* The queue is empty; entered: the device's context is the thread's. */
+void wisp__cuda_memory_close(wisp__gpu *g, bool entered);
 wisp_status wisp__cuda_alloc(wisp__gpu *g, size_t bytes, void **buffer);
 void wisp__cuda_free(wisp__gpu *g, void *buffer);
 wisp_status wisp__cuda_clear(wisp__gpu *g, void *buffer, size_t bytes);
@@ -85,5 +86,5 @@ wisp_status wisp__cuda_told(wisp__gpu *g, const char *what, CUresult error);
    child of fork. */
 wisp_status wisp__cuda_enter(wisp__gpu *g);
 void wisp__cuda_leave(wisp__gpu *g);
-int wisp__cuda_attribute(const wisp__cuda *c, int which); /* of the device; 0: it does not say */
+wisp_status wisp__cuda_attribute(wisp__gpu *g, int which, int *value);
 #endif

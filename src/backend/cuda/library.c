@@ -4,6 +4,7 @@
 
 static wisp__cuda_calls cuda;
 static bool has_cuda;
+static int devices;
 
 static bool find(void *library, const char *name, void *pointer_to_function)
 {
@@ -16,7 +17,8 @@ static bool find(void *library, const char *name, void *pointer_to_function)
 static void open_cuda(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    has_cuda = library CUDA_FUNCTIONS(FIND_CUDA) && cuda.cuInit(0) == CUDA_SUCCESS;
+    has_cuda = library CUDA_FUNCTIONS(FIND_CUDA) && cuda.cuInit(0) == CUDA_SUCCESS &&
+               cuda.cuDeviceGetCount(&devices) == CUDA_SUCCESS;
 }
 
 const wisp__cuda_calls *wisp__cuda_calls_of(void)
@@ -25,6 +27,8 @@ const wisp__cuda_calls *wisp__cuda_calls_of(void)
     pthread_once(&once, open_cuda);
     return has_cuda ? &cuda : NULL;
 }
+
+int wisp__cuda_devices(void) { return wisp__cuda_calls_of() ? devices : 0; }
 
 #define FIND_NVRTC(name, arguments) &&find(library, #name, &to->name)
 static bool open_nvrtc(const char *name, wisp__nvrtc_calls *to)

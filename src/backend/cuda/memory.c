@@ -136,10 +136,15 @@ wisp_status wisp__cuda_copies_open(wisp__gpu *g)
     return wisp__cuda_told(g, "memory for copies", error);
 }
 
-void wisp__cuda_memory_close(wisp__gpu *g)
+void wisp__cuda_memory_close(wisp__gpu *g, bool entered)
 {
     wisp__cuda *c = wisp__cuda_of(g);
-    give_back(c, INT64_MAX);
+    if (entered) give_back(c, INT64_MAX);
+    for (wisp__cuda_buffer *b = c->freed, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    if (!entered) return;
     for (int i = 0; i < CUDA_PIECES + 2; i++) {
         wisp__cuda_piece *p = i < CUDA_PIECES ? c->to + i : c->from + (i - CUDA_PIECES);
         if (p->copied) c->cu->cuEventDestroy_v2(p->copied);

@@ -163,7 +163,7 @@ wisp_status wisp__gpu_not_here(wisp__gpu *g)
 {
     return wisp_ctx_failf(g->ctx, WISP_ERR_UNSUPPORTED,
                           "the device '%s' does not go with its context into a child of fork; make a context here, on "
-                          "another device where this one is not found",
+                          "another device where this one does not open",
                           wisp_ctx_device(g->ctx));
 }
 
