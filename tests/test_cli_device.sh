@@ -62,5 +62,15 @@ check "plans go by it" grep -q 'at a load bandwidth of 12.5 GB/s kept by wisp ma
 sed -i 's/12.5/-3/' "$file"
 "$wisp" power laplace:nx=9,ny=9,nz=1 -p 4 --device plain --json >out 2>err
 check "what can't be true is not taken" grep -q "plain.json is not taken: " err
+rm "$file"
+
+# ---- the bench: rows on the device, beside its own ceilings
+ok bench stream --device plain --json
+json out '{r["level"] for r in d["rows"]} == {"memory", "L2"} and all(r["device"] == "plain" and r["gbs"] > 0 for r in d["rows"])'
+ok bench spmmv laplace:nx=6,ny=6,nz=6 --widths 1,4 --format all --repeats 7 --device plain --json
+json out 'd["machine"]["device"] == "plain" and all(r["device"] == "plain" and r["seconds"] > 0 for r in d["rows"]) and len(d["rows"]) >= 4'
+ok bench mpk laplace:nx=6,ny=6,nz=6 --widths 1 --powers 1,4 --repeats 7 --device plain
+check "the device's ceilings" grep -q '^ceilings  *load .* GB/s, from L2 .*, copy .*, multiply-add .* Gflop/s$' out
+refused 1 "reference runs on the CPU alone, and the others on the device plain" bench kpm topi:nx=3,ny=3,nz=3 --variant reference --device plain
 [ -z "$simulated" ] || export WISP_MACHINE=$simulated
 finish

@@ -90,8 +90,25 @@ void bench_table_row(const bench_row *r)
     fflush(stdout);
 }
 
+/* A device has its L2 and memory, and all units at once. */
+static void device_table(const wisp_machine *m)
+{
+    printf("%-12s  %9s%9s\n", "GB/s", "memory", "L2");
+    for (int s = 0; s < WISP_STREAMS; s++) {
+        if (!(m->gbs[s][WISP_MEMORY][1] > 0)) continue;
+        printf("%-12s  ", machine_stream[s]);
+        text_number(9, NULL, "%.1f", m->gbs[s][WISP_MEMORY][1]);
+        text_number(9, NULL, "%.1f", m->gbs[s][WISP_L2][1]);
+        putchar('\n');
+    }
+}
+
 void bench_stream_table(const wisp_machine *m)
 {
+    if (*m->device) {
+        device_table(m);
+        return;
+    }
     printf("%-12s", "GB/s");
     for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %9s, 1  %9s, %d", wisp_level_name(l), "", m->threads);
     putchar('\n');
@@ -112,6 +129,7 @@ void bench_stream_rows(json_t *rows, const wisp_machine *m)
                 if (!(m->gbs[s][l][all] > 0)) continue;
                 json_array_append_new(rows, JSON_NEW(J("op", "stream"), J("variant", machine_stream[s]),
                                                      J("level", wisp_level_name(l)), J("threads", all ? m->threads : 1),
-                                                     J("device", "cpu"), J("gbs", m->gbs[s][l][all])));
+                                                     J("device", *m->device ? m->device : "cpu"),
+                                                     J("gbs", m->gbs[s][l][all])));
             }
 }

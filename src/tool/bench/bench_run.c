@@ -41,12 +41,14 @@ wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 /* ---- what a step needs --------------------------------------------------------------------------- */
 
 /* Whether a plain product writes y past the caches: large with its matrix, in whole cache lines (or single real
-   columns). */
+   columns); on the CPU. */
 bool bench_stores_past(const bench_runner *r, double block)
 {
     const size_t row = (size_t)r->what.width * wisp_type_size(r->what.type);
     const bool single = r->what.width == 1 && !wisp_type_is_complex(r->what.type);
-    return block + (double)r->info.bytes >= 64 << 20 && (row % 64 == 0 || single) &&
+    int64_t of_device;
+    wisp_ctx_device_memory(r->ctx, NULL, NULL, &of_device);
+    return of_device == 0 && block + (double)r->info.bytes >= 64 << 20 && (row % 64 == 0 || single) &&
            r->info.format != WISP_FORMAT_HERMITIAN;
 }
 

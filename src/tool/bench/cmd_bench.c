@@ -237,9 +237,16 @@ static void print_head(const tool *t, const bench *b)
 {
     const wisp_machine *m = &b->machine;
     if (json_array_size(b->machines) > 1) putchar('\n');
-    text_line("machine", "%s, %d thread%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->isa);
-    text_line("ceilings", "load %.1f GB/s, multiply-add %.1f Gflop/s, ZGEMM %.1f, DGEMM %.1f",
-              m->gbs[WISP_LOAD][WISP_MEMORY][1], m->fma_gflops[1][1], b->gemm.zgemm, b->gemm.dgemm);
+    if (*m->device) {
+        text_line("device", "%s, %d unit%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->device);
+        text_line("ceilings", "load %.1f GB/s, from L2 %.1f, copy %.1f, multiply-add %.1f Gflop/s",
+                  m->gbs[WISP_LOAD][WISP_MEMORY][1], m->gbs[WISP_LOAD][WISP_L2][1], m->gbs[WISP_COPY][WISP_MEMORY][1],
+                  m->fma_gflops[1][1]);
+    } else {
+        text_line("machine", "%s, %d thread%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->isa);
+        text_line("ceilings", "load %.1f GB/s, multiply-add %.1f Gflop/s, ZGEMM %.1f, DGEMM %.1f",
+                  m->gbs[WISP_LOAD][WISP_MEMORY][1], m->fma_gflops[1][1], b->gemm.zgemm, b->gemm.dgemm);
+    }
     if (b->op == BENCH_MPK)
         text_line("cache", "%.4g MB stay for interleaved steps", 1e-6 * (double)wisp_ctx_cache(t->ctx, NULL));
     if (!(b->def->is & OP_MATRIX)) putchar('\n');
@@ -269,14 +276,27 @@ static int run_matrix(tool *t, bench *b, bool first)
     return rc;
 }
 
+/* What runs on the CPU alone is in no relation to a device. */
+static int check_device(tool *t, const bench *b)
+{
+    static const bench_variant host[] = {VARIANT_REFERENCE, VARIANT_GRAM_BLAS, VARIANT_UPDATE_BLAS,
+                                         VARIANT_UPDATE_BETA_BLAS, VARIANT_QR_LAPACK};
+    for (size_t i = 0; *b->machine.device && i < sizeof host / sizeof *host; i++)
+        if (has_variant(&t->opt, host[i]))
+            return tool_fail(t, "%s runs on the CPU alone, and the others on the device %s",
+                             bench_variant_names[host[i]], b->machine.device);
+    return EXIT_FINE;
+}
+
 /* All rows with the context's number of threads. */
 static int run_threads(tool *t, bench *b)
 {
     const options *o = &t->opt;
     const bool stream = !b->def->rows, table = !o->json && !o->quiet;
-    const unsigned what = (stream ? 0 : WISP_MEASURE_LOADS) | b->def->measures | WISP_MEASURE_FMA;
-    int rc = EXIT_FINE;
-    if (o->args > 1) rc = open_matrix(t, b, 1); /* what is refused is refused at once */
+    unsigned what = (stream ? 0 : WISP_MEASURE_LOADS) | b->def->measures | WISP_MEASURE_FMA;
+    int rc = wisp_machine_measure(t->ctx, &b->machine, 0) ? tool_fail_ctx(t) : check_device(t, b);
+    if (*b->machine.device) what |= WISP_MEASURE_MEMORY;
+    if (!rc && o->args > 1) rc = open_matrix(t, b, 1); /* what is refused is refused at once */
     if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what);
     if (rc) return rc;
     json_array_append_new(b->machines, machine_json(&b->machine, &b->gemm));
