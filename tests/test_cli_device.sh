@@ -34,6 +34,8 @@ only_bound=1 planned eig laplace:nx=20,ny=20,nz=12 --largest 2 --tol 1e-2
 run="power laplace:nx=40,ny=40,nz=20 -p 4 --width 2"
 ok $run --plan
 check "both sides are told" test "$(grep -c '^device  *about .* of .* on plain$\|^host  *about .* (at most .*)$' out)" = 2
+ok $run
+check "a summary names the device" grep -q "^run .*, device plain, " out
 refused 1 "on the device plain (matrix " $run --device-mem-limit 1MB
 check "nothing was computed" grep -q "more than --device-mem-limit 1 MB" err
 refused 1 "memory" $run --mem-limit 100kB

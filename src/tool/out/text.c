@@ -139,8 +139,10 @@ void text_bounds(const wisp_bounds *b, wisp_bounds_method method)
 
 void text_run(const tool *t, const wisp_mat_info *info, const char *more)
 {
-    char team[TEXT];
-    text_line("run", "%s%s%s, %s, order %s, format %s", more, *more ? ", " : "",
+    char team[TEXT], device[TEXT] = "";
+    const char *name = wisp_ctx_device(t->ctx);
+    if (strcmp(name, "cpu") != 0) snprintf(device, sizeof device, "device %s, ", name);
+    text_line("run", "%s%s%s%s, %s, order %s, format %s", more, *more ? ", " : "", device,
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(info->order), text_format(info->format));
 }
