@@ -79,8 +79,105 @@ static void units(void **state)
     }
 }
 
+/* ---- a power of two changes nothing but exponents ---------------------------------------------------------- */
+
+enum { MANY = 240 };
+
+/* Sparse and random; for chebfd and lanczos Hermitian. No number is so small that the scales make it subnormal. */
+static ref_mat sparse(ref_rng *r, bool hermitian, wisp_type type)
+{
+    ref_mat m = ref_new(MANY, MANY);
+    for (int64_t i = 0; i < MANY; i++) {
+        REF_AT(m, i, i) = 3 * ref_uniform(r);
+        for (int l = 0; l < 4; l++) {
+            const int64_t j = ref_below(r, MANY);
+            const cplx v = ref_value(r, type);
+            if (j == i) continue;
+            REF_AT(m, i, j) = v;
+            if (hermitian) REF_AT(m, j, i) = conj(v);
+        }
+    }
+    ref_round(m, type);
+    for (int64_t i = 0; i < MANY * MANY; i++)
+        m.a[i] =
+            (fabs(creal(m.a[i])) < 1e-5 ? 0 : creal(m.a[i])) + I * (fabs(cimag(m.a[i])) < 1e-5 ? 0 : cimag(m.a[i]));
+    return m;
+}
+
+typedef struct {
+    wisp_eig_opts o;
+    bool hermitian;
+    const char *name;
+} path;
+
+/* The result for 2^by m, with its numbers over 2^by. */
+static void digits_at(wisp_ctx *ctx, ref_mat m, int by, wisp_type type, const path *p, wisp_eigen *e)
+{
+    ref_mat scaled = ref_new(MANY, MANY);
+    wisp_eig_opts o = p->o;
+    for (int64_t i = 0; i < MANY * MANY; i++) scaled.a[i] = ldexp(creal(m.a[i]), by) + I * ldexp(cimag(m.a[i]), by);
+    wisp_mat *A = ref_mat_of(ctx, scaled, type);
+    o.low = ldexp(o.low, by), o.high = ldexp(o.high, by);
+    const wisp_status status = wisp_eig(e, A, &o);
+    if (status != WISP_OK && status != WISP_ERR_INCOMPLETE) fail_msg("%s at 2^%d: %s", p->name, by, message_of(ctx));
+    for (int i = 0; i < e->found; i++)
+        e->value[i] = (wisp_scalar){ldexp(e->value[i].re, -by), ldexp(e->value[i].im, -by)};
+    e->bounds.halfwidth = ldexp(e->bounds.halfwidth, -by);
+    wisp_mat_free(A);
+    ref_free(scaled);
+}
+
+static void check_same(const wisp_eigen *e, const wisp_eigen *want, const path *p, wisp_type type, int by)
+{
+    bool same = e->found == want->found && e->method == want->method && e->filter_type == want->filter_type &&
+                e->products == want->products && e->rounds == want->rounds && e->degree == want->degree &&
+                e->bounds.halfwidth == want->bounds.halfwidth;
+    for (int i = 0; same && i < e->found; i++)
+        same = e->value[i].re == want->value[i].re && e->value[i].im == want->value[i].im &&
+               e->residual[i] == want->residual[i];
+    if (!same)
+        fail_msg("%s, %s, 2^%d: %d found with %lld products, %.17g first; not %d, %lld, %.17g", p->name,
+                 wisp_type_name(type), by, e->found, (long long)e->products, e->value[0].re, want->found,
+                 (long long)want->products, want->value[0].re);
+}
+
+static void same_digits(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
+    static const int far[] = {-900, -251, -200, -81, -79, 1, 79, 101, 249, 900}, near[] = {-100, -29, -27, 1, 29, 100};
+    const path paths[] = {
+        {{.which = WISP_EIG_INTERVAL, .method = WISP_CHEBFD, .low = -0.2, .high = 0.2}, true, "chebfd"},
+        {{.which = WISP_EIG_INTERVAL, .method = WISP_CHEBFD, .low = -0.2, .high = 0.2, .filter_type = WISP_S},
+         true,
+         "chebfd single"},
+        {{.which = WISP_EIG_SMALLEST, .method = WISP_LANCZOS, .count = 3}, true, "lanczos"},
+        {{.which = WISP_EIG_LARGEST, .method = WISP_KRYLOV_SCHUR, .count = 3}, false, "krylov-schur"},
+        {{.which = WISP_EIG_LARGEST_REAL, .method = WISP_KRYLOV_SCHUR, .count = 3}, false, "krylov-schur real"},
+        {{.which = WISP_EIG_LARGEST, .method = WISP_EIG_DENSE, .count = 3}, false, "dense of any"},
+        {{.which = WISP_EIG_SMALLEST, .method = WISP_EIG_DENSE, .count = 3}, true, "dense"}};
+    for (int t = 0; t < 4; t++)
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+            const bool single = t >= 2;
+            const int *by = single ? near : far, n = single ? 6 : 10;
+            if (single && paths[i].o.filter_type) continue;
+            ref_rng r = {7};
+            ref_mat m = sparse(&r, paths[i].hermitian, types[t]);
+            wisp_eigen want, e;
+            digits_at(ctx, m, 0, types[t], &paths[i], &want);
+            assert_true(want.found > 0);
+            for (int j = 0; j < n; j += ref_few() ? 3 : 1) {
+                digits_at(ctx, m, by[j], types[t], &paths[i], &e);
+                check_same(&e, &want, &paths[i], types[t], by[j]);
+                wisp_eigen_free(&e);
+            }
+            wisp_eigen_free(&want);
+            ref_free(m);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(units)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

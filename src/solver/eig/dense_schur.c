@@ -23,12 +23,27 @@ typedef struct {
     wisp_ctx *ctx;
     bool is_complex;
     int n;
-    int works; /* room for so many numbers */
+    int works;    /* room for so many numbers */
+    int exponent; /* s is so many powers of two smaller than S: LAPACK's roots are not rounded alike in all units */
     size_t size, shared;
     double *s, *u, *value, *sine, *work;
 } schur;
 
 enum { NO_LAPACK = -999, NOT_FINITE = -998, WORK = 64 };
+
+static void times(double *x, size_t n, int exponent)
+{
+    for (size_t i = 0; i < n && exponent != 0; i++) x[i] = ldexp(x[i], exponent);
+}
+
+/* The largest number of s is from 1 to 2 then. */
+static void take_unit(schur *d)
+{
+    double most = 0;
+    for (size_t i = 0; i < d->size; i++) most = fmax(most, fabs(d->s[i]));
+    d->exponent = most > 0 && isfinite(most) ? ilogb(most) : 0;
+    times(d->s, d->size, -d->exponent);
+}
 
 /* works: numbers of the matrix's kind that LAPACK needs; at least WORK for each row are there. */
 static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U, size_t works)
@@ -44,6 +59,7 @@ static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U, si
     d->sine = d->value + 2 * n;
     d->work = d->sine + 1;
     wisp__dense_pack(d->is_complex, d->n, S, d->s);
+    take_unit(d);
     if (U) wisp__dense_pack(d->is_complex, d->n, U, d->u);
     wisp__lapack_alone(true);
     return WISP_OK;
@@ -65,6 +81,8 @@ static wisp_status share(schur *d, int info)
 static void give(const schur *d, wisp_scalar *S, wisp_scalar *U, wisp_scalar *value)
 {
     const int n = d->n;
+    times(d->s, d->size, d->exponent);
+    times(d->value, 2 * (size_t)n, d->exponent);
     wisp__dense_unpack(d->is_complex, n, d->s, S);
     wisp__dense_unpack(d->is_complex, n, d->u, U);
     for (int i = 0; i < n; i++)

@@ -206,6 +206,8 @@ static wisp_status plan_all(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choi
     WISP_TRY(plan_by_method(k, plan, choice));
     WISP_TRY(wisp__eig_bounds_bytes(k, &before));
     if (before > (double)plan->bytes_most) plan->bytes_most = (int64_t)before;
+    plan->bytes_most += k->scaled.bytes;
+    if (k->scaled.assembly > plan->bytes_most) plan->bytes_most = k->scaled.assembly;
 out:
     return status;
 }

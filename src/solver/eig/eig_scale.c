@@ -1,11 +1,68 @@
 /* Matrices of far exponents: squares of their numbers, such as those of residuals, leave the range of a type long
    before these do. So wisp_eig works on 2^e A, whose eigenvalues are 2^e times as large and whose vectors are the same.
-   It is nowhere stored: the factor is in the products. */
+   It is a copy, stored as A is, so that all is done as in other units, and no digit changes. Where there is no room for
+   that, or A is an operator, the factor is in the products. */
 #include "eigen.h"
 #include <stdlib.h>
 
-/* Of the largest |a_ij|: with these exponents neither residuals nor what a filter makes leave the range. */
-static int most_exponent(const wisp__eig *k) { return wisp__is_single(k->type) ? 28 : 250; }
+/* Of the largest |a_ij|: with these exponents neither residuals nor what a filter makes leave the range; those of a
+   double matrix not even where filters are of single precision. */
+static int most_exponent(const wisp__eig *k) { return wisp__is_single(k->type) ? 28 : 80; }
+
+/* ---- a copy ------------------------------------------------------------------------------------------------- */
+
+/* A source of rows times 2^exponent. */
+typedef struct {
+    wisp_src of;
+    int exponent;
+} scaled_rows;
+
+static int row_of(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const scaled_rows *s = arg;
+    const int n = s->of.row(s->of.arg, row, col, val), parts = wisp_type_is_complex(s->of.type) ? 2 : 1;
+    for (int i = 0; val && i < n * parts; i++) {
+        if (wisp__is_single(s->of.type))
+            ((float *)val)[i] = ldexpf(((float *)val)[i], s->exponent);
+        else
+            ((double *)val)[i] = ldexp(((double *)val)[i], s->exponent);
+    }
+    return n;
+}
+
+/* *made: NULL where there is no room: half of what is allowed has to be left. */
+static wisp_status copy(wisp__eig *k, const wisp_mat_info *info, wisp_mat **made)
+{
+    wisp_status status = WISP_OK;
+    scaled_rows rows = {.exponent = k->scaled.exponent};
+    wisp_mat_info copied;
+    const wisp_mat_opts o = {.type = info->type,
+                             .C = info->C,
+                             .sigma = info->sigma,
+                             .map = wisp_mat_map(k->A),
+                             .format = info->format,
+                             .halo = info->halo};
+    *made = NULL;
+    WISP_TRY(wisp_src_open_mat(&rows.of, k->A));
+    wisp_src src = rows.of;
+    src.row = row_of, src.arg = &rows, src.free_arg = NULL;
+    WISP_TRY(wisp_mat_bound(k->ctx, &src, &o, &copied));
+    double lacks = k->o.bytes > 0 && 2 * copied.assembly_bytes > k->o.bytes;
+    WISP_TRY(wisp_ctx_sum(k->ctx, &lacks, 1));
+    if (lacks > 0) goto out;
+    status = wisp_mat_create(made, k->ctx, &src, &o);
+    if (status == WISP_ERR_NOMEM || status == WISP_ERR_UNSUPPORTED) status = WISP_OK; /* products do */
+    if (!*made) goto out;
+    k->scaled.assembly = copied.assembly_bytes;
+    wisp_mat_get_info(*made, &copied);
+    k->scaled.bytes = copied.bytes + copied.exchange_bytes;
+    if (k->o.bytes > 0) k->o.bytes -= k->scaled.bytes;
+out:
+    wisp_src_close(&rows.of);
+    return status;
+}
+
+/* ---- products -------------------------------------------------------------------------------------------------- */
 
 /* y = 2^e A x. Half of the factor goes to x, so that what is between is in range, too. */
 static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
@@ -52,19 +109,30 @@ out:
     return status;
 }
 
+static wisp_status make(wisp__eig *k)
+{
+    wisp_status status = WISP_OK;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    if (info.format != WISP_FORMAT_OPERATOR) WISP_TRY(copy(k, &info, &k->scaled.made));
+    if (k->scaled.made) goto out;
+    const wisp_operator op = {.map = wisp_mat_map(k->A), .type = info.type, .apply = multiply, .arg = &k->scaled};
+    status = wisp_mat_from_apply(&k->scaled.made, k->ctx, &op);
+    k->scaled.in_products = status == WISP_OK;
+out:
+    return status;
+}
+
 /* No number of a question lies far outside the spectrum of 2^e A. */
 static void times(const wisp__eig *k, double *x) { *x = fmin(fmax(ldexp(*x, k->scaled.exponent), -1e100), 1e100); }
 
 wisp_status wisp__eig_scale(wisp__eig *k)
 {
     double size;
-    wisp_mat_info info;
     wisp_status status = size_of(k, &size);
     if (status != WISP_OK || !(size > 0) || !isfinite(size) || abs(ilogb(size)) <= most_exponent(k)) return status;
-    wisp_mat_get_info(k->A, &info);
     k->scaled = (wisp__scaled){.A = k->A, .exponent = -ilogb(size)};
-    const wisp_operator op = {.map = wisp_mat_map(k->A), .type = info.type, .apply = multiply, .arg = &k->scaled};
-    status = wisp_mat_from_apply(&k->scaled.made, k->ctx, &op);
+    status = make(k);
     if (status != WISP_OK) return status;
     k->A = k->scaled.made;
     times(k, &k->o.low), times(k, &k->o.high), times(k, &k->o.target), times(k, &k->o.tolerance_abs);
@@ -81,18 +149,18 @@ wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most)
     wisp_mat_info info;
     double unused;
     const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, 0, 0, BOUNDS_WIDTH);
-    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, &info);
+    wisp_mat_get_info(k->scaled.in_products ? k->scaled.A : k->A, &info);
     *most = (double)info.props_bytes;
     if (!k->hermitian || k->e->bounds.halfwidth > 0) return WISP_OK; /* they were found for the plan */
     return wisp__bounds_bytes(k->ctx, &info, &o, &unused, most);
 }
 
-/* Gershgorin's circles are those of the user's matrix, for 2^e A is an operator. */
+/* Gershgorin's circles are those of the user's matrix where 2^e A is an operator. */
 wisp_status wisp__eig_find_bounds(wisp__eig *k, double products)
 {
     wisp_bounds *b = &k->e->bounds;
     const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, products, 0, BOUNDS_WIDTH);
-    const bool circles = o.method == WISP_BOUNDS_GERSHGORIN && k->scaled.made;
+    const bool circles = o.method == WISP_BOUNDS_GERSHGORIN && k->scaled.in_products;
     const wisp_status status = wisp_bounds_find(b, circles ? k->scaled.A : k->A, &o);
     if (circles) times(k, &b->center), times(k, &b->halfwidth);
     return status;

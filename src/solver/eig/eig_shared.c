@@ -106,7 +106,7 @@ void wisp__eig_drop_pairs(wisp_eigen *e)
 /* Of the user's matrix: k->A may be an operator that multiplies by 2^e of it. */
 static void user_info(const wisp__eig *k, wisp_mat_info *info)
 {
-    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, info);
+    wisp_mat_get_info(k->scaled.in_products ? k->scaled.A : k->A, info);
 }
 
 int64_t wisp__eig_held(const wisp__eig *k)

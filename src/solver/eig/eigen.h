@@ -5,12 +5,14 @@
 #include "dense.h"
 #include "../solver.h"
 
-/* 2^exponent A, of which products are made. */
+/* 2^exponent A. */
 typedef struct {
     const wisp_mat *A; /* the user's */
     wisp_mat *made;    /* NULL: A itself is in range */
     int exponent;
-    wisp_blk *x; /* between */
+    bool in_products;        /* it is an operator that multiplies with A; else a copy, */
+    int64_t bytes, assembly; /* which takes so many, and held so many at most while it was made */
+    wisp_blk *x;             /* between */
 } wisp__scaled;
 
 typedef struct {
@@ -60,7 +62,7 @@ wisp_status wisp__eig_find_bounds(wisp__eig *k, double products);
 /* What is held at most before a method begins, while the entries are looked at, and bounds found if they will be. */
 wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most);
 /* Blocks that its products take. */
-static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.made ? 1 : 0; }
+static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.in_products ? 1 : 0; }
 /* A number of the user's matrix, for messages. */
 double wisp__eig_shown(const wisp__eig *k, double x);
 /* The result becomes that of the user's matrix. */
