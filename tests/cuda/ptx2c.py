@@ -95,6 +95,8 @@ class Function(Numbers):
         """The C of an instruction, without its predicate."""
         name, _, rest = text.partition(' ')
         words = name.split('.')
+        if name in ('rcp.approx.ftz.f64', 'rsqrt.approx.ftz.f64'):
+            return self.coarse(words[0], split(rest))
         handler = getattr(self, 'op_' + words[0], None)
         if not handler:
             raise Unknown(f'the instruction {words[0]}')
@@ -377,7 +379,11 @@ class Module:
         if m[7] is None:
             self.out.append(signature + ';')
             return
-        for s in re.findall(r'[{}]|(?:[^;{}]|\{[^;{}]*\})+;', m[7].strip()[1:-1]):
+        body, pieces = m[7].strip()[1:-1], r'[{}]|[\w$%]+\s*:(?=\s*[{}])|(?:[^;{}]|\{[^;{}]*\})+;'
+        rest = re.sub(pieces, '', body).strip()
+        if rest:
+            raise Unknown(f'what stands at the end of {m[4]}: {rest[:40]}')
+        for s in re.findall(pieces, body):
             f.statement(re.sub(r'\s+', ' ', s.strip().rstrip(';').strip()))
         self.out.append(f.c(signature))
         if m[2] == 'entry':

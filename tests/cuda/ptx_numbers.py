@@ -120,6 +120,10 @@ class Numbers:
             raise Unknown('rcp without .rn')
         return self.write(ops[0], t, f'1 / {self.read(ops[1], t)}')
 
+    def coarse(self, name, ops):
+        """What functions of NVRTC's begin with, as hypot: half of a number's bits, and no device's own."""
+        return self.write(ops[0], 'f64', f'{name}_coarse({self.read(ops[1], "f64")})')
+
     def op_sqrt(self, words, types, ops):
         self.only(words, 'rn')
         t = types[-1]

@@ -184,6 +184,16 @@ REAL_(64, double)
 static inline float abs_f32(float a) { return __builtin_fabsf(a); }
 static inline double abs_f64(double a) { return __builtin_fabs(a); }
 
+/* The upper half of 1 / a or 1 / sqrt(a), by that of a; what is subnormal is 0. */
+static inline double upper_half(double a)
+{
+    const double least = 0x1p-1022;
+    if (__builtin_fabs(a) < least) return __builtin_copysign(0, a);
+    return f64_of(of_f64(a) & UINT64_C(0xffffffff00000000));
+}
+static inline double rcp_coarse(double a) { return upper_half(1 / upper_half(a)); }
+static inline double rsqrt_coarse(double a) { return upper_half(1 / __builtin_sqrt(upper_half(a))); }
+
 /* Integers from whole numbers: the nearest there is. NaN is 0 in 32 bits of a float, else the highest bit alone. */
 #define FROM_(to, type, low, high, real, from, nan) \
     static inline type to##_from_##from(real v)     \

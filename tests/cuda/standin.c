@@ -80,19 +80,27 @@ CUresult standin_is(const void *p, standin_kind kind)
     return standin_wrong(INVALID_HANDLE, "%p is not %s", p, name);
 }
 
-/* Whether this call is to fail. */
-static bool is_to_fail(const char *name)
+/* ANYWHERE: without a current context, and whatever a kernel has done. */
+typedef enum { ALLOCATES = 1, RELEASES = 2, ANYWHERE = 4 } call_flags;
+
+/* Whether this call is to fail. Who can't make a context current can't release what it has: that goes with it. */
+static bool unreachable;
+static bool is_to_fail(const char *name, unsigned flags)
 {
     const char *text = getenv("WISP_STANDIN_FAIL");
     if (!text) return false;
     char *end;
-    const long number = strtol(text, &end, 10);
-    if (calls != number && !(*end == '+' && calls > number)) return false;
-    if (calls == number) fprintf(stderr, "stand-in: call %ld, %s, fails\n", calls, name);
+    if (calls != strtol(text, &end, 10)) return false;
+    fprintf(stderr, "stand-in: call %ld, %s, fails\n", calls, name);
+    unreachable |= !strcmp(name, "cuCtxPushCurrent_v2");
+    if (*end == '+' && !(flags & ANYWHERE)) {
+        standin_current()->failed = LAUNCH_FAILED;
+        for (handle *h = standin_handles; h; h = h->next)
+            if (h->kind == A_STREAM) standin_finish((CUstream)(void *)h, NULL);
+    }
     return true;
 }
 
-typedef enum { ALLOCATES = 1, RELEASES = 2, ANYWHERE = 4 } call_flags; /* ANYWHERE: without a current context */
 typedef struct {
     CUresult error;
     bool done; /* nevertheless */
@@ -109,8 +117,9 @@ static call begin(const char *name, unsigned flags)
         if (!standin_current()) return (call){standin_wrong(INVALID_CONTEXT, "%s without a context", name), false};
         standin_run_some();
     }
-    if (is_to_fail(name)) return (call){flags & ALLOCATES ? CUDA_ERROR_OUT_OF_MEMORY : LAUNCH_FAILED, flags & RELEASES};
-    const CUresult failed = standin_current() ? standin_current()->failed : CUDA_SUCCESS;
+    if (is_to_fail(name, flags))
+        return (call){flags & ALLOCATES ? CUDA_ERROR_OUT_OF_MEMORY : LAUNCH_FAILED, flags & RELEASES};
+    const CUresult failed = flags & ANYWHERE ? CUDA_SUCCESS : standin_current()->failed;
     return (call){failed, !failed || flags & RELEASES};
 }
 
@@ -128,8 +137,8 @@ static __attribute__((destructor)) void at_the_end(void)
 {
     size_t device = 0, pinned = 0;
     if (process != getpid()) return;
-    standin_left(&device, &pinned);
-    for (const handle *h = standin_handles; h; h = h->next)
+    if (!unreachable) standin_left(&device, &pinned);
+    for (const handle *h = standin_handles; h && !unreachable; h = h->next)
         if (h->kind != A_DEAD && h->kind != A_FUNCTION)
             standin_wrong(0, "%s is left at the end", kind_name[h->kind - A_CONTEXT]);
     for (int i = 0; i < DEVICES; i++)
@@ -259,7 +268,9 @@ static CUresult release(CUdevice device)
     if (--c->retained > 0) return CUDA_SUCCESS;
     c->failed = CUDA_SUCCESS;
     for (const handle *h = standin_handles; h; h = h->next) memory += h->kind != A_DEAD && h->kind != A_FUNCTION;
-    return memory || pinned ? standin_wrong(0, "a context is released that still has memory or handles") : 0;
+    return (memory || pinned) && !unreachable
+               ? standin_wrong(0, "a context is released that still has memory or handles")
+               : 0;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { CALL(ANYWHERE | RELEASES, release(device)); }
 

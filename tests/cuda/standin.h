@@ -2,7 +2,8 @@
    and is strict: what a program does wrong is told in a line, and makes it fail when it ends.
 
    WISP_STANDIN_SEED=N    work runs at points by chance; 0: only when it is waited for
-   WISP_STANDIN_FAIL=N    call N fails; N+: all from there on (what releases does so nevertheless)
+   WISP_STANDIN_FAIL=N    call N fails; N+: and all that follow, as behind an error of a kernel (what releases
+                          does so nevertheless)
    WISP_STANDIN_MEMORY=N  bytes of a device; WISP_STANDIN_ARCH=80 its capability; WISP_STANDIN_DEVICES=1 how many
    WISP_STANDIN_TRACE=1   each call is told
    What was translated is kept in $XDG_CACHE_HOME/wisp-standin. */

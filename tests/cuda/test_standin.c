@@ -126,6 +126,7 @@ static const struct {
     {'f', "div.rn.f32 %f9, %f1, %f2;", 0},
     {'d', "sqrt.rn.f64 %fd9, %fd2;", 0},
     {'f', "rcp.rn.f32 %f9, %f2;", 0},
+    {'d', "rsqrt.approx.ftz.f64 %fd9, 0d4010000000000001;", UINT64_C(0x3fe0000000000000)},
     {'f', "cvt.rn.f32.f64 %f9, %fd2;", 0},
     {'d', "cvt.f64.f32 %fd9, %f2;", 0},
     {'d', "cvt.rn.f64.s64 %fd9, %rd1;", 0},
@@ -167,7 +168,8 @@ static const struct {
     {'l', "ld.const.u32 %rd9, [list+4];", 22},
     {'l', "mov.b64 %rd4, ops_param_1; ld.param.u64 %rd9, [%rd4+8];", B},
     {'l',
-     "{ .param .b64 p0; st.param.b64 [p0], %rd1; .param .b64 q0; call.uni (q0), twice, (p0); ld.param.b64 %rd9, [q0]; "
+     "bra a3; a3: { .param .b64 p0; st.param.b64 [p0], %rd1; .param .b64 q0; call.uni (q0), twice, (p0); ld.param.b64 "
+     "%rd9, [q0]; "
      "}",
      2 * A},
     {'i', "brx.idx %r10, ways; a0: mov.u32 %r9, 100; bra a2; a1: mov.u32 %r9, 200; a2:", 200},

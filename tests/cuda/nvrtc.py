@@ -1,0 +1,152 @@
+"""Kernels of GPUs by NVRTC, without a GPU: nvrtc.py LIBRARY ptx FOLDER, or nvrtc.py LIBRARY registers [keep].
+
+ptx writes the PTX of each kernel in `keys` to FOLDER/NAME.ptx; registers compares what ptxas says of them with
+registers.txt, and with `keep` writes that file anew.
+"""
+import ctypes
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, '..', '..')
+GROUP = 128
+ARCHES = (80, 90, 100)
+
+
+def options():
+    """What the device compiles with."""
+    with open(os.path.join(ROOT, 'src/backend/cuda/compile.c'), encoding='ascii') as f:
+        found = re.search(r'\boption\[\] = \{(.*?)\}', f.read(), re.S)
+    return re.findall(r'"(.*?)"', found[1])
+
+
+class Nvrtc:
+    """The compiler, by its C interface."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        self.lib.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def _text(self, program, what):
+        size = ctypes.c_size_t()
+        getattr(self.lib, f'nvrtcGet{what}Size')(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value + 1)
+        getattr(self.lib, f'nvrtcGet{what}')(program, text)
+        return text.value.decode()
+
+    def compile(self, text, name, *options):
+        """The PTX of a program (for sm_ architectures: none), and what the compiler says."""
+        program = ctypes.c_void_p()
+        self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
+        given = [o.encode() for o in options]
+        failed = self.lib.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+        log = self._text(program, 'ProgramLog')
+        if failed:
+            sys.exit(f'{name}: {self.lib.nvrtcGetErrorString(failed).decode()}\n{log}')
+        ptx = '' if any('=sm_' in o for o in options) else self._text(program, 'PTX')
+        self.lib.nvrtcDestroyProgram(ctypes.byref(program))
+        return ptx, log
+
+
+def text_of(name):
+    """A file as it goes into a program (src/backend/gpu/texts.cmake)."""
+    folder = 'include/wisp' if name == 'steps.h' else 'src/kernel'
+    with open(os.path.join(ROOT, folder, name), encoding='ascii') as f:
+        return re.sub(r'#include ["<](?!.*\bmath\.h).*\n', '', f.read())
+
+
+def program(kernel, defines):
+    """The program of a kernel (program() of src/backend/gpu/call.c)."""
+    parts = [f'#define GROUP_SIZE {GROUP}\n'] + [f'#define {d}\n' for d in defines]
+    more = ['steps.h', 'scalars.h'] if kernel == 'scalars' else []
+    return ''.join(parts + [text_of(n) for n in ['dialect.h', 'params_gpu.h', *more, f'{kernel}.gpu.h']])
+
+
+TYPES = {'s': ('float', 1), 'd': ('double', 1), 'c': ('float', 2), 'z': ('double', 2)}
+KPM = 1 | 2 | 4 | 16 | 32
+STEP = 1 | 2 | 4
+
+
+def sweep(matrix, block, storage=(), usual=None):
+    """A sweep's definitions (define() of src/backend/gpu/sweep.c)."""
+    (real, parts), (matrix_real, matrix_parts) = TYPES[block], TYPES[matrix]
+    width = [f'WIDTH {usual[0]}', f'TERMS {usual[1]}'] if usual else []
+    return [f'REAL {real}', f'PARTS {parts}', f'MATRIX_REAL {matrix_real}', f'MATRIX_PARTS {matrix_parts}',
+            *storage, *width]
+
+
+def keys():
+    """Each kernel with its definitions: (name, kernel, definitions, is a usual one)."""
+    for matrix, block in ('ss', 'dd', 'cc', 'zz', 'sc', 'sd', 'cz', 'dz', 'ds', 'zc'):
+        yield f'spmmv_{matrix}{block}', 'spmmv', sweep(matrix, block), matrix == block
+    for storage in ('PATTERNS', 'PATTERNS CODES', 'LISTS', 'LISTS SHORT', 'LISTS CODES', 'LISTS SHORT CODES', 'SHORT',
+                    'SHORT CODES', 'CODES'):
+        for kind in 'sz':
+            yield (f'spmmv_{kind}{kind}_{storage.lower().replace(" ", "_")}', 'spmmv',
+                   sweep(kind, kind, storage.split()), False)
+    for kind in TYPES:
+        for width in (1, 8):
+            for name, terms in (('plain', 0), ('kpm', KPM), ('step', STEP)):
+                yield (f'spmmv_{kind}{kind}_{width}_{name}', 'spmmv', sweep(kind, kind, (), (width, terms)),
+                       name == 'kpm' and (width == 8 or kind in 'dz'))
+    for kernel in ('update', 'dots', 'chain'):
+        for kind, (real, parts) in TYPES.items():
+            yield f'{kernel}_{kind}', kernel, [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
+    for kernel in ('gram', 'tall', 'axpby'):
+        for kind in 'sd':
+            yield f'{kernel}_{kind}', kernel, [f'REAL {TYPES[kind][0]}', 'PARTS 1'], True
+    for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
+        yield f'columns_{source}_{to}', 'columns', [f'FROM {source}', f'TO {to}'], False
+    yield 'sums', 'sums', ['REAL double', 'PARTS 1'], True
+    for kernel in ('join', 'fill', 'scalars'):
+        yield kernel, kernel, [], True
+
+
+def registers(nvrtc):
+    """Lines of the table: architecture, key, registers, bytes of the stack, bytes spilled."""
+    for arch in ARCHES:
+        for name, kernel, defines, usual in keys():
+            if not usual:
+                continue
+            _, log = nvrtc.compile(program(kernel, defines), kernel, f'--gpu-architecture=sm_{arch}', *options(),
+                                   '--ptxas-options=-v')
+            used = re.search(r'Used (\d+) registers', log)
+            frame = re.search(r'(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads', log)
+            if not used:
+                sys.exit(f'{name}: ptxas does not say how many registers it uses:\n{log}')
+            stack, spilled = (int(frame[1]), int(frame[2]) + int(frame[3])) if frame else (0, 0)
+            yield f'sm_{arch}', name, int(used[1]), stack, spilled
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    nvrtc, table = Nvrtc(sys.argv[1]), os.path.join(HERE, 'registers.txt')
+    if sys.argv[2] == 'ptx':
+        for name, kernel, defines, _ in keys():
+            arch = ARCHES[len(name) % len(ARCHES)]
+            ptx, _ = nvrtc.compile(program(kernel, defines), kernel, f'--gpu-architecture=compute_{arch}', *options())
+            with open(os.path.join(sys.argv[3], f'{name}.ptx'), 'w', encoding='ascii') as f:
+                f.write(ptx)
+        return
+    found = list(registers(nvrtc))
+    if sys.argv[3:] == ['keep']:
+        with open(table, 'w', encoding='ascii') as f:
+            f.write('# architecture, kernel, registers, bytes of the stack, bytes spilled: nvrtc.py registers keep\n')
+            f.writelines(' '.join(map(str, line)) + '\n' for line in found)
+        return
+    with open(table, encoding='ascii') as f:
+        kept = {tuple(w[:2]): [int(n) for n in w[2:]] for w in map(str.split, f) if w and w[0] != '#'}
+    bad = 0
+    for arch, name, *now in found:
+        before = kept.get((arch, name))
+        if before is None or any(n > b for n, b in zip(now, before)):
+            bad += 1
+            print(f'{arch} {name}: registers, stack, spilled are {now}; {before or "nothing"} in registers.txt')
+    print(f'registers of {len(found)} kernels: {bad} need more than registers.txt says')
+    sys.exit(bad > 0)
+
+
+if __name__ == '__main__':
+    main()
