@@ -108,8 +108,8 @@ wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
     return wisp__gpu_launch(&c, "join", wisp__gpu_groups(c.g, k.v_count * k.w_count), "%s", "");
 }
 
-/* x of a small matrix in the device's memory. */
-static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, wisp__gpu_buffer **x)
+/* x of a small matrix in the device's memory goes where sums of groups do, as nothing is freed for it in a call. */
+static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_params *p)
 {
     const wisp__apart *f = &p->x_from;
     k_apart k = {.rows = p->p / f->reals,
@@ -121,18 +121,18 @@ static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_
                  .alpha = {f->alpha[0], f->alpha[1]}};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     wisp_status status;
-    WISP_TRY(wisp__gpu_room(c.g, x, (size_t)(p->p * p->ld_x * (is_double ? 8 : 4))));
+    WISP_TRY(wisp__gpu_room(c.g, &c.g->partial, (size_t)(p->p * p->ld_x * (is_double ? 8 : 4))));
     wisp__gpu_at(&c, P_FROM, f->at);
-    wisp__gpu_own(&c, P_X, *x, 0);
+    wisp__gpu_own(&c, P_X, c.g->partial, 0);
     status = wisp__gpu_launch(&c, "apart", wisp__gpu_groups(c.g, k.rows * k.columns),
                               "#define REAL %s\n#define PARTS 1\n", WISP__GPU_REAL(is_double));
 out:
     return status;
 }
 
-/* Rows first .. end - 1; of V in memory of the backend's own, if that is given, and so x. */
+/* Rows first .. end - 1; of V in memory of the backend's own, if that is given. */
 static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t first, int64_t end,
-                               const wisp__gpu_buffer *own, const wisp__gpu_buffer *x)
+                               const wisp__gpu_buffer *own)
 {
     const int64_t real = is_double ? 8 : 4;
     k_tall k = {.rows = end - first,
@@ -151,17 +151,16 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
     else
         wisp__gpu_at(&c, T_V, (const char *)p->v + first * p->ld_v * real);
     wisp__gpu_at(&c, T_W, (char *)p->w + first * p->ld_w * real);
-    if (x)
-        wisp__gpu_own(&c, T_X, x, 0);
-    else
+    if (p->x)
         wisp__gpu_staged(&c, T_X, p->x, (size_t)(p->p * p->ld_x * real));
+    else
+        wisp__gpu_own(&c, T_X, c.g->partial, 0);
     return wisp__gpu_launch(&c, "tall", wisp__gpu_groups(c.g, k.rows * k.q), "#define REAL %s\n#define PARTS 1\n",
                             WISP__GPU_REAL(is_double));
 }
 
 /* In place, rows of V are copied first, some at a time. */
-static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows,
-                                   const wisp__gpu_buffer *x)
+static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
     enum { COPY = 4 << 20 };
     const int real = is_double ? 8 : 4;
@@ -179,7 +178,7 @@ static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__up
                                            .to_bytes = real,
                                            .parts = 1};
         WISP_TRY(wisp__gpu_columns(ctx, &copy, end - first, NULL, own));
-        WISP_TRY(update_rows(ctx, is_double, p, first, end, own, x));
+        WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
     }
 out:
     wisp__gpu_room_free(wisp__gpu_of(ctx), own);
@@ -188,13 +187,10 @@ out:
 
 wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
-    wisp__gpu_buffer *x = NULL;
-    wisp_status status = WISP_OK;
-    if (!p->x) WISP_TRY(take_apart(ctx, is_double, p, &x));
-    status =
-        p->in_place ? update_in_place(ctx, is_double, p, rows, x) : update_rows(ctx, is_double, p, 0, rows, NULL, x);
+    wisp_status status;
+    if (!p->x) WISP_TRY(take_apart(ctx, is_double, p));
+    status = p->in_place ? update_in_place(ctx, is_double, p, rows) : update_rows(ctx, is_double, p, 0, rows, NULL);
 out:
-    wisp__gpu_room_free(wisp__gpu_of(ctx), x);
     return status;
 }
 

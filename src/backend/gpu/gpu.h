@@ -64,7 +64,7 @@ struct wisp__gpu {
     wisp__gpu_kernel *kernel;
     int shapes;                /* of calls of wisp_fuse that may still get a kernel of their own */
     int64_t launches;          /* so far */
-    wisp__gpu_buffer *partial; /* sums of groups */
+    wisp__gpu_buffer *partial; /* sums of groups; or x of an update from a place */
     wisp__gpu_buffer *staged;  /* what comes with a call that is made in its turn */
     wisp__gpu_buffer *moved;   /* rows for other ranks, and from there */
     pthread_mutex_t compiling; /* for the list of kernels, and launches: blocks are filled without a turn */
