@@ -400,7 +400,7 @@ static bool has_opencl;
 static void ways_by_opencl(void **state)
 {
     (void)state;
-    if (has_opencl) ways_on("opencl", 9);
+    if (has_opencl) ways_on("opencl", storage_kinds / 2);
 }
 
 /* More buffers than a kernel has arrays: task by task. */
