@@ -4,6 +4,7 @@
 #include "backend/gpu/gpu.h"
 #include "data/data.h"
 #include "ref.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -64,5 +65,21 @@ static inline void contexts_free(wisp_ctx *ctx[DEVICES])
 {
     for (int d = 0; d < DEVICES; d++)
         if (ctx[d]) wisp_ctx_free(ctx[d]);
+}
+
+static inline void same_block(ref_mat a, ref_mat b, const char *what)
+{
+    const size_t count = (size_t)(a.rows * a.cols);
+    if (memcmp(a.a, b.a, count * sizeof *a.a)) fail_msg("%s: other bits on 'opencl' than on 'plain'", what);
+}
+
+/* The sums of a GPU go by another tree than those of the CPU. */
+static inline void near_scalars(const wisp_scalar *a, const wisp_scalar *b, int n, double eps, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        const double size = 1 + hypot(b[i].re, b[i].im);
+        if (!(fabs(a[i].re - b[i].re) <= eps * size && fabs(a[i].im - b[i].im) <= eps * size))
+            fail_msg("%s %d: %g%+gi, on the CPU %g%+gi", what, i, a[i].re, a[i].im, b[i].re, b[i].im);
+    }
 }
 #endif

@@ -9,12 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void same_block(ref_mat a, ref_mat b, const char *what)
-{
-    const size_t count = (size_t)(a.rows * a.cols);
-    if (memcmp(a.a, b.a, count * sizeof *a.a)) fail_msg("%s: other bits on 'opencl' than on 'plain'", what);
-}
-
 /* ---- sweeps ------------------------------------------------------------------------------------ */
 
 static void check_sweep(wisp_mat *const A[DEVICES], const ref_call *c, const char *what)
@@ -157,16 +151,6 @@ static void made_free(made *m)
     for (int i = 0; i < BLOCKS; i++) ref_free(m->block[i]);
 }
 
-/* The sums of a GPU go by another tree than those of the CPU. */
-static void near_scalars(const wisp_scalar *a, const wisp_scalar *b, int n, double eps, const char *what)
-{
-    for (int i = 0; i < n; i++) {
-        const double size = 1 + hypot(b[i].re, b[i].im);
-        if (!(fabs(a[i].re - b[i].re) <= eps * size && fabs(a[i].im - b[i].im) <= eps * size))
-            fail_msg("%s %d: %g%+gi, on the CPU %g%+gi", what, i, a[i].re, a[i].im, b[i].re, b[i].im);
-    }
-}
-
 static void blocks(void **state)
 {
     static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
@@ -180,9 +164,11 @@ static void blocks(void **state)
         for (int w = 0; w < 4; w++)
             for (int n = 0; n < 4; n++) {
                 const double eps = 100 * ref_eps(types[t]) * (double)(rows[n] + 10);
+                /* OpenCL takes seconds for each kernel, and those of other types differ in a word. */
+                const bool compiles = types[t] == WISP_Z || (types[t] == WISP_S && width[w] == 1);
                 make(cpu, types[t], rows[n], width[w], m + 2);
                 for (int d = 0; d < DEVICES; d++) {
-                    if (!ctx[d] || (d && t % 3)) continue; /* the others differ in a word */
+                    if (!ctx[d] || (d && !compiles)) continue;
                     make(ctx[d], types[t], rows[n], width[w], m + d);
                     for (int i = 0; i < BLOCKS; i++)
                         ref_assert_close("a block", m[d].block[i], m[2].block[i], 100 * ref_eps(types[t]));
@@ -192,7 +178,7 @@ static void blocks(void **state)
                     near_scalars(m[d].careful, m[2].careful, MOST * MOST, eps, "compensated product");
                     near_scalars(m[d].norm, m[2].norm, MOST, 100 * eps, "dot");
                 }
-                if (ctx[0] && ctx[1] && t % 3 == 0) {
+                if (ctx[0] && ctx[1] && compiles) {
                     for (int i = 0; i < BLOCKS; i++) same_block(m[0].block[i], m[1].block[i], "a block");
                     if (memcmp(m[0].dot, m[1].dot, sizeof m->dot) || memcmp(m[0].gram, m[1].gram, sizeof m->gram) ||
                         memcmp(m[0].square, m[1].square, sizeof m->square) ||
@@ -201,7 +187,7 @@ static void blocks(void **state)
                         fail_msg("sums have other bits");
                 }
                 for (int i = 0; i < 3; i++)
-                    if (i == 2 || (ctx[i] && (i == 0 || t % 3 == 0))) made_free(m + i);
+                    if (i == 2 || (ctx[i] && (i == 0 || compiles))) made_free(m + i);
             }
     free(m);
     contexts_free(ctx);

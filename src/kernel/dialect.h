@@ -169,4 +169,33 @@ INLINE void group_sums(const double *s, int n, int lanes, IN_LOCAL double *all)
     }
     BARRIER();
 }
+
+/* s += x, whose error is e; *error takes that of the sum up, too. */
+INLINE void add_sum(double x, double e, double *s, double *error)
+{
+    const double sum = *s + x, part = sum - *s;
+    *error += e + ((*s - (sum - part)) + (x - part));
+    *s = sum;
+}
+INLINE void add_product(double x, double y, double *s, double *error)
+{
+    const double xy = x * y;
+    add_sum(xy, fma(x, y, -xy), s, error);
+}
+/* As group_sums, with their errors behind them: all[2 * n * GROUP_SIZE]. */
+INLINE void group_sums_errors(const double *s, const double *error, int n, int lanes, IN_LOCAL double *all)
+{
+    IN_LOCAL double *all_errors = all + n * GROUP_SIZE;
+    for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] = s[i], all_errors[i * GROUP_SIZE + ITEM] = error[i];
+    for (int reach = GROUP_SIZE / 2; reach >= lanes; reach /= 2) {
+        BARRIER();
+        for (int i = 0; i < n && ITEM < reach; i++) {
+            const int at = i * GROUP_SIZE + ITEM;
+            double sum = all[at], e = all_errors[at];
+            add_sum(all[at + reach], all_errors[at + reach], &sum, &e);
+            all[at] = sum, all_errors[at] = e;
+        }
+    }
+    BARRIER();
+}
 #endif

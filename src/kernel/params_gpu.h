@@ -145,6 +145,7 @@ typedef struct {
 /* to[i] = the sum of partial[..][i], or as much more; `each` of them after one another, from to_at[..] on. */
 #define S_PARTIAL 0
 #define S_TO 1
+#define S_ERROR 2 /* compensated: likewise, and partial[..][2][size] */
 #define G_SUMS 16
 typedef struct {
     i64 at[K_PLACES];
@@ -156,9 +157,18 @@ typedef struct {
 #define T_V 0
 #define T_W 1
 #define T_X 2 /* or partial sums */
+/* Numbers of a group's own memory: rows of V and W; rows of X. */
+#define G_GRAM_REALS(group) (8 * (group) + 1024)
+#define G_TALL_REALS 1536
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, rows_per_block, p, q, ld_v, ld_w, ld_x, reads_w, pairs, upper; /* upper: as wisp__update_params */
+    i64 rows, rows_per_block, p, q, ld_v, ld_w, same; /* same: as wisp__gram_params */
+    i64 v_items, w_items, tile_rows;                  /* items of a tile along V's columns and W's, powers of 2 */
+} k_gram;
+typedef struct {
+    i64 at[K_PLACES];
+    i64 rows, p, q, ld_v, ld_w, ld_x, reads_w, pairs, upper; /* upper: as wisp__update_params */
+    i64 w_items, whole; /* items of a tile along W's columns, a power of 2; X as it meets them has room */
     double beta[2];
 } k_tall;
 

@@ -57,7 +57,8 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
     const int64_t width = p->period / numbers;
     int64_t per, groups;
     wisp_status status;
-    if (error) return wisp__gpu_dot_on_host(ctx, kind, p, count, per_block, to, error);
+    (void)per_block;
+    if (error) return wisp__gpu_dot_compensated(ctx, kind, p, count, to, error);
     const dot_job j = {.x = p->x,
                        .y = p->y,
                        .ld_x = p->ld_x / numbers,

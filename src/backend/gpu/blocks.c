@@ -1,5 +1,6 @@
 /* Ops on blocks of a GPU's: element-wise ones, tall and skinny ones, steps of scalars. */
 #include "gpu.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* The first of n arrays, and as many of the next ones as are in its buffer: one launch. */
@@ -36,6 +37,49 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
     return wisp__gpu_sums(ctx, partial_at, groups, size, adds, size, &to, 1);
 }
 
+/* With their errors. */
+static wisp_status sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to, double *error)
+{
+    k_sums k = {.blocks = groups, .size = size, .adds = adds};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp__gpu_own(&c, S_PARTIAL, c.g->partial, 0);
+    wisp__gpu_at(&c, S_TO, to);
+    wisp__gpu_at(&c, S_ERROR, error);
+    return wisp__gpu_launch(&c, "sums_compensated", size, "#define REAL double\n#define PARTS 1\n");
+}
+
+wisp_status wisp__gpu_dot_compensated(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p,
+                                      int64_t count, double *to, double *error)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    const int64_t numbers = (int64_t)p->parts * p->rows; /* of an element of a period, in as many rows */
+    const int width = (int)(p->period / numbers);
+    const int64_t rows = count * p->rows;
+    int64_t per, groups;
+    wisp__gpu_dot_groups(g, rows, width, &per, &groups);
+    k_dot k = {.rows = rows,
+               .rows_per_block = per,
+               .width = width,
+               .lanes = wisp__gpu_lanes(g, width),
+               .cross = kind->cross && p->parts == 2,
+               .ld_x = p->ld_x / numbers,
+               .ld_y = p->ld_y / numbers,
+               .scale = ldexp(1, p->exponent)};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp_status status;
+    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * 4 * width) * sizeof(double)));
+    if (rows > 0) {
+        wisp__gpu_at(&c, D_X, p->x);
+        wisp__gpu_at(&c, D_Y, p->y);
+    }
+    wisp__gpu_own(&c, D_PARTIAL, g->partial, 0);
+    WISP_TRY(wisp__gpu_launch(&c, "dots_compensated", groups, "#define REAL %s\n#define PARTS %d\n",
+                              WISP__GPU_REAL(kind->is_double), p->parts));
+    status = sum_compensated(ctx, groups, 2 * width, kind->adds, to, error);
+out:
+    return status;
+}
+
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     const void *const from[4] = {p->a, p->aw, p->b, p->bw};
@@ -63,31 +107,58 @@ wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_par
 
 /* ---- tall and skinny --------------------------------------------------------------------------- */
 
-/* Rows of a group's sums: groups enough for the device, and so few that their sums are a quarter of the blocks. */
-static int64_t rows_per_group(int64_t rows, int64_t size, int64_t row_bytes)
+/* Columns of a block that an item has at once. */
+static int item_columns(int columns) { return columns > 1 ? 4 : 1; }
+
+/* Items of a tile of sums, as many along V's columns and along W's as there are such columns, or as go into a group. */
+static void set_tile(k_gram *k, int group, int item_v, int item_w)
 {
-    enum { GROUPS = 1024, LEAST = 64 };
-    const int64_t quarter = 4 * size * (int64_t)sizeof(double) / row_bytes;
-    return WISP__MAX(WISP__MAX((rows + GROUPS - 1) / GROUPS, LEAST), quarter);
+    const int64_t v = (k->p + item_v - 1) / item_v, w = (k->q + item_w - 1) / item_w;
+    k->v_items = k->w_items = 1;
+    while (k->v_items * k->w_items < group && (k->v_items < v || k->w_items < w)) {
+        if (k->w_items < w && (k->w_items <= k->v_items || k->v_items >= v))
+            k->w_items *= 2;
+        else
+            k->v_items *= 2;
+    }
+    const int64_t abreast = group / (k->v_items * k->w_items);
+    k->tile_rows = G_GRAM_REALS(group) / (item_v * k->v_items + item_w * k->w_items) / abreast * abreast;
+}
+
+/* Rows of a group's sums: groups enough for the device, rows enough for all items, and so few groups that their sums
+   are a quarter of the blocks. */
+static int64_t rows_per_group(const k_gram *k, int group, int real)
+{
+    enum { GROUPS = 1024, LEAST = 64, TURNS = 8 };
+    const int64_t quarter = 4 * k->p * k->q * (int64_t)sizeof(double) / ((k->p + k->q) * real);
+    const int64_t abreast = group / (k->v_items * k->w_items), least = WISP__MAX(TURNS * abreast, LEAST);
+    return WISP__MAX(WISP__MAX((k->rows + GROUPS - 1) / GROUPS, least), quarter);
 }
 
 wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                            int64_t per_block, double *sum)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    const int64_t size = (int64_t)p->p * p->q,
-                  per = rows_per_group(p->rows, size, (int64_t)(p->p + p->q) * (is_double ? 8 : 4)),
-                  groups = (p->rows + per - 1) / per;
-    k_tall k = {.rows = p->rows, .rows_per_block = per, .p = p->p, .q = p->q, .ld_v = p->ld_v, .ld_w = p->ld_w};
+    const int64_t size = (int64_t)p->p * p->q;
+    const int item_v = item_columns(p->p), item_w = item_columns(p->q);
+    k_gram k = {.rows = p->rows, .p = p->p, .q = p->q, .ld_v = p->ld_v, .ld_w = p->ld_w, .same = p->same};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     wisp_status status;
-    if (compensated) return wisp__gpu_gram_on_host(ctx, is_double, p, per_block, sum);
-    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * size) * sizeof(double)));
-    wisp__gpu_at(&c, T_V, p->v);
-    wisp__gpu_at(&c, T_W, p->w);
+    (void)per_block;
+    set_tile(&k, g->group_size, item_v, item_w);
+    k.rows_per_block = rows_per_group(&k, g->group_size, is_double ? sizeof(double) : sizeof(float));
+    const int64_t groups = (k.rows + k.rows_per_block - 1) / k.rows_per_block;
+    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * size) * (compensated ? 2 : 1) * sizeof(double)));
+    if (k.rows > 0) {
+        wisp__gpu_at(&c, T_V, p->v);
+        wisp__gpu_at(&c, T_W, p->w);
+    }
     wisp__gpu_own(&c, T_X, g->partial, 0);
-    WISP_TRY(wisp__gpu_launch(&c, "gram", groups, "#define REAL %s\n#define PARTS 1\n", WISP__GPU_REAL(is_double)));
-    status = wisp__gpu_sum(ctx, 0, groups, size, false, sum);
+    WISP_TRY(wisp__gpu_launch(&c, "gram", groups,
+                              "#define REAL %s\n#define PARTS 1\n#define ITEM_V %d\n#define ITEM_W %d\n%s",
+                              WISP__GPU_REAL(is_double), item_v, item_w, compensated ? "#define COMPENSATED\n" : ""));
+    status = compensated ? sum_compensated(ctx, groups, size, false, sum, sum + size)
+                         : wisp__gpu_sum(ctx, 0, groups, size, false, sum);
 out:
     return status;
 }
@@ -106,6 +177,15 @@ wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
     wisp__gpu_at(&c, J_SUM, p->sum);
     wisp__gpu_at(&c, J_TO, p->to);
     return wisp__gpu_launch(&c, "join", wisp__gpu_groups(c.g, k.v_count * k.w_count), "%s", "");
+}
+
+/* Items of a tile along W's columns. */
+static int tall_items(const wisp__gpu *g, int q)
+{
+    enum { MOST = 32 };
+    int items = 1;
+    while (items * item_columns(q) < q && items < MOST && items < g->group_size) items *= 2;
+    return items;
 }
 
 /* x of a small matrix in the device's memory goes where sums of groups do, as nothing is freed for it in a call. */
@@ -135,6 +215,9 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
                                const wisp__gpu_buffer *own)
 {
     const int64_t real = is_double ? 8 : 4;
+    const wisp__gpu *g = wisp__gpu_of(ctx);
+    const int items = tall_items(g, p->q), columns = item_columns(p->q), rows = items >= 4 ? 4 : columns > 1 ? 2 : 1;
+    const int64_t tile = (int64_t)(g->group_size / items) * rows;
     k_tall k = {.rows = end - first,
                 .p = p->p,
                 .q = p->q,
@@ -144,6 +227,8 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
                 .reads_w = p->reads_w,
                 .pairs = p->beta[1] != 0,
                 .upper = p->upper,
+                .w_items = items,
+                .whole = (int64_t)p->p * items * columns <= G_TALL_REALS,
                 .beta = {p->beta[0], p->beta[1]}};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     if (own)
@@ -155,19 +240,23 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
         wisp__gpu_staged(&c, T_X, p->x, (size_t)(p->p * p->ld_x * real));
     else
         wisp__gpu_own(&c, T_X, c.g->partial, 0);
-    return wisp__gpu_launch(&c, "tall", wisp__gpu_groups(c.g, k.rows * k.q), "#define REAL %s\n#define PARTS 1\n",
-                            WISP__GPU_REAL(is_double));
+    return wisp__gpu_launch(&c, "tall", WISP__MIN((k.rows + tile - 1) / tile, g->most_groups),
+                            "#define REAL %s\n#define PARTS 1\n#define ITEM_ROWS %d\n#define ITEM_COLUMNS %d\n",
+                            WISP__GPU_REAL(is_double), rows, columns);
 }
 
-/* In place, rows of V are copied first, some at a time. */
+/* In place, a group has read its rows of V before it writes them, if a tile has all columns. Else rows of V are copied
+   first, some at a time. */
 static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
     enum { COPY = 4 << 20 };
     const int real = is_double ? 8 : 4;
     const int64_t slab = WISP__MAX(COPY / ((int64_t)p->p * real), 1);
+    wisp__gpu *g = wisp__gpu_of(ctx);
     wisp__gpu_buffer *own = NULL;
     wisp_status status = WISP_OK;
-    WISP_TRY(wisp__gpu_room(wisp__gpu_of(ctx), &own, (size_t)(WISP__MIN(slab, rows) * p->p * real)));
+    if (tall_items(g, p->q) * item_columns(p->q) >= p->q) return update_rows(ctx, is_double, p, 0, rows, NULL);
+    WISP_TRY(wisp__gpu_room(g, &own, (size_t)(WISP__MIN(slab, rows) * p->p * real)));
     for (int64_t first = 0, end; first < rows; first = end) {
         end = WISP__MIN(first + slab, rows);
         const wisp__columns_params copy = {.from = (const char *)p->v + first * p->ld_v * real,
@@ -181,13 +270,14 @@ static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__up
         WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
     }
 out:
-    wisp__gpu_room_free(wisp__gpu_of(ctx), own);
+    wisp__gpu_room_free(g, own);
     return status;
 }
 
 wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
-    wisp_status status;
+    wisp_status status = WISP_OK;
+    if (rows == 0) return WISP_OK;
     if (!p->x) WISP_TRY(take_apart(ctx, is_double, p));
     status = p->in_place ? update_in_place(ctx, is_double, p, rows) : update_rows(ctx, is_double, p, 0, rows, NULL);
 out:

@@ -200,6 +200,8 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
 wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p);
 wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
+wisp_status wisp__gpu_dot_compensated(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p,
+                                      int64_t count, double *to, double *error);
 /* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
 wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
 /* The same to n arrays of `each` numbers. */
@@ -210,13 +212,9 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
                           int64_t per_block, double *dot, double *error);
 wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
 
-/* host.c: halves of Hermitian matrices, and compensated sums. */
+/* host.c: halves of Hermitian matrices. */
 wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size);
-wisp_status wisp__gpu_dot_on_host(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
-                                  int64_t per_block, double *dot, double *error);
-wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gram_params *p, int64_t per_block,
-                                   double *sum);
 
 /* A GPU's table, but for its name, describe and open. */
 #define WISP__GPU_CALLS                                                                                               \

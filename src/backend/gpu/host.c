@@ -33,32 +33,6 @@ static void give_back(loans *l)
     while (l->count > 0) l->ctx->backend->unlend(l->ctx, l->address[--l->count]);
 }
 
-wisp_status wisp__gpu_dot_on_host(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
-                                  int64_t per_block, double *dot, double *error)
-{
-    const size_t bytes = 2 * (size_t)(p->period / p->rows / p->parts) * sizeof *dot;
-    wisp__dot_params q = *p;
-    loans l = {.ctx = ctx, .status = WISP_OK};
-    if (count > 0) BORROW(&l, WISP_READ, &q.x, &q.y);
-    borrow(&l, &dot, bytes, WISP_WRITE);
-    borrow(&l, &error, bytes, WISP_WRITE);
-    if (l.status == WISP_OK) l.status = wisp__backend_cpu.dot(ctx, kind, &q, count, per_block, dot, error);
-    give_back(&l);
-    return l.status;
-}
-
-wisp_status wisp__gpu_gram_on_host(wisp_ctx *ctx, bool is_double, const wisp__gram_params *p, int64_t per_block,
-                                   double *sum)
-{
-    wisp__gram_params q = *p;
-    loans l = {.ctx = ctx, .status = WISP_OK};
-    if (p->rows > 0) BORROW(&l, WISP_READ, &q.v, &q.w);
-    borrow(&l, &sum, 2 * (size_t)p->p * (size_t)p->q * sizeof *sum, WISP_WRITE);
-    if (l.status == WISP_OK) l.status = wisp__backend_cpu.gram(ctx, is_double, true, &q, per_block, sum);
-    give_back(&l);
-    return l.status;
-}
-
 wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size)
 {
