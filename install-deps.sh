@@ -12,7 +12,7 @@ for group in "$@"; do
     optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev gnuplot-nox
                         opencl-headers" ;;
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
-    ci) packages="$packages clang clang-format lld libomp-dev libclang-rt-dev libarpack2-dev ccache iproute2 util-linux hostname ocl-icd-libopencl1 pocl-opencl-icd" ;;
+    ci) packages="$packages clang clang-format lld libomp-dev libclang-rt-dev libarpack2-dev ccache iproute2 util-linux hostname ocl-icd-libopencl1 pocl-opencl-icd python3-pip" ;;
     arpack) packages="$packages libarpack2-dev" ;;
     slepc) packages="$packages libslepc-real-dev libslepc-complex-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;

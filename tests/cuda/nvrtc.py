@@ -59,7 +59,7 @@ def text_of(name):
 def program(kernel, defines):
     """The program of a kernel (program() of src/backend/gpu/call.c)."""
     parts = [f'#define GROUP_SIZE {GROUP}\n'] + [f'#define {d}\n' for d in defines]
-    more = ['steps.h', 'scalars.h'] if kernel == 'scalars' else []
+    more = {'scalars': ['steps.h', 'scalars.h'], 'spmmv': ['sweep.gpu.h'], 'steps': ['sweep.gpu.h']}.get(kernel, [])
     return ''.join(parts + [text_of(n) for n in ['dialect.h', 'params_gpu.h', *more, f'{kernel}.gpu.h']])
 
 
@@ -93,13 +93,16 @@ def keys():
     for kernel in ('update', 'dots', 'chain'):
         for kind, (real, parts) in TYPES.items():
             yield f'{kernel}_{kind}', kernel, [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
-    for kernel in ('gram', 'tall', 'axpby'):
+    for kind in TYPES:
+        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), True
+        yield f'steps_{kind}{kind}_8_step', 'steps', sweep(kind, kind, (), (8, STEP)), kind in 'dz'
+    for kernel in ('gram', 'tall', 'axpby', 'philox', 'apart'):
         for kind in 'sd':
             yield f'{kernel}_{kind}', kernel, [f'REAL {TYPES[kind][0]}', 'PARTS 1'], True
     for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
         yield f'columns_{source}_{to}', 'columns', [f'FROM {source}', f'TO {to}'], False
     yield 'sums', 'sums', ['REAL double', 'PARTS 1'], True
-    for kernel in ('join', 'fill', 'scalars'):
+    for kernel in ('join', 'fill', 'pack', 'scalars'):
         yield kernel, kernel, [], True
 
 

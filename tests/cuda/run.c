@@ -2,21 +2,53 @@
    a seed; groups go to two threads. */
 #include "run.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum { STACK = 64 << 10, THREADS = 2, CUT = 2 /* begun, and ended in the middle */ };
 
+/* What a launch's threads know of each other. */
+typedef struct {
+    atomic_uint next;   /* group */
+    atomic_ulong steps; /* all that items have done, but for looks: barriers, ends */
+    atomic_ulong looks[THREADS];
+    atomic_int live[THREADS];
+} whole;
+
 typedef struct {
     run r;
     uint64_t seed;
-    atomic_uint *next;
+    whole *all;
+    int number;
+    unsigned long steps, looks[THREADS]; /* when it began to wait */
     char *stacks;
     uint32_t item, group; /* that failed */
 } worker;
 
+/* A wait never ends if all threads wait, and each has looked many times since anything else was done. So a thread that
+   does not get a core is waited for. */
+static void waits(run *r, item *t)
+{
+    enum { MANY = 1 << 16 };
+    worker *w = (worker *)(void *)r; /* its first member */
+    whole *all = w->all;
+    int stuck = 1;
+    sched_yield();
+    atomic_fetch_add(&all->looks[w->number], 1);
+    const unsigned long steps = atomic_load(&all->steps);
+    for (int i = 0; i < THREADS; i++) {
+        const unsigned long looks = atomic_load(&all->looks[i]);
+        if (steps != w->steps) w->looks[i] = looks;
+        stuck &= !atomic_load(&all->live[i]) || looks - w->looks[i] > MANY;
+    }
+    w->steps = steps;
+    if (stuck) item_fails(t, RUN_ENDLESS, 0, 0);
+}
+
 static __attribute__((noinline)) void pass(item *t)
 {
+    atomic_fetch_add(&((worker *)(void *)t->r)->all->steps, 1);
     if (!_setjmp(t->here)) _longjmp(t->r->back, 1);
 }
 
@@ -59,6 +91,7 @@ static __attribute__((noinline)) void run_alone(run *r, item *t)
     if (_setjmp(r->back)) return;
     r->entry->call(r, t, r->params);
     t->ended = 1;
+    atomic_fetch_add(&((worker *)(void *)r)->all->steps, 1);
 }
 
 static void set_up(worker *w, item *t)
@@ -146,8 +179,9 @@ static void *work(void *arg)
     worker *w = arg;
     run *r = &w->r;
     r->failed = room(w);
-    for (uint32_t g; !r->failed && (g = atomic_fetch_add(w->next, 1)) < r->groups;) run_group(w, g);
-    if (r->failed) atomic_store(w->next, r->groups);
+    for (uint32_t g; !r->failed && (g = atomic_fetch_add(&w->all->next, 1)) < r->groups;) run_group(w, g);
+    if (r->failed) atomic_store(&w->all->next, r->groups);
+    atomic_store(&w->all->live[w->number], 0);
     if (r->item) free(r->item->local);
     free(r->item);
     free(r->shared);
@@ -161,8 +195,9 @@ int run_launch(const run_memory *memory, const run_entry *entry, char *params, u
     worker w[THREADS];
     pthread_t thread[THREADS];
     int runs[THREADS] = {0};
-    atomic_uint next = 0;
+    whole all = {0};
     memset(w, 0, sizeof w);
+    for (int i = 0; i < THREADS; i++) atomic_store(&all.live[i], i == 0 || groups > (uint32_t)i);
     for (int i = THREADS - 1; i >= 0; i--) {
         w[i].r = (run){.memory = memory,
                        .entry = entry,
@@ -172,17 +207,20 @@ int run_launch(const run_memory *memory, const run_entry *entry, char *params, u
                        .shared_bytes = entry->shared_bytes + dynamic_bytes,
                        .dynamic_bytes = dynamic_bytes,
                        .barrier = barrier,
-                       .ends = ends};
-        w[i].seed = seed, w[i].next = &next;
-        if (i > 0)
+                       .ends = ends,
+                       .waits = waits};
+        w[i].seed = seed, w[i].all = &all, w[i].number = i;
+        if (i > 0) {
             runs[i] = groups > (uint32_t)i && !pthread_create(thread + i, NULL, work, w + i);
-        else
+            if (!runs[i]) atomic_store(&all.live[i], 0);
+        } else {
             work(w);
+        }
     }
     *failure = (run_failure){0};
     for (int i = 0; i < THREADS; i++) {
         if (runs[i]) pthread_join(thread[i], NULL);
-        if (w[i].r.failed && !failure->failed)
+        if (w[i].r.failed && (!failure->failed || failure->failed == RUN_ENDLESS)) /* for another one had failed */
             *failure = (run_failure){w[i].r.failed, w[i].r.address, w[i].r.bytes, w[i].item, w[i].group};
     }
     return failure->failed;

@@ -31,7 +31,10 @@ typedef struct {
 } run_range;
 
 enum { RUN_BARRIER = 1, RUN_NO_MEMORY, RUN_ACCESS, RUN_ALIGNMENT, RUN_TRAP, RUN_ENDLESS };
-enum { RUN_SLOT = 1 << 16 }; /* an allocation begins at a multiple of it */
+enum {
+    RUN_SLOT = 1 << 16, /* an allocation begins at a multiple of it */
+    RUN_LOOKS = 64      /* of an item, until other threads get the core */
+};
 typedef struct {
     uint64_t begin, bytes; /* of the range of addresses */
     char *memory;          /* what they stand for */
@@ -59,6 +62,7 @@ struct run {
     item *item;
     void (*barrier)(run *r, item *t);
     void (*ends)(run *r, item *t) __attribute__((noreturn));
+    void (*waits)(run *r, item *t);
     int alone, failed; /* alone: no item has met a barrier, so all run one after the other */
     uint64_t address;  /* of what failed, */
     uint32_t bytes;    /* and what was to be read or written there */
@@ -88,10 +92,7 @@ static __attribute__((noinline, noreturn, unused)) void item_fails(item *t, int 
 /* A look at what another group may have written, or a wait for it: one that never ends is found. */
 static inline void item_waits(item *t)
 {
-    if (++t->looks >> 26) item_fails(t, RUN_ENDLESS, 0, 0);
-#ifdef __x86_64__
-    if (t->looks % 64 == 0) __builtin_ia32_pause();
-#endif
+    if (++t->looks % RUN_LOOKS == 0) t->r->waits(t->r, t);
 }
 
 static inline int in_global(const run *r, uint64_t a) { return a - r->memory->begin < r->memory->bytes; }

@@ -348,13 +348,36 @@ static void late(void **state)
 
 /* ---- what is found --------------------------------------------------------------------------------- */
 
-/* x[0] = 1 at an address of bytes from the one given; by `spin` it waits for a word to change. */
+/* `poke` puts 1 at an address, `spin` waits for it to be there, and by `meet` the second group puts it. */
 static const char poke_text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry poke(.param .u64 to)\n{\n .reg .b64 %rd<2>;\n"
     " ld.param.u64 %rd1, [to];\n st.global.u32 [%rd1], 1;\n ret;\n}\n"
     ".visible .entry spin(.param .u64 to)\n{\n .reg .pred %p<2>;\n .reg .b32 %r<2>;\n .reg .b64 %rd<2>;\n"
     " ld.param.u64 %rd1, [to];\nL1:\n ld.volatile.global.u32 %r1, [%rd1];\n setp.ne.s32 %p1, %r1, 1;\n @%p1 bra L1;\n"
-    " ret;\n}\n";
+    " ret;\n}\n"
+    ".visible .entry meet(.param .u64 to)\n{\n .reg .pred %p<2>;\n .reg .b32 %r<3>;\n .reg .b64 %rd<2>;\n"
+    " ld.param.u64 %rd1, [to];\n mov.u32 %r2, %ctaid.x;\n setp.eq.s32 %p1, %r2, 1;\n @%p1 bra L2;\nL1:\n"
+    " ld.volatile.global.u32 %r1, [%rd1];\n setp.ne.s32 %p1, %r1, 1;\n @%p1 bra L1;\n ret;\nL2:\n"
+    " st.volatile.global.u32 [%rd1], 1;\n ret;\n}\n";
+
+/* The first group waits for the second one. */
+static void meets(void **state)
+{
+    CUdeviceptr at;
+    CUmodule module;
+    uint32_t got = 0;
+    (void)state;
+    opened();
+    CUfunction f = kernel(&module, poke_text, "meet");
+    void *argument[] = {&at};
+    OK(cuMemAlloc_v2(&at, sizeof got));
+    OK(cuLaunchKernel(f, 2, 1, 1, 1, 1, 1, 0, stream, argument, NULL));
+    OK(cuMemcpyDtoHAsync_v2(&got, at, sizeof got, stream));
+    assert_int_equal(got, 1);
+    OK(cuMemFree_v2(at));
+    OK(cuModuleUnload(module));
+    closed();
+}
 
 static void poked(long by, const char *name, CUresult error)
 {
@@ -509,6 +532,6 @@ int main(void)
     setenv("WISP_STANDIN_SEED", "0", 1);
     unsetenv("WISP_STANDIN_FAIL");
     const struct CMUnitTest tests[] = {cmocka_unit_test(found), cmocka_unit_test(instructions), cmocka_unit_test(sums),
-                                       cmocka_unit_test(late)};
+                                       cmocka_unit_test(late), cmocka_unit_test(meets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

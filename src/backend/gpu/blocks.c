@@ -1,5 +1,5 @@
 /* Ops on blocks of a GPU's: element-wise ones, tall and skinny ones, steps of scalars. */
-#include "gpu.h"
+#include "fuse.h"
 #include <math.h>
 #include <stdlib.h>
 

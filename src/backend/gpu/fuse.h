@@ -1,4 +1,4 @@
-/* The parts of wisp_fuse on a GPU. For fuse.c and apart.c alone. */
+/* The parts of wisp_fuse on a GPU, and how dots are cut into groups. */
 #ifndef WISP_GPU_FUSE_H
 #define WISP_GPU_FUSE_H
 #include "gpu.h"
