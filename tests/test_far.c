@@ -163,11 +163,11 @@ static void only_its_own_addresses(void **state)
                                           .width = 1,
                                           .from_bytes = 8,
                                           .to_bytes = 8,
-                                          .parts = 1};
+                                          .reals = 1};
     REF_FAILS(ctx, ctx->backend->copy_columns(ctx, &columns, ROWS), WISP_ERR_ARG, "no buffer");
     const wisp__view view = {.x = host, .rows = ROWS, .ld = 1, .width = 1, .bytes = 8};
     REF_FAILS(ctx, ctx->backend->fill(ctx, &(wisp__fill_params){.v = view, .value = &one}), WISP_ERR_ARG, "no buffer");
-    REF_FAILS(ctx, ctx->backend->random(ctx, &(wisp__random_params){.v = view, .parts = 1}), WISP_ERR_ARG, "no buffer");
+    REF_FAILS(ctx, ctx->backend->random(ctx, &(wisp__random_params){.v = view, .reals = 1}), WISP_ERR_ARG, "no buffer");
     const wisp__array_params array = {.v = view, .row_step = 1, .column_step = 1};
     REF_FAILS(ctx, ctx->backend->put(ctx, &array, host), WISP_ERR_ARG, "no buffer");
     const wisp__gram_params gram = {.v = wisp__at(x), .w = host, .ld_v = 1, .ld_w = 1, .rows = ROWS, .p = 1, .q = 1};

@@ -321,7 +321,7 @@ static void copy_side_by_side(scene *s, int way, ref_rng *r)
                                     .width = 2,
                                     .from_bytes = (int)s->size,
                                     .to_bytes = (int)s->size,
-                                    .parts = wisp__reals(s->type)};
+                                    .reals = wisp__reals(s->type)};
     REF_OK(s->ctx, wisp__copy_columns(s->ctx, &p, local));
     void *data;
     REF_OK(s->ctx, wisp_blk_lend(x, WISP_READ, &data, NULL));

@@ -234,15 +234,15 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
    wi) + i (vr wi - vi wr). */
 static inline wisp_scalar wisp__joined(const wisp__join_params *p, int i, int j)
 {
-    const size_t parts = (size_t)p->parts, q = (size_t)p->w_count * parts;
+    const size_t reals = (size_t)p->reals, q = (size_t)p->w_count * reals;
     const size_t at[2][2] = {{0, q + 1}, {1, q}}; /* rr and ii, ri and ir */
-    const double *sum = p->sum + (size_t)i * parts * q + (size_t)j * parts;
-    const double *error = p->compensated ? sum + (size_t)p->v_count * parts * q : NULL;
+    const double *sum = p->sum + (size_t)i * reals * q + (size_t)j * reals;
+    const double *error = p->compensated ? sum + (size_t)p->v_count * reals * q : NULL;
     double x[2] = {0, 0};
-    for (size_t l = 0; l < parts; l++) {
+    for (size_t l = 0; l < reals; l++) {
         const double sign = l == 0 ? 1 : -1;
         double a = sum[at[l][0]], a_error = error ? error[at[l][0]] : 0;
-        if (parts == 2)
+        if (reals == 2)
             wisp__add(&a, error ? &a_error : NULL, sign * sum[at[l][1]], error ? sign * error[at[l][1]] : 0);
         x[l] = a + a_error;
     }
@@ -252,9 +252,9 @@ static inline wisp_scalar wisp__joined(const wisp__join_params *p, int i, int j)
 /* Real numbers in an element. */
 static inline int wisp__reals(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
 /* The type with so many of them. */
-static inline wisp_type wisp__type_of(int parts, bool is_double)
+static inline wisp_type wisp__type_of(int reals, bool is_double)
 {
-    return parts == 2 ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
+    return reals == 2 ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
 }
 /* Factors f[width] (or f[0] for all columns) as kernels take them, for `period` real elements of a stream of rows:
    what multiplies the element, and what multiplies its partner in a complex pair. */

@@ -4,11 +4,11 @@
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
                   void *swapped)
 {
-    const int parts = wisp__reals(type);
+    const int reals = wisp__reals(type);
     const wisp_type real_type = wisp__real_type(type);
     const size_t size = wisp_type_size(real_type);
     for (int l = 0; l < period; l++) {
-        const wisp_scalar v = f[per_column ? l / parts % width : 0];
+        const wisp_scalar v = f[per_column ? l / reals % width : 0];
         wisp__store(real_type, (char *)factor + (size_t)l * size, (wisp_scalar){v.re, 0});
         /* (a + ib)(x + iy): re gets -b y, im gets +b x */
         wisp__store(real_type, (char *)swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});

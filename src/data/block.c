@@ -277,7 +277,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
         return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
     const wisp_map *map = x->map;
     const wisp__random_params p = {.v = wisp__view_of(x),
-                                   .parts = wisp__reals(x->type),
+                                   .reals = wisp__reals(x->type),
                                    .gauss = kind == WISP_RANDOM_GAUSS,
                                    .seed = seed,
                                    .stream = stream,

@@ -95,7 +95,7 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
                                        .width = (int)x->stride,
                                        .from_bytes = (int)wisp_type_size(x->type),
                                        .to_bytes = (int)wisp_type_size(x->type),
-                                       .parts = wisp__reals(x->type)};
+                                       .reals = wisp__reals(x->type)};
     WISP_TRY(wisp__copy_columns(x->ctx, &copy, x->map->local));
     backend->free(x->ctx, store->at);
     store->at = at;

@@ -190,7 +190,7 @@ typedef struct {
     void *to;
     int64_t ld_from, ld_to;
     const int *from_column, *to_column;     /* [width]; NULL: side by side */
-    int width, from_bytes, to_bytes, parts; /* parts: numbers of an element, 1 or 2 */
+    int width, from_bytes, to_bytes, reals; /* reals: numbers of an element, 1 or 2 */
 } wisp__columns_params;
 
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a
@@ -284,13 +284,13 @@ typedef struct {
 } wisp__gram_params;
 typedef void (*wisp__gram_fn)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 
-/* The products of a panel from the sums of gram, of whose columns each element of V and W has `parts`: those of rows
+/* The products of a panel from the sums of gram, of whose columns each element of V and W has `reals`: those of rows
    v .. and columns w .. of X, as complex numbers, ld of them in a row. */
 typedef struct {
-    const double *sum; /* [v_count * parts][w_count * parts]; compensated: their errors behind them */
+    const double *sum; /* [v_count * reals][w_count * reals]; compensated: their errors behind them */
     double *to;        /* X */
     int64_t ld;
-    int v, w, v_count, w_count, parts;
+    int v, w, v_count, w_count, reals;
     int compensated;
     int mirror; /* X is Hermitian: each is put on both sides; of a panel on the diagonal the upper half is given */
 } wisp__join_params;

@@ -23,7 +23,7 @@ typedef struct {
    + r without a list, where r is row[i], or i. */
 typedef struct {
     wisp__view v;
-    int parts;  /* numbers of an element, 1 or 2 */
+    int reals;  /* numbers of an element, 1 or 2 */
     bool gauss; /* normal ones; else those of traces */
     uint64_t seed;
     uint32_t stream, first;

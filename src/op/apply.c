@@ -49,7 +49,7 @@ static const wisp_scalar one = {1, 0};
 static wisp_status add_columns(const wisp_mat *A, wisp_blk *y, const wisp__spmmv_params *p, int set, double sign,
                                const wisp_blk *x)
 {
-    const int parts = wisp__reals(x->type);
+    const int reals = wisp__reals(x->type);
     const wisp_type real = wisp__real_type(x->type);
     const size_t size = wisp_type_size(real), row = (size_t)p->reals * size;
     const char *re = p->factors[set], *im = re + row + size; /* as wisp__spread has them */
@@ -58,14 +58,14 @@ static wisp_status add_columns(const wisp_mat *A, wisp_blk *y, const wisp__spmmv
     if (status != WISP_OK) return status;
     ones = f + x->width;
     for (int j = 0; j < x->width; j++) {
-        const size_t at = (size_t)(j * parts) * size;
+        const size_t at = (size_t)(j * reals) * size;
         f[j].re = wisp__load(real, re + at).re;
-        f[j].im = parts == 2 ? wisp__load(real, im + at).re : 0;
+        f[j].im = reals == 2 ? wisp__load(real, im + at).re : 0;
         ones[j] = one;
     }
     if (p->factors_at[set]) /* ops on blocks take them from the host */
         status = wisp__dots_bring(A->ctx, p->factors_at[set], &f->re, 2 * (size_t)x->width);
-    for (int j = 0; j < x->width; j++) f[j] = (wisp_scalar){sign * f[j].re, parts == 2 ? sign * f[j].im : 0};
+    for (int j = 0; j < x->width; j++) f[j] = (wisp_scalar){sign * f[j].re, reals == 2 ? sign * f[j].im : 0};
     if (status == WISP_OK) status = wisp__axpby(y, f, x, ones, true);
     wisp_free(A->ctx, f);
     return status;

@@ -53,7 +53,7 @@ static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
                                     .width = x->width,
                                     .from_bytes = (int)wisp_type_size(x->type),
                                     .to_bytes = (int)wisp_type_size(y->type),
-                                    .parts = wisp__reals(x->type)};
+                                    .reals = wisp__reals(x->type)};
     return wisp__copy_columns(y->ctx, &p, y->nrows);
 }
 
@@ -92,13 +92,13 @@ static wisp_status axpby_rows(wisp_blk *y, const wisp_scalar *a, const wisp_blk 
 {
     wisp_ctx *ctx = y->ctx;
     const bool is_double = wisp__type_is_double(y->type);
-    const int parts = wisp__reals(y->type);
+    const int reals = wisp__reals(y->type);
     const size_t size = wisp_type_size(wisp__real_type(y->type));
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     wisp__axpby_params p = {.x = wisp__at(x),
                             .y = wisp__at(y),
-                            .ld_x = x->stride * parts * c.rows,
-                            .ld_y = y->stride * parts * c.rows,
+                            .ld_x = x->stride * reals * c.rows,
+                            .ld_y = y->stride * reals * c.rows,
                             .period = c.period};
     wisp_status status;
     WISP_TRY(set_factors(&p, y, a, b, per_column));
@@ -106,7 +106,7 @@ static wisp_status axpby_rows(wisp_blk *y, const wisp_scalar *a, const wisp_blk 
     if (c.tail == 0) goto out;
     p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
     p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
-    p.ld_x = p.ld_y = p.period = y->width * parts; /* the blocks are compact */
+    p.ld_x = p.ld_y = p.period = y->width * reals; /* the blocks are compact */
     status = ctx->backend->axpby(ctx, is_double, &p, c.tail);
 out:
     return status;
@@ -249,23 +249,23 @@ static wisp_status dot_periods(const wisp_blk *x, const wisp__dot_kind *kind, co
 static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, dots to)
 {
     if (x->column || y->column) return dot_runs(x, y, cross, exponent, to);
-    const int parts = wisp__reals(x->type);
+    const int reals = wisp__reals(x->type);
     const size_t size = wisp_type_size(wisp__real_type(x->type));
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     wisp__dot_kind kind = {.is_double = wisp__type_is_double(x->type), .cross = cross};
     wisp__dot_params p = {.x = wisp__at(x),
                           .y = wisp__at(y),
-                          .ld_x = x->stride * parts * c.rows,
-                          .ld_y = y->stride * parts * c.rows,
+                          .ld_x = x->stride * reals * c.rows,
+                          .ld_y = y->stride * reals * c.rows,
                           .period = c.period,
                           .rows = c.rows,
-                          .parts = parts,
+                          .parts = reals,
                           .exponent = exponent};
     wisp_status status;
     WISP_TRY(dot_periods(x, &kind, &p, c.count, to));
     p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
     p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
-    p.ld_x = p.ld_y = p.period = x->width * parts; /* rows that are left, of compact blocks */
+    p.ld_x = p.ld_y = p.period = x->width * reals; /* rows that are left, of compact blocks */
     p.rows = 1;
     kind.adds = true;
     status = dot_periods(x, &kind, &p, c.tail, to);

@@ -275,8 +275,8 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
                               "dots",
                               (long long)rows, width, (int)type, terms, dots);
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
-    const int64_t parts = wisp__reals(type), period = wisp__cut_of(&like, true).period, row = width * parts;
-    const int64_t sums = dots * row * parts;
+    const int64_t reals = wisp__reals(type), period = wisp__cut_of(&like, true).period, row = width * reals;
+    const int64_t sums = dots * row * reals;
     const lists l = {.updates = terms, .inners = dots, .terms = (size_t)terms};
     size_t list[ARRAYS];
     int64_t bytes = 0;
@@ -286,7 +286,7 @@ wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_ty
     const wisp__tuned *t = wisp__tuned_of(ctx);
     const int64_t most = WISP__MAX(t->dots.sums, most_blocks(ctx, sums) * sums);
     const double few = (floor(2 * (double)rows * (double)row / (double)t->dots.fused) + 2) * (double)sums;
-    const int64_t threads = (int64_t)ctx->threads * dots * period * parts;
+    const int64_t threads = (int64_t)ctx->threads * dots * period * reals;
     plan->bytes_most = bytes + (int64_t)sizeof(double) * (wisp_whole_number(fmin((double)most, few)) + threads);
     plan->bytes = plan->bytes_most;
     plan->seconds = plan->iteration_bytes = plan->iteration_seconds = NAN;

@@ -129,20 +129,20 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
 static void set_blocks(wisp__sweep *s)
 {
     const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
-    const int parts = wisp__reals(x->type);
+    const int reals = wisp__reals(x->type);
     s->p = (wisp__spmmv_params){.a = s->A->entries,
                                 .gather = wisp__at(x),
                                 .x = wisp__at(x),
                                 .y = wisp__at(s->y),
                                 .prev = wisp__at(s->prev),
                                 .u = u ? wisp__at(u) : NULL,
-                                .ld_gather = x->stride * parts,
-                                .ld_x = x->stride * parts,
-                                .ld_y = s->y->stride * parts,
-                                .ld_prev = s->prev->stride * parts,
-                                .ld_u = u ? u->stride * parts : 0,
+                                .ld_gather = x->stride * reals,
+                                .ld_x = x->stride * reals,
+                                .ld_y = s->y->stride * reals,
+                                .ld_prev = s->prev->stride * reals,
+                                .ld_u = u ? u->stride * reals : 0,
                                 .width = x->width,
-                                .reals = parts * x->width,
+                                .reals = reals * x->width,
                                 .real_bytes = (int)wisp_type_size(wisp__real_type(x->type))};
 }
 

@@ -68,15 +68,15 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
     wisp_ctx *ctx = V->ctx;
     const wisp__tuned *t = wisp__tuned_of(ctx);
     wisp_status status;
-    const int parts = wisp__reals(V->type);
+    const int reals = wisp__reals(V->type);
     const size_t element = wisp_type_size(V->type);
     const wisp__gram_params p = {.v = (const char *)wisp__at(V) + (size_t)c->v * element,
                                  .w = (const char *)wisp__at(W) + (size_t)c->w * element,
-                                 .ld_v = V->stride * parts,
-                                 .ld_w = W->stride * parts,
+                                 .ld_v = V->stride * reals,
+                                 .ld_w = W->stride * reals,
                                  .rows = V->nrows,
-                                 .p = c->v_count * parts,
-                                 .q = c->w_count * parts,
+                                 .p = c->v_count * reals,
+                                 .q = c->w_count * reals,
                                  .same = same && c->v == c->w};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int strips = size < (size_t)t->dots.gram_few ? 1 : t->dots.gram_strips;
@@ -92,7 +92,7 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
                                .w = c->w,
                                .v_count = c->v_count,
                                .w_count = c->w_count,
-                               .parts = parts,
+                               .reals = reals,
                                .compensated = compensated,
                                .mirror = same};
     if (!r->X) {
@@ -223,17 +223,17 @@ static wisp_status update(wisp_blk *W, const wisp_blk *V, const wisp__apart *X, 
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "tsm_update: the blocks overlap; in place, W must be V or a view of its first columns");
     const bool is_double = wisp__type_is_double(V->type), reads_w = beta.re != 0 || beta.im != 0;
-    const int parts = X->reals;
+    const int reals = X->reals;
     /* Rows of X one line apart from a multiple of the cache's period. */
-    const int64_t ld = (W->width * parts + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
+    const int64_t ld = (W->width * reals + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
     wisp__update_params p = {.v = wisp__at(V),
                              .w = wisp__at(W),
                              .x_from = *X,
-                             .ld_v = V->stride * parts,
-                             .ld_w = W->stride * parts,
+                             .ld_v = V->stride * reals,
+                             .ld_w = W->stride * reals,
                              .ld_x = ld,
-                             .p = V->width * parts,
-                             .q = W->width * parts,
+                             .p = V->width * reals,
+                             .q = W->width * reals,
                              .beta = {beta.re, beta.im},
                              .reads_w = reads_w,
                              .in_place = in_place};

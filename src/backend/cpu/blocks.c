@@ -83,12 +83,12 @@ static void dot_thread(void *arg, int thread, int threads)
     for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) dot_block(r, b, r->partial + b * step);
 }
 
-void wisp__cpu_gather(int parts, int row, bool cross, const double *sum, const double *sum_error, double *dot,
+void wisp__cpu_gather(int reals, int row, bool cross, const double *sum, const double *sum_error, double *dot,
                       double *error)
 {
     for (int im = 0; im <= cross; im++)
         for (int l = 0; l < row; l++) {
-            const int j = 2 * (l / parts) + im, from = im * row + l;
+            const int j = 2 * (l / reals) + im, from = im * row + l;
             const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
             wisp__add(dot + j, error ? error + j : NULL, sign * sum[from], error ? sign * sum_error[from] : 0);
         }

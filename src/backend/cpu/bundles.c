@@ -20,7 +20,7 @@ typedef struct {
     wisp__bundles *b;
     wisp__strings *kinds; /* the patterns of their rows */
     met *met;             /* [kinds] those that are met most come first */
-    int parts, lanes;     /* reals of an element, parts of four bytes of a register */
+    int reals, lanes;     /* reals of an element, parts of four bytes of a register */
 } bundle_run;
 
 /* What lane `row` takes from column `col`, both counted from the first row of the bundle: the real part of a value is a
@@ -76,13 +76,13 @@ static size_t term_bytes(const bundle_run *r) { return (size_t)r->lanes * 4; }
 static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t begin)
 {
     const wisp_type real = wisp__real_type(r->g->type);
-    const int size = (int)wisp_type_size(real), words = size / 4, lane = p->row * r->parts,
-              from = (p->col - begin) * r->parts;
-    for (int i = 0; i < r->parts; i++) {
+    const int size = (int)wisp_type_size(real), words = size / 4, lane = p->row * r->reals,
+              from = (p->col - begin) * r->reals;
+    for (int i = 0; i < r->reals; i++) {
         const int source = from + (p->swapped ? 1 - i : i);
         for (int w = 0; w < words; w++)
             r->b->take[term * r->lanes + (lane + i) * words + w] = (source * words + w) | INT32_MIN;
-        wisp__store(real, (char *)r->b->factor + (size_t)((term * r->b->rows * r->parts + lane + i) * size),
+        wisp__store(real, (char *)r->b->factor + (size_t)((term * r->b->rows * r->reals + lane + i) * size),
                     (wisp_scalar){p->factor[i], 0});
     }
 }
@@ -180,7 +180,7 @@ static int64_t terms_of(const bundle_run *r, int64_t kind, int64_t first, piece 
     uint16_t pattern[MOST_ROWS];
     patterns_of(r, kind, pattern);
     const int64_t n = pieces_of(r, pattern, p);
-    if (r->parts == 1 && alike(pattern, r->b->rows)) return make_same(r, p, n, first);
+    if (r->reals == 1 && alike(pattern, r->b->rows)) return make_same(r, p, n, first);
     const int64_t terms = make_terms(r, p, n, first);
     return n < TUNED_BUNDLE_ROWS * terms ? 0 : terms;
 }
@@ -206,7 +206,7 @@ static wisp_status make_kinds(const bundle_run *r)
     int64_t longest = 1;
     wisp_status status;
     for (int64_t i = 0; i < r->g->patterns; i++) longest = WISP__MAX(longest, chunk[i + 1] - chunk[i]);
-    WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->parts), sizeof *p));
+    WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->reals), sizeof *p));
     WISP_TRY(wisp_alloc(ctx, &b->first, (size_t)b->kinds + 1, sizeof *b->first));
     count_terms(r, p);
     const size_t terms = (size_t)WISP__MAX(b->first[b->kinds], 1);
@@ -251,7 +251,7 @@ static int64_t settle(const bundle_run *r)
         const bool inside = row + all.begin >= 0 && row + all.end <= cols;
         const reach at = inside ? all : reach_of(b, kind, 1);
         if (row + at.begin < 0 || row + at.end > cols || row + b->rows > cols) continue;
-        b->kind[i] = (uint16_t)(r->parts == 1 && alike(a->pattern + row, b->rows) ? kind | K_SAME : kind);
+        b->kind[i] = (uint16_t)(r->reals == 1 && alike(a->pattern + row, b->rows) ? kind | K_SAME : kind);
         rows += b->rows;
     }
     return rows;
@@ -321,7 +321,7 @@ wisp_status wisp__bundles_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pr
     bundle_run r = {.ctx = ctx,
                     .g = g,
                     .kinds = &kinds,
-                    .parts = wisp_type_is_complex(g->type) ? 2 : 1,
+                    .reals = wisp_type_is_complex(g->type) ? 2 : 1,
                     .lanes = ctx->bundle_bytes / 4};
     const int rows = rows_in_one(ctx, g->type);
     if (g->kind != WISP__PATTERNS || g->width > 1 || rows < 2 || g->entries->rows < rows) return WISP_OK;
@@ -337,12 +337,12 @@ int64_t wisp__bundles_most(const wisp_ctx *ctx, const wisp__given *g)
 {
     const wisp__bundles *b = NULL;
     const int64_t bytes = ctx->bundle_bytes, in_one = rows_in_one(ctx, g->type),
-                  parts = wisp_type_is_complex(g->type) ? 2 : 1;
+                  reals = wisp_type_is_complex(g->type) ? 2 : 1;
     if (g->kind != WISP__PATTERNS || g->width > 1 || in_one < 2 || g->rows < in_one) return 0;
     const int64_t kinds = WISP__MIN(TUNED_BUNDLE_KINDS, g->rows / in_one),
                   term = (int64_t)sizeof *b->offset + 2 * bytes;
     const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
     const int64_t each = (int64_t)(sizeof(met) + sizeof(uint16_t) + sizeof *b->first);
     return g->rows / in_one * (int64_t)sizeof *b->kind + tables + (kinds + 1) * each +
-           g->longest * in_one * parts * (int64_t)sizeof(piece) + TUNED_BUNDLE_TERMS * term;
+           g->longest * in_one * reals * (int64_t)sizeof(piece) + TUNED_BUNDLE_TERMS * term;
 }

@@ -28,8 +28,8 @@ wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size
 /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: the sum is partial[0]. */
 void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size);
 /* Adds sums of `row` real elements, and with cross as many of swapped ones, to complex numbers: element l belongs to
-   dot[l / parts]. Errors as in wisp__add. */
-void wisp__cpu_gather(int parts, int row, bool cross, const double *sum, const double *sum_error, double *dot,
+   dot[l / reals]. Errors as in wisp__add. */
+void wisp__cpu_gather(int reals, int row, bool cross, const double *sum, const double *sum_error, double *dot,
                       double *error);
 
 void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f);

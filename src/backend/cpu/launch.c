@@ -157,13 +157,13 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
     if (combo == WISP__COMBO_sd || combo == WISP__COMBO_cz) return; /* mixed precision: wide blocks go in few passes */
     if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
     char text[512];
-    const int parts = key->pairs ? 2 : 1;
+    const int reals = key->pairs ? 2 : 1;
     const char *between = "";
     size_t used = (size_t)snprintf(text, sizeof text, "block width %d has no %s kernel of its own; those of the widths",
-                                   key->width / parts, ctx->isa->name);
+                                   key->width / reals, ctx->isa->name);
     for (const wisp__spmmv_entry *e = ctx->isa->spmmv[combo]; e->width && used < sizeof text; e++) {
-        if (e->width % parts) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", between, e->width / parts);
+        if (e->width % reals) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", between, e->width / reals);
         between = ",";
     }
     if (used < sizeof text) snprintf(text + used, sizeof text - used, " are faster");

@@ -66,14 +66,14 @@ static void random_thread(void *arg, int thread, int threads)
     const random_run *r = arg;
     const wisp__random_params *p = r->p;
     const wisp__view *v = &p->v;
-    const wisp_type type = wisp__type_of(p->parts, v->bytes == p->parts * (int)sizeof(double));
+    const wisp_type type = wisp__type_of(p->reals, v->bytes == p->reals * (int)sizeof(double));
     const wisp_random kind = p->gauss ? WISP_RANDOM_GAUSS : WISP_RANDOM_TRACE;
     const int64_t end = wisp__split(v->rows, threads, thread + 1);
     for (int64_t i = wisp__split(v->rows, threads, thread); i < end && !wisp__cancelled(r->team); i++) {
         const int64_t row = p->row ? p->row[i] : i, number = p->number ? p->number[row] : p->first_row + row;
         for (int j = 0; j < v->width; j++)
             wisp__store(type, row_of(v, i) + column_of(v, j) * v->bytes,
-                        wisp__random_value(kind, p->parts == 2, p->seed, number, p->first + (uint32_t)j, p->stream));
+                        wisp__random_value(kind, p->reals == 2, p->seed, number, p->first + (uint32_t)j, p->stream));
     }
 }
 
@@ -176,37 +176,37 @@ static inline void copy_rows(const wisp__columns_params *p, int64_t begin, int64
     }
 }
 
-static inline void widen(double *to, const float *from, int parts)
+static inline void widen(double *to, const float *from, int reals)
 {
-    for (int i = 0; i < parts; i++) to[i] = (double)from[i];
+    for (int i = 0; i < reals; i++) to[i] = (double)from[i];
 }
 
-static inline void round_to_single(float *to, const double *from, int parts)
+static inline void round_to_single(float *to, const double *from, int reals)
 {
-    for (int i = 0; i < parts; i++) to[i] = (float)from[i];
+    for (int i = 0; i < reals; i++) to[i] = (float)from[i];
 }
 
 static void convert_rows(const wisp__columns_params *p, int64_t begin, int64_t end)
 {
-    const int width = p->width, *f = p->from_column, *t = p->to_column, parts = p->parts;
+    const int width = p->width, *f = p->from_column, *t = p->to_column, reals = p->reals;
     const bool widens = p->to_bytes > p->from_bytes;
     for (int64_t i = begin; i < end; i++) {
         const char *from = (const char *)p->from + i * p->ld_from * p->from_bytes;
         char *to = (char *)p->to + i * p->ld_to * p->to_bytes;
         if (!f && !t) {
             if (widens)
-                widen((double *)(void *)to, (const float *)(const void *)from, width * parts);
+                widen((double *)(void *)to, (const float *)(const void *)from, width * reals);
             else
-                round_to_single((float *)(void *)to, (const double *)(const void *)from, width * parts);
+                round_to_single((float *)(void *)to, (const double *)(const void *)from, width * reals);
             continue;
         }
         for (int j = 0; j < width; j++) {
             const void *one = from + (f ? f[j] : j) * p->from_bytes;
             void *other = to + (t ? t[j] : j) * p->to_bytes;
             if (widens)
-                widen(other, one, parts);
+                widen(other, one, reals);
             else
-                round_to_single(other, one, parts);
+                round_to_single(other, one, reals);
         }
     }
 }

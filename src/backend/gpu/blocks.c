@@ -170,7 +170,7 @@ wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
                 .w = p->w,
                 .v_count = p->v_count,
                 .w_count = p->w_count,
-                .parts = p->parts,
+                .parts = p->reals,
                 .compensated = p->compensated,
                 .mirror = p->mirror};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
@@ -265,7 +265,7 @@ static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__up
                                            .width = p->p,
                                            .from_bytes = real,
                                            .to_bytes = real,
-                                           .parts = 1};
+                                           .reals = 1};
         WISP_TRY(wisp__gpu_columns(ctx, &copy, end - first, NULL, own));
         WISP_TRY(update_rows(ctx, is_double, p, first, end, own));
     }

@@ -25,12 +25,12 @@ wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
 wisp_status wisp__gpu_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, const wisp__gpu_buffer *from,
                               const wisp__gpu_buffer *to)
 {
-    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->parts};
+    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->reals};
     wisp__gpu_buffer *own = NULL;
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     c.staged = &own;
     const size_t list = (size_t)p->width * sizeof *p->from_column;
-    /* An element of so many parts; where nothing is rounded, it may be moved as any number of its bytes. */
+    /* An element of so many reals; where nothing is rounded, it may be moved as any number of its bytes. */
     const bool same = p->from_bytes == p->to_bytes;
     if (same) k.parts = p->from_bytes / 4;
     if (from)
@@ -215,7 +215,7 @@ static wisp_status random_signs(wisp_ctx *ctx, const wisp__random_params *p)
         k_philox k = {.rows = rows,
                       .ld = v->ld,
                       .width = v->width,
-                      .parts = p->parts,
+                      .parts = p->reals,
                       .seed = (i64)p->seed,
                       .stream = p->stream,
                       .first = p->first,
@@ -228,7 +228,7 @@ static wisp_status random_signs(wisp_ctx *ctx, const wisp__random_params *p)
         wisp__gpu_staged(&c, R_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
         WISP_TRY(wisp__gpu_launch(&c, "philox", wisp__gpu_groups(c.g, rows * v->width),
                                   "#define REAL %s\n#define PARTS 1\n",
-                                  WISP__GPU_REAL(v->bytes == p->parts * (int)sizeof(double))));
+                                  WISP__GPU_REAL(v->bytes == p->reals * (int)sizeof(double))));
     }
 out:
     wisp_free(ctx, number);
