@@ -229,16 +229,27 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     CALL(ANYWHERE, (*bytes = standin_room(), is_device(device)));
 }
 
+/* Of a small device, whose figures nothing may hang on. */
 static CUresult attribute_of(int *value, int attribute)
 {
-    const long arch = number_of("WISP_STANDIN_ARCH", 80);
-    switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 2; return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = 2048; return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = (int)arch / 10; return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = (int)arch % 10; return CUDA_SUCCESS;
-    default: return standin_wrong(INVALID_VALUE, "the attribute %d of a device: add it to the stand-in", attribute);
-    }
+    const int arch = (int)number_of("WISP_STANDIN_ARCH", 80);
+    const struct {
+        int attribute, value;
+    } all[] = {{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 2},
+               {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+               {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, arch / 10},
+               {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, arch % 10},
+               {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1000000},
+               {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1000000},
+               {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 256},
+               {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4 << 20},
+               {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 96 << 10}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].attribute == attribute) {
+            *value = all[i].value;
+            return CUDA_SUCCESS;
+        }
+    return standin_wrong(INVALID_VALUE, "the attribute %d of a device: add it to the stand-in", attribute);
 }
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
