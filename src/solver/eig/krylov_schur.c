@@ -134,7 +134,7 @@ static wisp_status begin_again(wisp__schur *K, bool *again)
     K->a.at = (wisp__arnoldi_at){
         .strict = 0.3 * at->strict, .tries = at->tries + 1, .now = at->now, .before = at->now, .best = at->best};
     K->plain = true;
-    K->a.locked = 0, K->a.active = n;
+    K->a.locked = K->sure = 0, K->a.active = n;
     K->seen.n = 0;
     return wisp__arnoldi_anew(&K->a, n);
 }
@@ -169,6 +169,7 @@ static wisp_status take_of_matrix(wisp__schur *K, wisp__schur_step *s)
     wisp__schur_lock(K, s->wanted);
     WISP_TRY(deliver(K, s->wanted, &right));
     wisp__eig_drop_pairs(K->k->e); /* to have their memory in the search for what is missing */
+    if (right) K->sure = K->a.locked;
     if (!right) WISP_TRY(begin_again(K, &s->again));
     s->ended = !s->again;
     K->rounded = !right && !s->again;
@@ -184,7 +185,7 @@ static wisp_status take_of_polynomial(wisp__schur *K, wisp__schur_step *s)
     WISP_TRY(wisp__schur_measure(K, s->wanted, &right));
     K->unfit |= !right && ++K->a.at.tries == TRIES;
     K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
-    if (right) wisp__arnoldi_lock(&K->a, s->wanted);
+    if (right) wisp__arnoldi_lock(&K->a, s->wanted), K->sure = K->a.locked;
     s->ended = right || K->unfit;
     if (!s->ended) K->a.at.strict *= 0.3;
 out:
@@ -200,14 +201,15 @@ static wisp_status take_wanted(wisp__schur *K, wisp__schur_step *s)
     return K->a.op.degree == 1 ? take_of_matrix(K, s) : take_of_polynomial(K, s);
 }
 
-/* Whether an error as large as the tolerance could mix the wanted pairs with others: then their residuals prove no
+/* An error as large as a tolerance above this could mix the wanted pairs with others: then their residuals prove no
    eigenvalue nearby (docs/solvers.md). */
-static bool far_from_normal(const wisp__schur *K)
+static double tolerable(const wisp__schur *K)
 {
-    const wisp_eig_opts *o = &K->k->o;
-    const double norm = K->a.smallest / K->k->eps, unit = o->tolerance_abs > 0 ? fmax(norm, DBL_MIN) : 1;
-    return K->wanted_sine * K->wanted_sine < o->tolerance / unit;
+    const double norm = K->a.smallest / K->k->eps, unit = K->k->o.tolerance_abs > 0 ? fmax(norm, DBL_MIN) : 1;
+    return K->wanted_sine * K->wanted_sine * unit;
 }
+
+static bool far_from_normal(const wisp__schur *K) { return tolerable(K) < K->k->o.tolerance; }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
 
@@ -218,8 +220,8 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     struct {
         double first, next, wanted_sine;
-        int delivered, plain;
-    } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain};
+        int delivered, plain, sure, unused;
+    } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain, K->sure, 0};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
     WISP_TRY(wisp__eig_at_most(K->k, "locked values", K->a.locked, K->most + K->m));
@@ -230,7 +232,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "their numbers", K->seen.value, (size_t)K->seen.n * sizeof *K->seen.value));
     WISP_TRY(wisp_state_data(s, "their conditions", K->seen.condition, (size_t)K->seen.n * sizeof *K->seen.condition));
     K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;
-    K->delivered = n.delivered, K->plain = n.plain;
+    K->delivered = n.delivered, K->plain = n.plain, K->sure = n.sure;
 out:
     return status;
 }
@@ -247,7 +249,8 @@ out:
     return status;
 }
 
-/* What the search for what is missing has locked may spoil what came before. */
+/* What the search for what is missing has locked may spoil what came before: where no further search helps, that is
+   given alone. */
 static wisp_status deliver_all(wisp__schur *K)
 {
     wisp_status status = WISP_OK;
@@ -256,22 +259,28 @@ static wisp_status deliver_all(wisp__schur *K)
         WISP_TRY(deliver(K, K->a.locked, &K->delivered));
         if (K->delivered) goto out;
         WISP_TRY(begin_again(K, &again));
-        if (!again) goto out;
+        if (!again) break;
         WISP_TRY(find_all(K));
     }
+    if (K->delivered || K->sure == 0) goto out;
+    WISP_TRY(deliver(K, K->sure, &K->delivered));
+    K->rounded = true;
+    K->proven = false;
 out:
     return status;
 }
 
 /* Delivers what a run that ended early has. Once it searches for what is missing, the other columns of V may spoil the
-   pairs of the locked ones: then these are given alone, unless they are too few. */
+   pairs of the locked ones, and the later ones of these those of the first: what comes first is given alone, unless it
+   is too few. */
 static wisp_status deliver_some(wisp__schur *K)
 {
-    const bool searches = K->a.at.phase != WISP__FINDS;
+    const int whole = K->a.locked + K->a.active, searches = K->a.at.phase != WISP__FINDS,
+              columns[] = {searches ? K->a.locked : whole, searches ? K->sure : 0, searches ? whole : 0};
+    wisp_status status = WISP_OK;
     bool all;
-    const int whole = K->a.locked + K->a.active;
-    wisp_status status = deliver(K, searches ? K->a.locked : whole, &all);
-    if (status == WISP_OK && searches && K->k->e->found < K->k->o.count) status = deliver(K, whole, &all);
+    for (int i = 0; i < 3 && status == WISP_OK && (i == 0 || K->k->e->found < K->k->o.count); i++)
+        if (columns[i] > 0) status = deliver(K, columns[i], &all);
     return status;
 }
 
@@ -305,7 +314,7 @@ static wisp_status begin_plain(wisp__schur *K)
     K->a.rounding = K->a.smallest = 0;
     K->unfit = K->delivered = false;
     K->plain = true;
-    K->a.locked = K->seen.n = 0;
+    K->a.locked = K->seen.n = K->sure = 0;
     K->a.at = (wisp__arnoldi_at){.strict = strict};
     return wisp__arnoldi_start(&K->a, true);
 }
@@ -361,11 +370,12 @@ static wisp_status say_why(const wisp__schur *K)
             k->ctx, WISP_ERR_INCOMPLETE,
             "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
             "missing; try a larger opts.tolerance, or the dense method if it has the memory");
+    const bool reached = tolerable(K) > fmax(K->a.at.now.tolerance, k->o.tolerance_abs > 0 ? 0 : 16 * k->eps);
     return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
                           "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
-                          "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
-                          "opts.tolerance, or the dense method if it has the memory",
-                          1 / K->wanted_sine);
+                          "their size): pairs within the tolerance may belong to a matrix nearby; try %sthe dense "
+                          "method if it has the memory",
+                          1 / K->wanted_sine, reached ? "a smaller opts.tolerance, or " : "");
 }
 
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)

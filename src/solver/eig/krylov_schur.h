@@ -18,6 +18,7 @@ typedef struct {
     double wanted_sine; /* the same when all that are wanted had converged */
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
     wisp__schur_seen seen;
+    int sure;       /* the first columns, whose pairs were all within the tolerance; 0: none yet */
     wisp__z *room;  /* [m] */
     bool delivered; /* the result is that of the locked columns already */
     bool rounded;   /* rounding keeps residuals above the tolerance */

@@ -179,20 +179,28 @@ static void note_reached(const pairs *p, const double *residual)
     if (now.length > now.may && is_nearer) at->best = now; /* of those that are not within the tolerance */
 }
 
+/* x > 0 with one digit, and not less. */
+static double digit_above(double x)
+{
+    const double unit = pow(10, floor(log10(x)));
+    return ceil(x / unit) * unit;
+}
+
 wisp_status wisp__schur_rounded(const wisp__arnoldi *a)
 {
     const wisp__eig *k = a->k;
     const wisp__reached *best = &a->at.best;
     const bool absolute = k->o.tolerance_abs > 0;
-    const double would = 2 * best->tolerance;
+    enum { UNITS = 16 }; /* of rounding, which a tolerance allows, unless it is an absolute one */
+    const double would =
+        absolute ? wisp__eig_shown(k, 2 * fmax(best->tolerance, UNITS * a->smallest)) : 2 * best->tolerance;
     if (!(best->length > best->may))
         return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding leaves fewer pairs than were asked for");
     return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
                           "eig: rounding keeps a residual |A v - lambda v| at %.2g, above the %.2g that the tolerance "
                           "allows; %s could be %.0e",
                           wisp__eig_shown(k, best->length), wisp__eig_shown(k, best->may),
-                          absolute ? "opts.tolerance_abs" : "opts.tolerance",
-                          absolute ? wisp__eig_shown(k, would) : would);
+                          absolute ? "opts.tolerance_abs" : "opts.tolerance", digit_above(would));
 }
 
 static wisp_status give(pairs *p, const int *order, int wanted)
