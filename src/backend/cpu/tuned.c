@@ -81,8 +81,9 @@ const wisp__tuned wisp__cpu_tuned = {
     /* "`bench/halo`": ways to exchange a halo are mostly within a few hundredths of one another, and that is also by
        how much times of so few sweeps are off. */
     .halo = {.clearly = 0.95},
-    /* Entries that are padding are read as others are: so many of them are worth that rows are met in another order,
-       which gathers from farther away the longer its windows are. */
+    /* "Rows sorted by length in windows": entries that are padding are read as others are, so many of them are
+       worth that rows are met in another order, which gathers from farther away the longer its windows are; and longer
+       ones bring no more. */
     .sorting = {.worth_it = 1.05, .chunks = 32},
     /* "Does half storage pay?": spill rows are written and read beside the block vectors, so there are to be few. */
     .half = {.few_blocks = 8, .spill_part = 8},
