@@ -314,6 +314,7 @@ static void run(const wisp_mat *A, const call *c, int depth, result *res)
     }
     const wisp_mpk_opts o = {.steps = STEPS,
                              .depth = depth,
+                             .cache_budget = 1, /* waves of one block */
                              .alpha = c->alpha,
                              .beta = c->beta,
                              .gamma = c->shifts ? c->gamma : NULL,

@@ -51,6 +51,7 @@ typedef struct {
         int neighbours;    /* of a row block, on average; beyond, everything is next to everything */
         int group_bytes;   /* of a thread's part of a group, with its rows of the matrix */
         int fewest;        /* groups */
+        double waves;      /* the part of the cache that waves of tasks have; 0: each goes on when it is ready */
         double reach;      /* the part of neighbours within which levels are taken to reach */
         double near;       /* tasks that miss less of what they read run without prefetch */
         double better_way; /* of the bytes of a plainer walk, at most; */

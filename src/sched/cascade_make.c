@@ -52,7 +52,8 @@ out:
 typedef struct {
     wisp__task *task; /* [groups * steps] */
     int64_t tasks;
-    int64_t top; /* of the stack of groups that are ready for their next step */
+    int64_t top;  /* of the stack of groups that are ready for their next step */
+    int64_t wave; /* the first task of those that don't wait for each other, where there are waves */
 } schedule;
 
 static bool ready(const plan *p, int32_t g)
@@ -70,11 +71,13 @@ static void append(const plan *p, schedule *s, int32_t g, int32_t after)
 }
 
 /* A group that became ready by the task before is put off for another one, if there is any: else every task would wait
-   for the slowest thread of the one before. became[]: the tasks that made them ready; these rise. */
+   for the slowest thread of the one before; or by a task of its wave. became[]: the tasks that made them ready; these
+   rise. */
 static int64_t pick(const plan *p, const schedule *s, const int32_t *became)
 {
+    const int64_t before = p->wave > 0 ? s->wave : s->tasks - (p->ctx->threads > 1);
     int64_t i = s->top;
-    while (p->ctx->threads > 1 && i > 0 && became[i - 1] == s->tasks - 1) i--;
+    while (i > 0 && became[i - 1] >= before) i--;
     return i - 1;
 }
 
@@ -93,7 +96,10 @@ static void advance(const plan *p, schedule *s, int32_t g, bool end)
             p->stack[s->top++] = h;
         }
         int64_t i = pick(p, s, became);
-        if (i < 0 && end) i = s->top - 1;
+        if (i < 0 && end) {
+            i = s->top - 1;
+            s->wave = s->tasks;
+        }
         if (i < 0) return;
         now = p->stack[i];
         after = became[i];
@@ -109,8 +115,10 @@ static void make_schedule(const plan *p, schedule *s)
     s->tasks = s->top = 0;
     memset(p->step, 0, (size_t)p->groups * sizeof *p->step);
     memset(p->stack, 0, 3 * (size_t)p->groups * sizeof *p->stack);
-    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx->team); i++)
+    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx->team); i++) {
+        if (p->wave > 0 && i % p->wave == 0) s->wave = s->tasks;
         advance(p, s, p->walk[i], i == p->groups - 1);
+    }
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -269,6 +277,14 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
     p->matrix_bytes = (double)wisp__mat_bytes(A, false) / (double)WISP__MAX(A->local_rows, 1) * (double)p->group_rows;
 }
 
+/* Groups that begin in a wave, so that the waves of all steps fit the cache. */
+static int64_t wave_of(const plan *p)
+{
+    const double wave =
+        p->tuned->schedule.waves * p->budget / ((p->steps + 1) * (2 * p->vector_bytes + p->matrix_bytes));
+    return p->tuned->schedule.waves > 0 ? (int64_t)WISP__MIN(WISP__MAX(wave, 1), (double)p->groups) : 0;
+}
+
 /* The cost of each step in sweeps one after the other. */
 static wisp__step_cost simulate_plain(plan *p, schedule *s, const wisp__facts *f, const wisp__rates *r, int width)
 {
@@ -314,6 +330,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     schedule s = {0}, plain = {0};
     wisp_status status = WISP_OK;
     cut_groups(&p, A, c->row_bytes);
+    p.wave = wave_of(&p);
     c->why = g->far                                    ? "rows have neighbours everywhere"
              : p.groups < facts.tuned->schedule.fewest ? "the matrix has too few rows"
              : p.groups > INT32_MAX / p.steps          ? "there are too many tasks"

@@ -90,6 +90,9 @@ def keys():
             for name, terms in (('plain', 0), ('kpm', KPM), ('step', STEP)):
                 yield (f'spmmv_{kind}{kind}_{width}_{name}', 'spmmv', sweep(kind, kind, (), (width, terms)),
                        name == 'kpm' and (width == 8 or kind in 'dz'))
+    for kind in 'sz':
+        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), kind == 'z'
+    yield 'steps_zz_patterns_8_kpm', 'steps', sweep('z', 'z', ['PATTERNS'], (8, KPM)), True
     for kernel in ('update', 'dots', 'chain'):
         for kind, (real, parts) in TYPES.items():
             yield f'{kernel}_{kind}', kernel, [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'

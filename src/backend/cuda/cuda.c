@@ -75,6 +75,7 @@ static wisp_status cuda_open(wisp__gpu *g, int number)
     WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &items));
     g->group_size = GROUP;
     g->most_groups = WISP__MAX((int64_t)processors * items / GROUP, 1);
+    g->steps = WISP__STEPS_DRAWN;
     find_sizes(g);
 out:
     if (status != WISP_OK) cuda_close(g);

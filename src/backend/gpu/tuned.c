@@ -59,6 +59,7 @@ const wisp__tuned wisp__gpu_tuned = {
                  .neighbours = 96,
                  .group_bytes = 256 << 10,
                  .fewest = 4,
+                 .waves = 0.5, /* a launch, or all groups at work, have a wave; and some of the next one is in flight */
                  .reach = 0.95,
                  .near = 0.08,
                  .better_way = 0.97,
