@@ -15,16 +15,17 @@ INLINE void tall_load(GLOBAL const real *x, i64 ld, i64 first, i64 rows, int wid
     }
 }
 
-/* Of one row, columns b .. b + n - 1. */
-INLINE void tall_put(GLOBAL real *w, real *s, int n, int reads_w, int pairs, double beta, double beta_im)
+/* Of one row, n columns side by side. */
+INLINE void tall_put(GLOBAL real *w, const real *s, int n, int reads_w, int pairs, double beta, double beta_im)
 {
-    real old[2];
-    for (int k = 0; k < n; k++) old[k] = reads_w ? w[k] : 0;
-    for (int k = 0; k < n; k++) {
-        if (reads_w) s[k] = FMA((real)beta, old[k], s[k]);
-        if (reads_w && pairs) s[k] = FMA(k ? (real)beta_im : -(real)beta_im, old[1 - k], s[k]);
-        w[k] = s[k];
+    real old[2], sum[2];
+    for (int k = 0; k < SIDE_BY_SIDE; k++) old[k] = reads_w && k < n ? w[k] : 0;
+    for (int k = 0; k < SIDE_BY_SIDE; k++) {
+        sum[k] = reads_w ? FMA((real)beta, old[k], s[k]) : s[k];
+        if (reads_w && pairs) sum[k] = FMA(k ? (real)beta_im : -(real)beta_im, old[1 - k], sum[k]);
     }
+    for (int k = 0; k < SIDE_BY_SIDE; k++)
+        if (k < n) w[k] = sum[k];
 }
 
 KERNEL(tall, k_tall)

@@ -99,12 +99,24 @@ def keys():
     for kind in TYPES:
         yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), True
         yield f'steps_{kind}{kind}_8_step', 'steps', sweep(kind, kind, (), (8, STEP)), kind in 'dz'
-    for kernel in ('gram', 'tall', 'axpby', 'philox', 'apart'):
-        for kind in 'sd':
-            yield f'{kernel}_{kind}', kernel, [f'REAL {TYPES[kind][0]}', 'PARTS 1'], True
+    for kind in 'sd':
+        real = [f'REAL {TYPES[kind][0]}', 'PARTS 1']
+        yield f'axpby_{kind}', 'axpby', real, True
+        yield f'philox_{kind}', 'philox', real, True
+        yield f'apart_{kind}', 'apart', real, True
+        for v, w in ((1, 1), (4, 1), (4, 4)):
+            tile = [f'ITEM_V {v}', f'ITEM_W {w}']
+            yield f'gram_{kind}_{v}_{w}', 'gram', real + tile, True
+            yield f'gram_{kind}_{v}_{w}_compensated', 'gram', real + tile + ['COMPENSATED'], kind == 'd' and v == w
+        for rows, columns in ((1, 1), (2, 4), (4, 4)):
+            yield (f'tall_{kind}_{rows}_{columns}', 'tall',
+                   real + [f'ITEM_ROWS {rows}', f'ITEM_COLUMNS {columns}'], True)
+    for kind, (real, parts) in TYPES.items():
+        yield f'dots_compensated_{kind}', 'dots_compensated', [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
     for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
         yield f'columns_{source}_{to}', 'columns', [f'FROM {source}', f'TO {to}'], False
-    yield 'sums', 'sums', ['REAL double', 'PARTS 1'], True
+    for kernel in ('sums', 'sums_compensated'):
+        yield kernel, kernel, ['REAL double', 'PARTS 1'], True
     for kernel in ('join', 'fill', 'pack', 'scalars'):
         yield kernel, kernel, [], True
 

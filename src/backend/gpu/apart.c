@@ -49,6 +49,38 @@ static wisp_status dot(wisp_ctx *ctx, const dot_job *j)
                             j->parts);
 }
 
+static wisp_status dot_compensated(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                                   double *to, double *error)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    const int64_t numbers = (int64_t)p->parts * p->rows; /* of an element of a period, in as many rows */
+    const int width = (int)(p->period / numbers);
+    const int64_t rows = count * p->rows;
+    int64_t per, groups;
+    wisp__gpu_dot_groups(g, rows, width, &per, &groups);
+    k_dot k = {.rows = rows,
+               .rows_per_block = per,
+               .width = width,
+               .lanes = wisp__gpu_lanes(g, width),
+               .cross = kind->cross && p->parts == 2,
+               .ld_x = p->ld_x / numbers,
+               .ld_y = p->ld_y / numbers,
+               .scale = ldexp(1, p->exponent)};
+    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
+    wisp_status status;
+    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * 4 * width) * sizeof(double)));
+    if (rows > 0) {
+        wisp__gpu_at(&c, D_X, p->x);
+        wisp__gpu_at(&c, D_Y, p->y);
+    }
+    wisp__gpu_own(&c, D_PARTIAL, g->partial, 0);
+    WISP_TRY(wisp__gpu_launch(&c, "dots_compensated", groups, "#define REAL %s\n#define PARTS %d\n",
+                              WISP__GPU_REAL(kind->is_double), p->parts));
+    status = wisp__gpu_sum_compensated(ctx, groups, 2 * width, kind->adds, to, error);
+out:
+    return status;
+}
+
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                           int64_t per_block, double *to, double *error)
 {
@@ -58,7 +90,7 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
     int64_t per, groups;
     wisp_status status;
     (void)per_block;
-    if (error) return wisp__gpu_dot_compensated(ctx, kind, p, count, to, error);
+    if (error) return dot_compensated(ctx, kind, p, count, to, error);
     const dot_job j = {.x = p->x,
                        .y = p->y,
                        .ld_x = p->ld_x / numbers,

@@ -1,6 +1,5 @@
 /* Ops on blocks of a GPU's: element-wise ones, tall and skinny ones, steps of scalars. */
-#include "fuse.h"
-#include <math.h>
+#include "gpu.h"
 #include <stdlib.h>
 
 /* The first of n arrays, and as many of the next ones as are in its buffer: one launch. */
@@ -37,8 +36,7 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
     return wisp__gpu_sums(ctx, partial_at, groups, size, adds, size, &to, 1);
 }
 
-/* With their errors. */
-static wisp_status sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to, double *error)
+wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to, double *error)
 {
     k_sums k = {.blocks = groups, .size = size, .adds = adds};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
@@ -46,38 +44,6 @@ static wisp_status sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, 
     wisp__gpu_at(&c, S_TO, to);
     wisp__gpu_at(&c, S_ERROR, error);
     return wisp__gpu_launch(&c, "sums_compensated", size, "#define REAL double\n#define PARTS 1\n");
-}
-
-wisp_status wisp__gpu_dot_compensated(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p,
-                                      int64_t count, double *to, double *error)
-{
-    wisp__gpu *g = wisp__gpu_of(ctx);
-    const int64_t numbers = (int64_t)p->parts * p->rows; /* of an element of a period, in as many rows */
-    const int width = (int)(p->period / numbers);
-    const int64_t rows = count * p->rows;
-    int64_t per, groups;
-    wisp__gpu_dot_groups(g, rows, width, &per, &groups);
-    k_dot k = {.rows = rows,
-               .rows_per_block = per,
-               .width = width,
-               .lanes = wisp__gpu_lanes(g, width),
-               .cross = kind->cross && p->parts == 2,
-               .ld_x = p->ld_x / numbers,
-               .ld_y = p->ld_y / numbers,
-               .scale = ldexp(1, p->exponent)};
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    wisp_status status;
-    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * 4 * width) * sizeof(double)));
-    if (rows > 0) {
-        wisp__gpu_at(&c, D_X, p->x);
-        wisp__gpu_at(&c, D_Y, p->y);
-    }
-    wisp__gpu_own(&c, D_PARTIAL, g->partial, 0);
-    WISP_TRY(wisp__gpu_launch(&c, "dots_compensated", groups, "#define REAL %s\n#define PARTS %d\n",
-                              WISP__GPU_REAL(kind->is_double), p->parts));
-    status = sum_compensated(ctx, groups, 2 * width, kind->adds, to, error);
-out:
-    return status;
 }
 
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
@@ -157,7 +123,7 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
     WISP_TRY(wisp__gpu_launch(&c, "gram", groups,
                               "#define REAL %s\n#define PARTS 1\n#define ITEM_V %d\n#define ITEM_W %d\n%s",
                               WISP__GPU_REAL(is_double), item_v, item_w, compensated ? "#define COMPENSATED\n" : ""));
-    status = compensated ? sum_compensated(ctx, groups, size, false, sum, sum + size)
+    status = compensated ? wisp__gpu_sum_compensated(ctx, groups, size, false, sum, sum + size)
                          : wisp__gpu_sum(ctx, 0, groups, size, false, sum);
 out:
     return status;

@@ -200,13 +200,14 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
 wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p);
 wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
-wisp_status wisp__gpu_dot_compensated(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p,
-                                      int64_t count, double *to, double *error);
 /* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
 wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
 /* The same to n arrays of `each` numbers. */
 wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
                            double *const *to, int n);
+/* Of sums from the begin of `partial` on, with their errors. */
+wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to,
+                                      double *error);
 /* fuse.c */
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                           int64_t per_block, double *dot, double *error);
