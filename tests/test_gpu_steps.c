@@ -429,6 +429,32 @@ static void many_buffers(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Waves of tasks that don't wait for each other: of a chain, no more launches than blocks and steps; and
+   where the cache holds all, one for each step. */
+static void waves(void **state)
+{
+    enum { DEEP = 4, WIDTH = 2 };
+    wisp_ctx *ctx = new_ctx("plain");
+    wisp_mat *A;
+    wisp_blk *v[2];
+    (void)state;
+    ((wisp__gpu *)ctx->device)->steps = WISP__STEPS_ROWS;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=1500,ny=1,nz=1", NULL));
+    for (int i = 0; i < 2; i++) {
+        REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, WIDTH));
+        REF_OK(ctx, wisp_blk_fill(v[i], (wisp_scalar){1, 0}));
+    }
+    for (int large = 0; large < 2; large++) {
+        launches = 0;
+        REF_OK(ctx,
+               wisp_mpk(v, 2, A, &(wisp_mpk_opts){.steps = DEEP, .depth = DEEP, .cache_budget = large ? 1 << 30 : 1}));
+        assert_in_range(launches, DEEP, large ? DEEP : A->grid.blocks + DEEP - 1);
+    }
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 /* Whether some order of groups shows other bits than one step after the other. */
 static bool shows(const char *remark, bool back, uint64_t *seed)
 {
@@ -505,8 +531,8 @@ static bool works(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways),   cmocka_unit_test(ways_by_opencl), cmocka_unit_test(many_buffers),
-        cmocka_unit_test(orders), cmocka_unit_test(mutants),
+        cmocka_unit_test(ways),  cmocka_unit_test(ways_by_opencl), cmocka_unit_test(many_buffers),
+        cmocka_unit_test(waves), cmocka_unit_test(orders),         cmocka_unit_test(mutants),
     };
     setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
     unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
