@@ -90,27 +90,25 @@ def keys():
             for name, terms in (('plain', 0), ('kpm', KPM), ('step', STEP)):
                 yield (f'spmmv_{kind}{kind}_{width}_{name}', 'spmmv', sweep(kind, kind, (), (width, terms)),
                        name == 'kpm' and (width == 8 or kind in 'dz'))
-    for kind in 'sz':
-        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), kind == 'z'
     yield 'steps_zz_patterns_8_kpm', 'steps', sweep('z', 'z', ['PATTERNS'], (8, KPM)), True
     for kernel in ('update', 'dots', 'chain'):
         for kind, (real, parts) in TYPES.items():
             yield f'{kernel}_{kind}', kernel, [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
     for kind in TYPES:
-        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), True
+        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), kind in 'dz'
         yield f'steps_{kind}{kind}_8_step', 'steps', sweep(kind, kind, (), (8, STEP)), kind in 'dz'
     for kind in 'sd':
         real = [f'REAL {TYPES[kind][0]}', 'PARTS 1']
-        yield f'axpby_{kind}', 'axpby', real, True
-        yield f'philox_{kind}', 'philox', real, True
-        yield f'apart_{kind}', 'apart', real, True
+        yield f'axpby_{kind}', 'axpby', real, kind == 'd'
+        yield f'philox_{kind}', 'philox', real, kind == 'd'
+        yield f'apart_{kind}', 'apart', real, kind == 'd'
         for v, w in ((1, 1), (4, 1), (4, 4)):
             tile = [f'ITEM_V {v}', f'ITEM_W {w}']
-            yield f'gram_{kind}_{v}_{w}', 'gram', real + tile, True
+            yield f'gram_{kind}_{v}_{w}', 'gram', real + tile, kind == 'd'
             yield f'gram_{kind}_{v}_{w}_compensated', 'gram', real + tile + ['COMPENSATED'], kind == 'd' and v == w
         for rows, columns in ((1, 1), (2, 4), (4, 4)):
             yield (f'tall_{kind}_{rows}_{columns}', 'tall',
-                   real + [f'ITEM_ROWS {rows}', f'ITEM_COLUMNS {columns}'], True)
+                   real + [f'ITEM_ROWS {rows}', f'ITEM_COLUMNS {columns}'], kind == 'd')
     for kind, (real, parts) in TYPES.items():
         yield f'dots_compensated_{kind}', 'dots_compensated', [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
     for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
