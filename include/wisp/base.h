@@ -176,11 +176,11 @@ WISP_API int wisp_ctx_steps_per_call(wisp_ctx *ctx);
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
 /* The bytes of the last cache that are counted on. *measured, which may be NULL: 1 if they were set, 0 if assumed. */
 WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
-/* Bytes that wisp holds now, of the host's memory and of the device's together, and the most that it held at once. Each
-   pointer may be NULL. */
+/* Bytes that wisp holds now, arrays on the device among them, and the most that it held at once. Each pointer may be
+   NULL. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
-/* The same of a device's own memory alone; *limit: what it may hold of that at once. All 0 where the device's memory is
-   the host's. */
+/* The same of a device's own memory alone, with what its calls hold; *limit: what it may hold of that at once. All 0
+   where the device's memory is the host's. */
 WISP_API void wisp_ctx_device_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak, int64_t *limit);
 /* Ends calls that take long (reading, assembling, random numbers, products, solvers), now and from now on, with
    WISP_ERR_CANCELLED within a fraction of a sweep, and tasks (wisp/task.h) that have not begun: who waits for one goes

@@ -84,8 +84,8 @@ static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
 {
     atomic_fetch_add(&ctx->held, 1);
-    const long long now =
-        atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes - atomic_load(&ctx->device_now);
+    const long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes -
+                          atomic_load(&ctx->device_now) + atomic_load(&ctx->device_calls);
     if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
         wisp__memory_unbook(ctx, bytes);
         return refuse(ctx, bytes, now - (long long)bytes, true);

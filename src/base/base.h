@@ -87,8 +87,9 @@ struct wisp_ctx {
     struct wisp__said *said; /* what the log function is still to be told */
     bool logging;            /* a thread is at it: */
     pthread_t logger;
-    atomic_llong memory_now, memory_peak; /* the host's and the device's together */
-    atomic_llong device_now, device_peak; /* of a device's own memory; */
+    atomic_llong memory_now, memory_peak; /* the host's, and arrays of the device's */
+    atomic_llong device_now, device_peak; /* of a device's own memory, */
+    atomic_llong device_calls;            /* among it what its calls hold for themselves; */
     int64_t device_limit;                 /* that there is, or may be held; 0: it has none of its own */
     atomic_llong held;                    /* by its user, and by each piece of memory that objects on it have */
     void (*end)(struct wisp_ctx *c);      /* when nothing holds it any more */

@@ -109,8 +109,9 @@ static wisp__rates rates_of(wisp_ctx *ctx, const sizes *s)
 }
 
 /* Groups are begun in the order of their rows, so that the last cache meets rows in their order, whatever unit has
-   them. Units keep nothing from one launch to the next, and what one of them has written the others find in the last
-   cache. A device asks for much as one that takes long to wait for, and is at work with many rows and columns alone. */
+   them; what a unit has of it stands for a second-level cache. Units keep nothing from one launch to the next, and what
+   one of them has written the others find in the last cache. A device asks for much as one that takes long to wait for,
+   and is at work with many rows and columns alone. */
 void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
 {
     enum { LOOK_EVERY = 16, STEPS = 64, COLUMNS = 4, C = 32, REGISTER = 128 };
@@ -125,7 +126,7 @@ void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .apart = 1,
                        .bundle_bytes = 0,
                        .l1 = s.local,
-                       .l2 = s.local,
+                       .l2 = WISP__MAX(s.local, s.cache / s.units),
                        .l2_caches = 0,
                        .l3 = s.cache,
                        .l3_threads = 1,

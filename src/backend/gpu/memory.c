@@ -214,9 +214,7 @@ wisp_status wisp__gpu_room(wisp__gpu *g, wisp__gpu_buffer **b, size_t bytes)
     if (status != WISP_OK) return status;
     status = new_buffer(g, lines, b);
     if (status != WISP_OK) wisp__device_unbook(g->ctx, lines);
-    if (status == WISP_OK)
-        atomic_fetch_add(&g->ctx->memory_now, (long long)lines); /* but it does not hold the context */
-    wisp__memory_is_there(g->ctx);
+    if (status == WISP_OK) atomic_fetch_add(&g->ctx->device_calls, (long long)lines);
     return status;
 }
 
@@ -224,7 +222,7 @@ void wisp__gpu_room_free(wisp__gpu *g, wisp__gpu_buffer *b)
 {
     if (!b) return;
     wisp__device_unbook(g->ctx, b->bytes);
-    atomic_fetch_sub(&g->ctx->memory_now, (long long)b->bytes);
+    atomic_fetch_sub(&g->ctx->device_calls, (long long)b->bytes);
     drop(g, b);
 }
 
