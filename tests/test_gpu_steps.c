@@ -1,13 +1,10 @@
 /* Interleaved steps by kernels of GPUs: each way to launch them gives the bits of one step after the other. Where
    groups wait for each other, they do so in any order of theirs, and each fence, barrier and wait is needed. */
-#include "backend/gpu/gpu.h"
-#include "data/data.h"
+#include "gpu_devices.h"
 #include "storage.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 /* ---- a device whose calls are looked at -------------------------------------------------------- */
 
@@ -397,11 +394,11 @@ static void ways(void **state)
     ways_on("plain", 1);
 }
 
-static bool has_opencl;
-static void ways_by_opencl(void **state)
+static void ways_on_the_other(void **state)
 {
     (void)state;
-    if (has_opencl) ways_on("opencl", storage_kinds / 2);
+    skipped |= !has_other && !REF_SANITIZED;
+    if (has_other) ways_on(device[1], storage_kinds / 2);
 }
 
 /* More buffers than a kernel has arrays: task by task. */
@@ -515,31 +512,13 @@ static void mutants(void **state)
     }
 }
 
-/* Whether a device of OpenCL can be opened: a process of its own finds out, for some end it instead. */
-static bool works(void)
-{
-    const pid_t child = fork();
-    int ended = 1;
-    if (child == 0) {
-        wisp_ctx *ctx;
-        _exit(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "opencl", .threads = 1}) != WISP_OK);
-    }
-    if (child > 0 && waitpid(child, &ended, 0) != child) return false;
-    return ended == 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways),  cmocka_unit_test(ways_by_opencl), cmocka_unit_test(many_buffers),
-        cmocka_unit_test(waves), cmocka_unit_test(orders),         cmocka_unit_test(mutants),
+        cmocka_unit_test(ways),         cmocka_unit_test(ways_on_the_other),
+        cmocka_unit_test(many_buffers), cmocka_unit_test(waves),
+        cmocka_unit_test(orders),       cmocka_unit_test(mutants),
     };
-    setenv("WISP_GROUP", "8", 1); /* OpenCL of CPUs makes a copy of a kernel for each item */
-    unsetenv("OCL_ICD_VENDORS");  /* by which other tests see no OpenCL */
-    has_opencl = !REF_SANITIZED && works();
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    if (!failed && !has_opencl && !REF_SANITIZED)
-        puts("test_gpu_steps: there is no device of OpenCL that works (Debian: pocl-opencl-icd), and nothing was run "
-             "on it");
-    return failed ? failed : has_opencl || REF_SANITIZED ? 0 : REF_SKIPPED;
+    look_for_devices();
+    return devices_done("test_gpu_steps", cmocka_run_group_tests(tests, NULL, NULL));
 }
