@@ -5,7 +5,7 @@
 
 /* Products are fused where kernels say so, and nowhere else. Functions that say nothing of the kind are the device's.
  */
-static const char *const option[] = {"--fmad=false", "--std=c++17", "--device-as-default-execution-space"};
+static const char *const option[] = {"-fmad=false", "-std=c++17", "-default-device"};
 enum { OPTIONS = sizeof option / sizeof option[0] };
 
 /* The newest architecture that NVRTC knows and the device has, as 90 is 9.0; 0: none. */
@@ -30,7 +30,7 @@ static bool suits(wisp__cuda *c, const wisp__nvrtc_calls *n, int device, int dri
     if (!arch || (older && (version / 1000 != driver / 1000 || arch / 10 != device / 10))) return false;
     c->nvrtc = n;
     c->cubin = older;
-    snprintf(c->arch, sizeof c->arch, "--gpu-architecture=%s_%d", older ? "sm" : "compute", arch);
+    snprintf(c->arch, sizeof c->arch, "-arch=%s_%d", older ? "sm" : "compute", arch);
     const int length = snprintf(c->made_by, sizeof c->made_by, "cuda NVRTC %d %s", version, c->arch);
     for (size_t i = 0, at = (size_t)length; i < OPTIONS; at += strlen(option[i++]) + 1)
         snprintf(c->made_by + at, sizeof c->made_by - at, " %s", option[i]);
