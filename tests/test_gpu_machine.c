@@ -74,7 +74,7 @@ static void streams(void **state)
             for (int64_t j = 0; j < n; j++) host[j] = (double)((i + 1) * (j + 1));
             REF_OK(ctx, ctx->backend->alloc(ctx, array + i, (size_t)n, sizeof **array));
             REF_OK(ctx, ctx->backend->write(ctx, array[i], host, (size_t)n * sizeof *host));
-            wisp__gpu_at(&c, M_A + i, array[i]);
+            wisp__gpu_at(&c, STREAM_A + i, array[i]);
         }
         REF_OK(ctx,
                wisp__gpu_launch(&c, "stream", 3, "#define REAL double\n#define PARTS 1\n#define STREAM %d\n", code));

@@ -355,7 +355,7 @@ static void check_ways(const wisp_mat *A, const call *c, const char *what)
     static const char *const way[] = {"rows", "drawn", "each"};
     static result one, all;
     run(A, c, 1, &one);
-    for (wisp__gpu_steps s = WISP__STEPS_ROWS; s <= WISP__STEPS_EACH; s++) {
+    for (wisp__gpu_steps s = WISP__STEPS_WAVES; s <= WISP__STEPS_EACH; s++) {
         g->steps = s;
         run(A, c, 3, &all);
         if (!same(&one, &all)) fail_msg("%s, width %d: other bits by %s", what, c->width, way[s]);
@@ -435,7 +435,7 @@ static void waves(void **state)
     wisp_mat *A;
     wisp_blk *v[2];
     (void)state;
-    ((wisp__gpu *)ctx->device)->steps = WISP__STEPS_ROWS;
+    ((wisp__gpu *)ctx->device)->steps = WISP__STEPS_WAVES;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=1500,ny=1,nz=1", NULL));
     for (int i = 0; i < 2; i++) {
         REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, WIDTH));

@@ -107,15 +107,18 @@ static void tall(void **state)
                                       {WISP_D, 67, 130, 70}, {WISP_Z, 40, 33, 65}, {WISP_D, 2000, 33, 33}};
     enum { COUNT = sizeof cases / sizeof cases[0] };
     wisp_ctx *cpu = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1}), *plain = grouped("8"),
-             *others[] = {grouped("1"), grouped("32")};
+             *others[] = {grouped("1"), grouped("32")}, *both[DEVICES];
     (void)state;
+    contexts(both);
     for (int i = 0; i < COUNT; i++) {
         tall_result want = tall_make(cpu, &cases[i]), same = tall_make(plain, &cases[i]);
         tall_check(plain, &cases[i], &want, &same);
         for (int k = 0; k < 2 && (i == 2 || i >= COUNT - 3); k++) tall_check(others[k], &cases[i], &want, &same);
+        if (both[1] && (i == 2 || i >= COUNT - 3)) tall_check(both[1], &cases[i], &want, &same);
         tall_free(&want);
         tall_free(&same);
     }
+    contexts_free(both);
     wisp_ctx_free(plain);
     for (int k = 0; k < 2; k++) wisp_ctx_free(others[k]);
     wisp_ctx_free(cpu);

@@ -30,12 +30,8 @@ typedef ushort u16;
 typedef short i16;
 typedef uchar u8;
 #define FMA fma
-#define KERNEL(name, params)                                                                                        \
-    __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void name(                                     \
-        const params p, GLOBAL char *a0, GLOBAL char *a1, GLOBAL char *a2, GLOBAL char *a3, GLOBAL char *a4,        \
-        GLOBAL char *a5, GLOBAL char *a6, GLOBAL char *a7, GLOBAL char *a8, GLOBAL char *a9, GLOBAL char *a10,      \
-        GLOBAL char *a11, GLOBAL char *a12, GLOBAL char *a13, GLOBAL char *a14, GLOBAL char *a15, GLOBAL char *a16, \
-        GLOBAL char *a17, GLOBAL char *a18, GLOBAL char *a19)
+#define KERNEL(name, params) \
+    __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void name(ARGUMENTS(params))
 #elif defined(__CUDACC__)
 #define GLOBAL
 #define LOCAL __shared__
@@ -59,11 +55,7 @@ typedef short i16;
 typedef unsigned char u8;
 #define FMA fma
 #define NAN __longlong_as_double(0x7ff8000000000000) /* there are no headers */
-#define KERNEL(name, params)                                                                                           \
-    extern "C" __global__ void __launch_bounds__(GROUP_SIZE)                                                           \
-        name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7, char *a8, \
-             char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, char *a17,         \
-             char *a18, char *a19)
+#define KERNEL(name, params) extern "C" __global__ void __launch_bounds__(GROUP_SIZE) name(ARGUMENTS(params))
 #else
 /* item.h stands before it. */
 #define GLOBAL
@@ -86,19 +78,20 @@ typedef unsigned char u8;
 #define GROUP item_group()
 #define GROUPS item_groups()
 #define FMA(a, b, c) (sizeof(a) == 8 ? fma(a, b, c) : (real)fmaf((float)(a), (float)(b), (float)(c)))
-#define KERNEL(name, params)                                                                                          \
-    static void name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7,  \
-                     char *a8, char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, \
-                     char *a17, char *a18, char *a19);                                                                \
-    static void item_kernel(const void *p, char *const *a)                                                            \
-    {                                                                                                                 \
-        name(*(const params *)p, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],     \
-             a[13], a[14], a[15], a[16], a[17], a[18], a[19]);                                                        \
-    }                                                                                                                 \
-    static void name(const params p, char *a0, char *a1, char *a2, char *a3, char *a4, char *a5, char *a6, char *a7,  \
-                     char *a8, char *a9, char *a10, char *a11, char *a12, char *a13, char *a14, char *a15, char *a16, \
-                     char *a17, char *a18, char *a19)
+#define KERNEL(name, params)                                                                                      \
+    static void name(ARGUMENTS(params));                                                                          \
+    static void item_kernel(const void *p, char *const *a)                                                        \
+    {                                                                                                             \
+        name(*(const params *)p, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], \
+             a[13], a[14], a[15], a[16], a[17], a[18], a[19]);                                                    \
+    }                                                                                                             \
+    static void name(ARGUMENTS(params))
 #endif
+#define ARGUMENTS(params)                                                                                           \
+    const params p, GLOBAL char *a0, GLOBAL char *a1, GLOBAL char *a2, GLOBAL char *a3, GLOBAL char *a4,            \
+        GLOBAL char *a5, GLOBAL char *a6, GLOBAL char *a7, GLOBAL char *a8, GLOBAL char *a9, GLOBAL char *a10,      \
+        GLOBAL char *a11, GLOBAL char *a12, GLOBAL char *a13, GLOBAL char *a14, GLOBAL char *a15, GLOBAL char *a16, \
+        GLOBAL char *a17, GLOBAL char *a18, GLOBAL char *a19
 #define ARRAY_(i) a##i
 #define ARRAY(i) ARRAY_(i)
 #define PLACE(type, i) ((GLOBAL type *)(ARRAY(i) + p.at[i]))
@@ -154,6 +147,13 @@ INLINE elem factor_add(double re, double im, elem b, elem c)
     return im == 0 ? real_mul_add((real)re, b, c) : mul_add(make((real)re, (real)im), b, c);
 }
 #endif
+
+/* The row behind the last one of a row block. */
+INLINE i64 block_end(i64 block, i64 rows_per_block, i64 rows)
+{
+    const i64 to = (block + 1) * rows_per_block;
+    return to < rows ? to : rows;
+}
 
 /* ---- sums of a group ---------------------------------------------------------------------------- */
 

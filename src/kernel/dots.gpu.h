@@ -5,7 +5,7 @@ KERNEL(dots, k_dot)
     GLOBAL const elem *x = PLACE(const elem, D_X), *y = PLACE(const elem, D_Y),
                       *rows = PLACE_OR_NULL(const elem, D_ROWS);
     GLOBAL double *partial = PLACE(double, D_PARTIAL);
-    const i64 begin = GROUP * p.rows_per_block, to = begin + p.rows_per_block, end = to < p.rows ? to : p.rows;
+    const i64 begin = GROUP * p.rows_per_block, end = block_end(GROUP, p.rows_per_block, p.rows);
     const int lanes = (int)p.lanes, lane = ITEM % lanes, abreast = GROUP_SIZE / lanes;
     for (int panel = 0; panel < p.width; panel += lanes) {
         const int at = panel + lane;

@@ -3,7 +3,7 @@ KERNEL(dots_compensated, k_dot)
 {
     LOCAL double all[4 * GROUP_SIZE];
     GLOBAL const elem *x = PLACE(const elem, D_X), *y = PLACE(const elem, D_Y);
-    const i64 begin = GROUP * p.rows_per_block, to = begin + p.rows_per_block, end = to < p.rows ? to : p.rows;
+    const i64 begin = GROUP * p.rows_per_block, end = block_end(GROUP, p.rows_per_block, p.rows);
     const int lanes = (int)p.lanes, lane = ITEM % lanes, abreast = GROUP_SIZE / lanes;
     GLOBAL double *partial = PLACE(double, D_PARTIAL) + 4 * GROUP * p.width;
     for (int panel = 0; panel < p.width; panel += lanes) {

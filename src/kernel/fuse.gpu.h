@@ -25,7 +25,7 @@ KERNEL(fuse, k_fuse)
     GLOBAL double *partial = PLACE(double, G_FUSE_PARTIAL);
     double s[2 * DOTS];
 #endif
-    const i64 begin = GROUP * p.rows_per_block, to = begin + p.rows_per_block, end = to < p.rows ? to : p.rows;
+    const i64 begin = GROUP * p.rows_per_block, end = block_end(GROUP, p.rows_per_block, p.rows);
     const int lanes = (int)p.lanes, lane = ITEM % lanes, abreast = GROUP_SIZE / lanes;
     for (int panel = 0; panel < p.width; panel += lanes) {
         const int at = panel + lane;

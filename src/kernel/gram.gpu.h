@@ -21,7 +21,7 @@ KERNEL(gram, k_gram)
     LOCAL real tile[G_GRAM_REALS(GROUP_SIZE)];
     LOCAL double all[2 * ITEM_W * GROUP_SIZE];
     GLOBAL const real *v = PLACE(const real, T_V), *w = PLACE(const real, T_W);
-    const i64 begin = GROUP * p.rows_per_block, to = begin + p.rows_per_block, end = to < p.rows ? to : p.rows;
+    const i64 begin = GROUP * p.rows_per_block, end = block_end(GROUP, p.rows_per_block, p.rows);
     const int v_items = (int)p.v_items, w_items = (int)p.w_items, lanes = v_items * w_items;
     const int mine_v = ITEM % lanes / w_items, mine_w = ITEM % w_items, abreast = GROUP_SIZE / lanes;
     const int v_width = ITEM_V * v_items, w_width = ITEM_W * w_items;

@@ -5,7 +5,7 @@
 
 #define K_PLACES 20
 
-/* ---- spmmv.gpu.h: y = alpha (A - shift_j) x + beta prev + add_j u, and the rest of wisp__spmmv_params ---- */
+/* ---- sweep.gpu.h: y = alpha (A - shift_j) x + beta prev + add_j u, and the rest of wisp__spmmv_params ---- */
 #define A_CHUNK 0
 #define A_ROW_LEN 1
 #define A_COL 2 /* or short ones */
@@ -35,7 +35,6 @@
 #define G_DOT_UY 128
 #define G_DOTS (G_DOT_XX | G_DOT_XY | G_DOT_YY | G_DOT_UY)
 #define G_DELTA 256
-#define G_PREV 1024
 #define G_ADD 4096
 typedef struct {
     i64 at[K_PLACES];
@@ -62,7 +61,7 @@ typedef struct {
     i64 at[K_PLACES];
     i64 steps_at, chains_at, tasks_at, done_at;
     i64 group_blocks, blocks; /* of a task, the last of which may not be there; and of all rows */
-    i64 draws, first, end;    /* blocks of tasks: group_blocks for each, by their order; drawn from 0 on */
+    i64 draws, first, end;    /* row blocks first .. end - 1, counted task by task, group_blocks for each */
 } k_steps;
 
 /* ---- fill.gpu.h ---- */
@@ -190,9 +189,9 @@ typedef struct {
 } k_apart;
 
 /* ---- stream.gpu.h ---- */
-#define M_A 0
-#define M_B 1
-#define M_C 2
+#define STREAM_A 0
+#define STREAM_B 1
+#define STREAM_C 2
 /* What it does: a sum of b; a = b; a = b + s c; a = s a; and multiply-adds of what is in registers. */
 #define G_LOAD 0
 #define G_COPY 1
@@ -200,7 +199,7 @@ typedef struct {
 #define G_UPDATE 3
 #define G_FMA 4
 #define G_ABREAST 4 /* numbers of an item in a unit of work */
-#define G_CHAIN_LENGTH 16
+#define G_FMAS 16
 typedef struct {
     i64 at[K_PLACES];
     i64 units, passes, turn; /* of G_ABREAST * GROUP_SIZE numbers; a group takes others from pass to pass */

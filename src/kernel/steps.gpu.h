@@ -1,9 +1,10 @@
-/* Steps of a recurrence, interleaved: blocks of rows of the tasks of a schedule (wisp__schedule), in which a task waits
-   for those before it up to one. sweep.gpu.h stands before it. Either a launch has blocks that wait for nothing, one
-   for each group. Or groups draw blocks from a counter, in the order of the schedule, and wait until all is done that a
-   block waits for. That was drawn before, by groups that wait only for what was drawn before it: so all comes to its
-   end, however few groups run at a time. Nothing lies behind addresses in OpenCL: the arrays of a step are numbers of
-   arguments, and places behind these. */
+/* Interleaved steps of a recurrence: row blocks of the tasks of a schedule (wisp__schedule). A task waits for all tasks
+   up to number `after`, which is less than its own. sweep.gpu.h stands before this. A launch may have a wave of tasks,
+   none of which waits for another: each group takes one row block. Or it has all tasks (p.draws): groups draw row
+   blocks from a counter, in the order of the schedule, and wait until all is done that a block waits for. That was
+   drawn before, by groups that wait only for what was drawn before it: so all comes to its end, however few groups run
+   at a time. OpenCL has no addresses of arrays: a step names its arrays by the numbers of the kernel's arguments, and
+   by how many bytes behind these they begin. */
 #define TABLE(type, at) ((GLOBAL type *)(array[0] + (at)))
 #define STEP_ARRAY(type, i) (step->array[i] < 0 ? (GLOBAL type *)0 : (GLOBAL type *)(array[step->array[i]] + s.at[i]))
 

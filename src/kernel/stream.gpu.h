@@ -3,14 +3,14 @@
    only where it is what it never is. Compile-time: REAL, PARTS = 1, GROUP_SIZE, STREAM. */
 KERNEL(stream, k_stream)
 {
-    GLOBAL real *a = PLACE(real, M_A);
-    GLOBAL const real *b = PLACE(const real, M_B), *c = PLACE(const real, M_C);
+    GLOBAL real *a = PLACE(real, STREAM_A);
+    GLOBAL const real *b = PLACE(const real, STREAM_B), *c = PLACE(const real, STREAM_C);
     const real scale = (real)p.scale;
     real s[2 * G_ABREAST];
     for (int k = 0; k < 2 * G_ABREAST; k++) s[k] = (real)k * scale;
     for (i64 pass = 0; pass < p.passes; pass++) {
 #if STREAM == G_FMA
-        for (int i = 0; i < G_CHAIN_LENGTH; i++)
+        for (int i = 0; i < G_FMAS; i++)
             for (int k = 0; k < 2 * G_ABREAST; k++) s[k] = FMA(s[k], scale, scale);
 #else
         for (i64 u = (GROUP + pass * p.turn) % GROUPS; u < p.units; u += GROUPS) {

@@ -94,12 +94,6 @@ typedef struct {
     (a).shift = AT(const double, A_SHIFT), (a).add = AT(const double, A_ADD);                              \
     (a).partial = AT(double, A_PARTIAL)
 
-INLINE i64 block_end(i64 block, i64 rows_per_block, i64 rows)
-{
-    const i64 to = (block + 1) * rows_per_block;
-    return to < rows ? to : rows;
-}
-
 /* z = delta z + eta y, for one element of y. */
 INLINE void add_chain(k_sweep p, double re, double im, elem y, GLOBAL elem *z, i64 at)
 {

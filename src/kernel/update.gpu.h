@@ -8,6 +8,7 @@ INLINE elem term_add(int t, GLOBAL const elem *x, GLOBAL const elem *rows, GLOBA
     if (factors) re = factors[2 * at], im = factors[2 * at + 1];
     return factor_add(re, im, v, sum);
 }
+/* a, b, c: U_X + t, U_ROWS + t, U_FACTORS + t, as numbers, for they become names of arguments. */
 #define TERM(t, a, b, c)                                                                                           \
     if (p.terms > t)                                                                                               \
     sum = term_add(t, PLACE(const elem, a), PLACE_OR_NULL(const elem, b), PLACE_OR_NULL(const double, c), row, at, \
@@ -20,7 +21,7 @@ KERNEL(update, k_update)
         const i64 row = e / p.width, at = e % p.width;
         elem sum = make(0, 0);
         if (p.again)
-            sum = PLACE(const elem, 1)[row * p.ld_x[0] + at];
+            sum = PLACE(const elem, U_X)[row * p.ld_x[0] + at];
         else
             TERM(0, 1, 5, 9);
         TERM(1, 2, 6, 10);

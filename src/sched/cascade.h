@@ -72,7 +72,7 @@ typedef struct {
     double vector_bytes, matrix_bytes; /* of a group */
     double budget;                     /* of the cache */
     int steps;
-    int64_t wave; /* groups of the walk that begin with one; 0: there are no waves */
+    int64_t wave_groups; /* of the walk, that begin with a wave; 0: there are no waves */
     int32_t *walk, *step;
     int32_t *stack; /* [3][groups]: ready; whether a group is among them; the task by which it became that */
     double *when; /* [2][3][groups]: v of even and odd steps, matrix; in the last cache, and in the second-level ones */

@@ -52,8 +52,8 @@ out:
 typedef struct {
     wisp__task *task; /* [groups * steps] */
     int64_t tasks;
-    int64_t top;  /* of the stack of groups that are ready for their next step */
-    int64_t wave; /* the first task of those that don't wait for each other, where there are waves */
+    int64_t top;        /* of the stack of groups that are ready for their next step */
+    int64_t wave_begin; /* the first task of the wave, where there are waves: its tasks don't wait for each other */
 } schedule;
 
 static bool ready(const plan *p, int32_t g)
@@ -75,7 +75,7 @@ static void append(const plan *p, schedule *s, int32_t g, int32_t after)
    rise. */
 static int64_t pick(const plan *p, const schedule *s, const int32_t *became)
 {
-    const int64_t before = p->wave > 0 ? s->wave : s->tasks - (p->ctx->threads > 1);
+    const int64_t before = p->wave_groups > 0 ? s->wave_begin : s->tasks - (p->ctx->threads > 1);
     int64_t i = s->top;
     while (i > 0 && became[i - 1] >= before) i--;
     return i - 1;
@@ -98,7 +98,7 @@ static void advance(const plan *p, schedule *s, int32_t g, bool end)
         int64_t i = pick(p, s, became);
         if (i < 0 && end) {
             i = s->top - 1;
-            s->wave = s->tasks;
+            s->wave_begin = s->tasks;
         }
         if (i < 0) return;
         now = p->stack[i];
@@ -116,7 +116,7 @@ static void make_schedule(const plan *p, schedule *s)
     memset(p->step, 0, (size_t)p->groups * sizeof *p->step);
     memset(p->stack, 0, 3 * (size_t)p->groups * sizeof *p->stack);
     for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx->team); i++) {
-        if (p->wave > 0 && i % p->wave == 0) s->wave = s->tasks;
+        if (p->wave_groups > 0 && i % p->wave_groups == 0) s->wave_begin = s->tasks;
         advance(p, s, p->walk[i], i == p->groups - 1);
     }
 }
@@ -278,7 +278,7 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
 }
 
 /* Groups that begin in a wave, so that the waves of all steps fit the cache. */
-static int64_t wave_of(const plan *p)
+static int64_t wave_groups_of(const plan *p)
 {
     const double wave =
         p->tuned->schedule.waves * p->budget / ((p->steps + 1) * (2 * p->vector_bytes + p->matrix_bytes));
@@ -330,7 +330,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     schedule s = {0}, plain = {0};
     wisp_status status = WISP_OK;
     cut_groups(&p, A, c->row_bytes);
-    p.wave = wave_of(&p);
+    p.wave_groups = wave_groups_of(&p);
     c->why = g->far                                    ? "rows have neighbours everywhere"
              : p.groups < facts.tuned->schedule.fewest ? "the matrix has too few rows"
              : p.groups > INT32_MAX / p.steps          ? "there are too many tasks"

@@ -134,12 +134,15 @@ int64_t plan_largest(const int64_t *v, size_t n)
     return most;
 }
 
-bool plan_has_sides(const tool *t)
+/* Of the device's own memory; 0: it has none. */
+static int64_t device_limit(const tool *t)
 {
     int64_t limit;
     wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
-    return limit > 0;
+    return limit;
 }
+
+bool plan_has_sides(const tool *t) { return device_limit(t) > 0; }
 
 plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t *part, int held, int parts, bool most)
 {
@@ -155,8 +158,7 @@ plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t 
 
 int plan_fits_device(tool *t, int64_t bytes, bool *fits)
 {
-    int64_t limit;
-    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    const int64_t limit = device_limit(t);
     double over = limit > 0 && bytes > limit;
     if (wisp_ctx_sum(t->ctx, &over, 1)) return tool_fail_ctx(t);
     *fits = over == 0;
@@ -166,8 +168,7 @@ int plan_fits_device(tool *t, int64_t bytes, bool *fits)
 int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, const char *advice)
 {
     char text[4][TEXT];
-    int64_t own[4] = {bytes, matrix, vectors, 0};
-    wisp_ctx_device_memory(t->ctx, NULL, NULL, own + 3);
+    int64_t own[4] = {bytes, matrix, vectors, device_limit(t)};
     const int rc = plan_of_most(t, own[3] > 0 ? bytes : 0, own, sizeof own);
     if (rc) return rc;
     for (int i = 0; i < 4; i++) text_bytes(text[i], (double)own[i]);
@@ -184,9 +185,8 @@ int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, 
 
 void plan_sides_show(const tool *t, const plan_sides *about, const plan_sides *most)
 {
+    const int64_t limit = device_limit(t);
     char b[3][TEXT];
-    int64_t limit;
-    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
     if (limit == 0) return;
     text_line("device", "about %s   (at most %s)   of %s on %s", text_bytes(b[0], (double)about->device),
               text_bytes_up(b[1], (double)most->device), text_bytes(b[2], (double)limit), wisp_ctx_device(t->ctx));
@@ -196,8 +196,7 @@ void plan_sides_show(const tool *t, const plan_sides *about, const plan_sides *m
 
 void plan_sides_json(const tool *t, json_t *o, const plan_sides *about, const plan_sides *most)
 {
-    int64_t limit;
-    wisp_ctx_device_memory(t->ctx, NULL, NULL, &limit);
+    const int64_t limit = device_limit(t);
     JSON_PUT(o, J_MAYBE(limit > 0, "device_bytes", about->device),
              J_MAYBE(limit > 0, "device_bound_bytes", most->device), J_MAYBE(limit > 0, "device_limit_bytes", limit),
              J_MAYBE(limit > 0, "host_bytes", about->host), J_MAYBE(limit > 0, "host_bound_bytes", most->host));

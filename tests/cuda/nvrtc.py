@@ -69,7 +69,7 @@ STEP = 1 | 2 | 4
 
 
 def sweep(matrix, block, storage=(), usual=None):
-    """A sweep's definitions (define() of src/backend/gpu/sweep.c)."""
+    """A sweep's definitions (wisp__gpu_sweep_defines of src/backend/gpu/sweep.c)."""
     (real, parts), (matrix_real, matrix_parts) = TYPES[block], TYPES[matrix]
     width = [f'WIDTH {usual[0]}', f'TERMS {usual[1]}'] if usual else []
     return [f'REAL {real}', f'PARTS {parts}', f'MATRIX_REAL {matrix_real}', f'MATRIX_PARTS {matrix_parts}',
@@ -110,6 +110,10 @@ def keys():
             yield (f'tall_{kind}_{rows}_{columns}', 'tall',
                    real + [f'ITEM_ROWS {rows}', f'ITEM_COLUMNS {columns}'], kind == 'd')
     for kind, (real, parts) in TYPES.items():
+        yield f'fuse_{kind}_cg', 'fuse', [
+            f'REAL {real}', f'PARTS {parts}', 'DOTS 1', 'FACTORS FACTOR(0) FACTOR(3) ',
+            'LOADS LOAD(1) LOAD(2) LOAD(4) LOAD(5) ', 'STORES STORE(2) STORE(5) ',
+            'WORK MORE(2) PLACED(0,v1) END(2) MORE(5) PLACED(3,v4) END(5) DOT(0,v5,v5,0) '], kind in 'dz'
         yield f'dots_compensated_{kind}', 'dots_compensated', [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
     for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
         yield f'columns_{source}_{to}', 'columns', [f'FROM {source}', f'TO {to}'], False

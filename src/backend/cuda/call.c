@@ -1,7 +1,7 @@
 /* Calls of CUDA's driver: in the device's context, and with its errors as statuses. */
 #include "cuda.h"
 
-wisp_status wisp__cuda_told(wisp__gpu *g, const char *what, CUresult error)
+wisp_status wisp__cuda_status(wisp__gpu *g, const char *what, CUresult error)
 {
     const char *name = NULL;
     if (error == CUDA_SUCCESS) return WISP_OK;
@@ -14,7 +14,7 @@ wisp_status wisp__cuda_enter(wisp__gpu *g)
 {
     if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
     const wisp__cuda *c = wisp__cuda_of(g);
-    return wisp__cuda_told(g, "its context", c->cu->cuCtxPushCurrent_v2(c->context));
+    return wisp__cuda_status(g, "its context", c->cu->cuCtxPushCurrent_v2(c->context));
 }
 
 void wisp__cuda_leave(wisp__gpu *g)
@@ -27,5 +27,5 @@ wisp_status wisp__cuda_attribute(wisp__gpu *g, int which, int *value)
 {
     const wisp__cuda *c = wisp__cuda_of(g);
     *value = 0;
-    return wisp__cuda_told(g, "what it is", c->cu->cuDeviceGetAttribute(value, which, c->id));
+    return wisp__cuda_status(g, "what it is", c->cu->cuDeviceGetAttribute(value, which, c->id));
 }

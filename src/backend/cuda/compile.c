@@ -44,7 +44,7 @@ wisp_status wisp__cuda_compiler_open(wisp__gpu *g)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, of_device));
     WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, of_device + 1));
-    WISP_TRY(wisp__cuda_told(g, "its driver's version", c->cu->cuDriverGetVersion(&driver)));
+    WISP_TRY(wisp__cuda_status(g, "its driver's version", c->cu->cuDriverGetVersion(&driver)));
     const int device = 10 * of_device[0] + of_device[1];
     for (int i = 0; i < CUDA_NVRTCS; i++) {
         const wisp__nvrtc_calls *n = wisp__nvrtc_calls_of(i);
@@ -131,7 +131,7 @@ static wisp_status module_of(wisp__gpu *g, const char *name, const char *text, C
     if (error == CUDA_SUCCESS)
         wisp__gpu_keep(c->made_by, text, data, bytes);
     else
-        status = *log ? wisp__gpu_not_compiled(g, name, error, log) : wisp__cuda_told(g, "a kernel", error);
+        status = *log ? wisp__gpu_not_compiled(g, name, error, log) : wisp__cuda_status(g, "a kernel", error);
 out:
     free(data);
     return status;
@@ -149,7 +149,7 @@ wisp_status wisp__cuda_compile(wisp__gpu *g, const char *name, const char *text,
         goto out;
     }
     WISP_TRY(module_of(g, name, text, &k->module));
-    WISP_TRY(wisp__cuda_told(g, "a kernel", c->cu->cuModuleGetFunction(&k->function, k->module, name)));
+    WISP_TRY(wisp__cuda_status(g, "a kernel", c->cu->cuModuleGetFunction(&k->function, k->module, name)));
     *kernel = k;
     k = NULL;
 out:

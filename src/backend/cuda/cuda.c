@@ -29,7 +29,7 @@ static wisp_status open_queue(wisp__gpu *g)
     wisp__cuda *c = wisp__cuda_of(g);
     wisp_status status = wisp__cuda_enter(g);
     if (status != WISP_OK) return status;
-    WISP_TRY(wisp__cuda_told(g, "no queue for it", c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING)));
+    WISP_TRY(wisp__cuda_status(g, "no queue for it", c->cu->cuStreamCreate(&c->stream, CU_STREAM_NON_BLOCKING)));
     status = wisp__cuda_copies_open(g);
 out:
     wisp__cuda_leave(g);
@@ -37,28 +37,30 @@ out:
 }
 
 /* What it does not tell is 0. */
-static int told(const wisp__cuda *c, int attribute)
+static int attribute(const wisp__cuda *c, int which)
 {
     int value = 0;
-    return c->cu->cuDeviceGetAttribute(&value, attribute, c->id) == CUDA_SUCCESS ? value : 0;
+    return c->cu->cuDeviceGetAttribute(&value, which, c->id) == CUDA_SUCCESS ? value : 0;
 }
 
+/* With as many groups as it runs at once. */
 static void find_sizes(wisp__gpu *g)
 {
+    enum { GROUP = 128 };
     const wisp__cuda *c = wisp__cuda_of(g);
-    const double bus_bytes = told(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
-    g->units = told(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    g->clock = 1e3 * told(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-    g->cache_bytes = told(c, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-    g->local_bytes = told(c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-    g->memory_rate = 2e3 * told(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
+    const double bus_bytes = attribute(c, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8.0;
+    const int64_t items = attribute(c, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    g->group_size = GROUP;
+    g->units = attribute(c, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    g->most_groups = WISP__MAX(g->units * items / GROUP, 1);
+    g->clock = 1e3 * attribute(c, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+    g->cache_bytes = attribute(c, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+    g->local_bytes = attribute(c, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    g->memory_rate = 2e3 * attribute(c, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * bus_bytes;
 }
 
-/* As many groups as it runs at once. */
 static wisp_status cuda_open(wisp__gpu *g, int number)
 {
-    enum { GROUP = 128 };
-    int processors, items;
     wisp_status status;
     wisp__cuda *c = calloc(1, sizeof *c);
     if (!c) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for the device 'cuda'");
@@ -67,14 +69,10 @@ static wisp_status cuda_open(wisp__gpu *g, int number)
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->writing, NULL);
     pthread_mutex_init(&c->reading, NULL);
-    WISP_TRY(wisp__cuda_told(g, "it can't be found", c->cu->cuDeviceGet(&c->id, number)));
+    WISP_TRY(wisp__cuda_status(g, "it can't be found", c->cu->cuDeviceGet(&c->id, number)));
     WISP_TRY(wisp__cuda_compiler_open(g));
-    WISP_TRY(wisp__cuda_told(g, "it can't be opened", c->cu->cuDevicePrimaryCtxRetain(&c->context, c->id)));
+    WISP_TRY(wisp__cuda_status(g, "it can't be opened", c->cu->cuDevicePrimaryCtxRetain(&c->context, c->id)));
     WISP_TRY(open_queue(g));
-    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &processors));
-    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &items));
-    g->group_size = GROUP;
-    g->most_groups = WISP__MAX((int64_t)processors * items / GROUP, 1);
     g->steps = WISP__STEPS_DRAWN;
     find_sizes(g);
 out:
@@ -99,9 +97,9 @@ static wisp_status cuda_launch(wisp__gpu *g, void *kernel, int64_t groups, const
         place[i] = buffer[i] ? ((const wisp__cuda_buffer *)buffer[i])->at : 0;
         argument[1 + i] = place + i;
     }
-    status = wisp__cuda_told(g, "a launch",
-                             c->cu->cuLaunchKernel(k->function, (unsigned)groups, 1, 1, (unsigned)g->group_size, 1, 1,
-                                                   0, c->stream, argument, NULL));
+    status = wisp__cuda_status(g, "a launch",
+                               c->cu->cuLaunchKernel(k->function, (unsigned)groups, 1, 1, (unsigned)g->group_size, 1, 1,
+                                                     0, c->stream, argument, NULL));
     wisp__cuda_leave(g);
     return status;
 }

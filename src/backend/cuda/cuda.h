@@ -33,7 +33,7 @@ typedef struct wisp__cuda_buffer {
     struct wisp__cuda_buffer *next;
     CUdeviceptr at;
     size_t bytes;
-    int64_t freed; /* behind so many waits */
+    int64_t freed; /* waits that had begun then */
 } wisp__cuda_buffer;
 
 typedef struct {
@@ -81,7 +81,7 @@ void wisp__cuda_drop(wisp__gpu *g, void *kernel);
 
 /* ---- call.c: of the driver's functions ----------------------------------------------------------- */
 
-wisp_status wisp__cuda_told(wisp__gpu *g, const char *what, CUresult error);
+wisp_status wisp__cuda_status(wisp__gpu *g, const char *what, CUresult error);
 /* The device's context is the thread's until leave: whatever context the program has there comes back then. Fails in a
    child of fork. */
 wisp_status wisp__cuda_enter(wisp__gpu *g);

@@ -71,7 +71,7 @@ wisp_status wisp__cuda_alloc(wisp__gpu *g, size_t bytes, void **buffer)
     pthread_mutex_unlock(&c->lock);
     wisp__cuda_leave(g);
     if (!b) return wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for a buffer of the device 'cuda'");
-    status = wisp__cuda_told(g, "memory", error);
+    status = wisp__cuda_status(g, "memory", error);
     if (status == WISP_OK)
         *buffer = b;
     else
@@ -85,7 +85,7 @@ wisp_status wisp__cuda_clear(wisp__gpu *g, void *buffer, size_t bytes)
     const wisp__cuda_buffer *b = buffer;
     wisp_status status = wisp__cuda_enter(g);
     if (status != WISP_OK) return status;
-    status = wisp__cuda_told(g, "filling", c->cu->cuMemsetD32Async(b->at, 0, bytes / 4, c->stream));
+    status = wisp__cuda_status(g, "filling", c->cu->cuMemsetD32Async(b->at, 0, bytes / 4, c->stream));
     wisp__cuda_leave(g);
     return status;
 }
@@ -114,7 +114,7 @@ wisp_status wisp__cuda_finish(wisp__gpu *g)
     wisp_status status = wisp__cuda_enter(g);
     if (status != WISP_OK) return status;
     const int64_t number = wait_begins(c);
-    status = wisp__cuda_told(g, "its work", c->cu->cuStreamSynchronize(c->stream));
+    status = wisp__cuda_status(g, "its work", c->cu->cuStreamSynchronize(c->stream));
     if (status == WISP_OK) wait_ends(c, number);
     wisp__cuda_leave(g);
     return status;
@@ -133,7 +133,7 @@ wisp_status wisp__cuda_copies_open(wisp__gpu *g)
         p->host = c->pinned + (size_t)i * CUDA_PIECE;
         error = c->cu->cuEventCreate(&p->copied, CU_EVENT_DISABLE_TIMING);
     }
-    return wisp__cuda_told(g, "memory for copies", error);
+    return wisp__cuda_status(g, "memory for copies", error);
 }
 
 void wisp__cuda_memory_close(wisp__gpu *g, bool entered)
@@ -184,7 +184,7 @@ wisp_status wisp__cuda_write(wisp__gpu *g, void *buffer, size_t at, const void *
     }
     pthread_mutex_unlock(&c->writing);
     wisp__cuda_leave(g);
-    return wisp__cuda_told(g, "copying to it", error);
+    return wisp__cuda_status(g, "copying to it", error);
 }
 
 /* A piece is copied while the one before it goes to the host. */
@@ -223,5 +223,5 @@ wisp_status wisp__cuda_read(wisp__gpu *g, void *buffer, size_t at, void *host, s
     if (error == CUDA_SUCCESS) wait_ends(c, number);
     pthread_mutex_unlock(&c->reading);
     wisp__cuda_leave(g);
-    return wisp__cuda_told(g, "copying from it", error);
+    return wisp__cuda_status(g, "copying from it", error);
 }

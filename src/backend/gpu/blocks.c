@@ -2,50 +2,6 @@
 #include "gpu.h"
 #include <stdlib.h>
 
-/* The first of n arrays, and as many of the next ones as are in its buffer: one launch. */
-static wisp_status sum_some(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
-                            double *const *to, int n, int *some)
-{
-    wisp__gpu *g = wisp__gpu_of(ctx);
-    k_sums k = {.blocks = groups, .size = size, .adds = adds, .each = each};
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    void *buffer = NULL;
-    int64_t at;
-    wisp__gpu_own(&c, S_PARTIAL, g->partial, partial_at);
-    wisp__gpu_at(&c, S_TO, to[0]);
-    for (*some = 1; *some < WISP__MIN(n, G_SUMS) && c.status == WISP_OK; ++*some) {
-        c.status = wisp__gpu_place(ctx, to[*some], &buffer, &at);
-        if (buffer != c.buffer[S_TO]) break;
-        k.to_at[*some] = (at - k.at[S_TO]) / (int64_t)sizeof(double);
-    }
-    return wisp__gpu_launch(&c, "sums", *some * each, "#define REAL double\n#define PARTS 1\n");
-}
-
-wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
-                           double *const *to, int n)
-{
-    wisp_status status = WISP_OK;
-    for (int i = 0, some; i < n && status == WISP_OK; i += some)
-        status = sum_some(ctx, partial_at + (size_t)(i * each) * sizeof(double), groups, size, adds, each, to + i,
-                          n - i, &some);
-    return status;
-}
-
-wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to)
-{
-    return wisp__gpu_sums(ctx, partial_at, groups, size, adds, size, &to, 1);
-}
-
-wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to, double *error)
-{
-    k_sums k = {.blocks = groups, .size = size, .adds = adds};
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    wisp__gpu_own(&c, S_PARTIAL, c.g->partial, 0);
-    wisp__gpu_at(&c, S_TO, to);
-    wisp__gpu_at(&c, S_ERROR, error);
-    return wisp__gpu_launch(&c, "sums_compensated", size, "#define REAL double\n#define PARTS 1\n");
-}
-
 wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     const void *const from[4] = {p->a, p->aw, p->b, p->bw};
@@ -76,7 +32,8 @@ wisp_status wisp__gpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_par
 /* Columns of a block that an item has at once. */
 static int item_columns(int columns) { return columns > 1 ? 4 : 1; }
 
-/* Items of a tile of sums, as many along V's columns and along W's as there are such columns, or as go into a group. */
+/* How a group's items share a tile of sums: v_items along V's columns by w_items along W's, doubled in turn until all
+   columns are covered or the group is full. */
 static void set_tile(k_gram *k, int group, int item_v, int item_w)
 {
     const int64_t v = (k->p + item_v - 1) / item_v, w = (k->q + item_w - 1) / item_w;
@@ -154,7 +111,7 @@ static int tall_items(const wisp__gpu *g, int q)
     return items;
 }
 
-/* x of a small matrix in the device's memory goes where sums of groups do, as nothing is freed for it in a call. */
+/* X in a place becomes x as kernels take it, in the memory for sums of groups: so a call allocates nothing for it. */
 static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_params *p)
 {
     const wisp__apart *f = &p->x_from;

@@ -17,7 +17,7 @@ enum { SHAPES = 64 };
 /* $WISP_STEPS: how interleaved steps are launched, for tests. */
 static void set_steps(wisp__gpu *g)
 {
-    static const char *const word[] = {"rows", "drawn", "each"}; /* as wisp__gpu_steps */
+    static const char *const word[] = {"waves", "drawn", "each"}; /* as wisp__gpu_steps */
     const char *text = getenv("WISP_STEPS");
     for (int i = 0; text && i < 3; i++)
         if (!strcmp(text, word[i])) g->steps = (wisp__gpu_steps)i;

@@ -1,29 +1,29 @@
 /* Updates and dots on a GPU. A call of wisp_fuse is cut into passes, of which most calls are one: as many updates and
    dots as a kernel has arrays for. A pass is one launch of a kernel that is made for its shape (kernel/fuse.gpu.h). The
    sums of all dots are another one. A device that has made many such kernels runs further shapes by those for any
-   (apart.c): they give the same bits. */
+   (fuse_any.c, dots.c): they give the same bits. */
 #include "fuse.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ITEMS = G_FUSE_PARTIAL, MOST_PIECES = 16, MOST_DOTS = 8, WORDS = 1024 };
+enum { ARRAYS = G_FUSE_PARTIAL, MOST_PIECES = 16, MOST_DOTS = 8, WORDS = 1024 };
 
 /* What an array of the kernel is. */
-typedef enum { BLOCK, ROWS, PLACED, STAGED } item_kind;
+typedef enum { BLOCK, ROWS, PLACED, STAGED } array_kind;
 typedef struct {
-    item_kind kind;
+    array_kind kind;
     const void *at; /* STAGED: on the host */
     int64_t ld;     /* in elements */
     bool read;      /* before it is written */
     bool written;
-} item;
+} array;
 
 typedef struct {
-    item item[ITEMS];
+    array array[ARRAYS];
     wisp__gpu_piece piece[MOST_PIECES];
     double factor[G_FACTORS][2];
-    int items, pieces, factors;
+    int arrays, pieces, factors;
     int first_dot, dots;
     char work[WORDS]; /* in the words of the kernel */
     int length;
@@ -37,23 +37,23 @@ typedef struct {
 
 /* ---- what a pass does, in words ---------------------------------------------------------------- */
 
-static int item_of(pass *s, item_kind kind, const void *at, int64_t ld)
+static int array_of(pass *s, array_kind kind, const void *at, int64_t ld)
 {
-    for (int i = 0; i < s->items; i++)
-        if (s->item[i].kind == kind && s->item[i].at == at && s->item[i].ld == ld) return i;
-    if (s->items == ITEMS) {
+    for (int i = 0; i < s->arrays; i++)
+        if (s->array[i].kind == kind && s->array[i].at == at && s->array[i].ld == ld) return i;
+    if (s->arrays == ARRAYS) {
         s->full = true;
         return 0;
     }
-    s->item[s->items] = (item){.kind = kind, .at = at, .ld = ld};
-    return s->items++;
+    s->array[s->arrays] = (array){.kind = kind, .at = at, .ld = ld};
+    return s->arrays++;
 }
 
 /* The register of a block's element, which has been read or computed. Blocks are the same memory or don't meet. */
 static int value_of(pass *s, const void *at, int64_t ld)
 {
-    const int i = item_of(s, BLOCK, at, ld);
-    s->item[i].read |= !s->item[i].written;
+    const int i = array_of(s, BLOCK, at, ld);
+    s->array[i].read |= !s->array[i].written;
     return i;
 }
 
@@ -76,7 +76,7 @@ static void value_to(const run *r, pass *s, const void *x, int64_t ld, const voi
     const int64_t numbers = r->f->numbers;
     const int v = value_of(s, x, ld / numbers);
     if (rows)
-        snprintf(to, sizeof(value_word), "TIMES(%d,v%d)", item_of(s, ROWS, rows, ld_rows / numbers), v);
+        snprintf(to, sizeof(value_word), "TIMES(%d,v%d)", array_of(s, ROWS, rows, ld_rows / numbers), v);
     else
         snprintf(to, sizeof(value_word), "v%d", v);
 }
@@ -87,9 +87,9 @@ static void add_term(run *r, pass *s, const wisp__fuse_term *t)
     value_word v;
     value_to(r, s, t->x, t->ld_x, t->rows, t->ld_rows, v);
     if (t->factors_at) {
-        say(s, "PLACED(%d,%s) ", item_of(s, PLACED, t->factors_at, 0), v);
+        say(s, "PLACED(%d,%s) ", array_of(s, PLACED, t->factors_at, 0), v);
     } else if (!t->alike && f->width > 1) {
-        say(s, "PLACED(%d,%s) ", item_of(s, STAGED, wisp__gpu_factors(f, t), 0), v);
+        say(s, "PLACED(%d,%s) ", array_of(s, STAGED, wisp__gpu_factors(f, t), 0), v);
     } else if (s->factors == G_FACTORS) {
         s->full = true;
     } else {
@@ -113,8 +113,8 @@ static void add_piece(run *r, pass *s, const wisp__gpu_piece *piece)
     else
         say(s, "BEGIN ");
     for (int t = 0; t < piece->terms && !s->full; t++) add_term(r, s, piece->term[t]);
-    const int y = item_of(s, BLOCK, piece->u->y, ld);
-    s->item[y].written = true;
+    const int y = array_of(s, BLOCK, piece->u->y, ld);
+    s->array[y].written = true;
     say(s, "END(%d) ", y);
 }
 
@@ -132,10 +132,10 @@ static void add_dot(run *r, pass *s, const wisp__fuse_dot *d)
 /* The definitions of the program. */
 static void define(const run *r, const pass *s, char *to, size_t room)
 {
-    char factors[ITEMS * 12] = "", loads[ITEMS * 12] = "", stores[ITEMS * 12] = "";
+    char factors[ARRAYS * 12] = "", loads[ARRAYS * 12] = "", stores[ARRAYS * 12] = "";
     int f = 0, l = 0, w = 0;
-    for (int i = 0; i < s->items; i++) {
-        const item *m = s->item + i;
+    for (int i = 0; i < s->arrays; i++) {
+        const array *m = s->array + i;
         if (m->kind == PLACED || m->kind == STAGED)
             f += sprintf(factors + f, "FACTOR(%d) ", i);
         else
@@ -155,16 +155,17 @@ static void enter_factors(wisp__gpu_call *c, const run *r, const pass *s)
     const size_t bytes = 2 * (size_t)f->width * sizeof *f->room;
     const size_t at = c->staged_at;
     int n = 0, first = 0;
-    for (int i = 0; i < s->items; i++) {
-        if (s->item[i].kind != STAGED) continue;
-        wisp__gpu_complex(f->room + 2 * f->width * n, s->item[i].at, f->is_double, f->p->parts, f->width, f->p->period);
+    for (int i = 0; i < s->arrays; i++) {
+        if (s->array[i].kind != STAGED) continue;
+        wisp__gpu_complex(f->room + 2 * f->width * n, s->array[i].at, f->is_double, f->p->parts, f->width,
+                          f->p->period);
         if (n++ == 0) first = i;
     }
     if (n == 0) return;
     wisp__gpu_staged(c, first, f->room, (size_t)n * bytes);
     n = 0;
-    for (int i = first; i < s->items; i++)
-        if (s->item[i].kind == STAGED) wisp__gpu_own(c, i, *c->staged, at + (size_t)n++ * bytes);
+    for (int i = first; i < s->arrays; i++)
+        if (s->array[i].kind == STAGED) wisp__gpu_own(c, i, *c->staged, at + (size_t)n++ * bytes);
 }
 
 /* Without dots any number of groups does. */
@@ -186,9 +187,9 @@ static wisp_status launch(run *r, const pass *s, const char *defines)
                 .size = f->size};
     wisp__gpu_call c = WISP__GPU_CALL(f->ctx, k);
     memcpy(k.factor, s->factor, sizeof k.factor);
-    for (int i = 0; i < s->items; i++) {
-        k.ld[i] = s->item[i].ld;
-        if (s->item[i].kind != STAGED) wisp__gpu_at(&c, i, s->item[i].at);
+    for (int i = 0; i < s->arrays; i++) {
+        k.ld[i] = s->array[i].ld;
+        if (s->array[i].kind != STAGED) wisp__gpu_at(&c, i, s->array[i].at);
     }
     enter_factors(&c, r, s);
     if (s->dots) wisp__gpu_own(&c, G_FUSE_PARTIAL, f->g->partial, wisp__gpu_dot_at(f, s->first_dot));
@@ -200,7 +201,7 @@ static wisp_status flush(run *r)
 {
     const wisp__gpu_fused *f = r->f;
     pass *s = &r->now;
-    char defines[WORDS + 4 * ITEMS * 12];
+    char defines[WORDS + 4 * ARRAYS * 12];
     wisp_status status = WISP_OK;
     if (f->p->count > 0 && (s->pieces > 0 || s->dots > 0)) {
         define(r, s, defines, sizeof defines);
@@ -209,8 +210,8 @@ static wisp_status flush(run *r)
             if (!made) f->g->shapes--;
             WISP_TRY(launch(r, s, defines));
         } else {
-            for (int i = 0; i < s->pieces; i++) WISP_TRY(wisp__gpu_update_apart(f, s->piece + i));
-            for (int i = 0; i < s->dots; i++) WISP_TRY(wisp__gpu_dot_apart(f, s->first_dot + i));
+            for (int i = 0; i < s->pieces; i++) WISP_TRY(wisp__gpu_update_any(f, s->piece + i));
+            for (int i = 0; i < s->dots; i++) WISP_TRY(wisp__gpu_dot_any(f, s->first_dot + i));
         }
     }
 out:
@@ -245,12 +246,12 @@ static wisp_status take_long(run *r, const wisp__gpu_piece *all, int own)
 {
     wisp_status status = WISP_OK;
     for (int done = 0, n; done < all->terms; done += n) {
-        wisp__gpu_piece some = {all->u, all->term + done, WISP__MIN(all->terms - done, ITEMS), done > 0};
+        wisp__gpu_piece some = {all->u, all->term + done, WISP__MIN(all->terms - done, ARRAYS), done > 0};
         while (!takes_piece(r, &some)) some.terms--;
         n = some.terms;
         if (done == 0 && n < own) {
             r->now = (pass){0};
-            return wisp__gpu_update_apart(r->f, all);
+            return wisp__gpu_update_any(r->f, all);
         }
         if (done + n < all->terms) WISP_TRY(flush(r));
     }
@@ -306,7 +307,7 @@ wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
                          .is_double = is_double,
                          .width = width,
                          .numbers = (int64_t)p->parts * p->rows,
-                         .room = malloc((size_t)(2 * ITEMS * WISP__MAX(width, 1)) * sizeof(double))};
+                         .room = malloc((size_t)(2 * ARRAYS * WISP__MAX(width, 1)) * sizeof(double))};
     const wisp__fuse_term **list = malloc((size_t)WISP__MAX(p->terms, 1) * sizeof *list), **next = list;
     run r = {.f = &f};
     wisp_status status = WISP_OK;

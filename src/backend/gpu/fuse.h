@@ -36,9 +36,9 @@ typedef struct {
     bool again;
 } wisp__gpu_piece;
 
-/* apart.c: by kernels for any shape. */
-wisp_status wisp__gpu_update_apart(const wisp__gpu_fused *f, const wisp__gpu_piece *piece);
-wisp_status wisp__gpu_dot_apart(const wisp__gpu_fused *f, int i);
+/* fuse_any.c, dots.c: by kernels for any shape. */
+wisp_status wisp__gpu_update_any(const wisp__gpu_fused *f, const wisp__gpu_piece *piece);
+wisp_status wisp__gpu_dot_any(const wisp__gpu_fused *f, int i);
 /* Rows of a group, and groups, of a dot: on these and on the size of groups its bits hang. */
 void wisp__gpu_dot_groups(const wisp__gpu *g, int64_t rows, int width, int64_t *per, int64_t *groups);
 #endif

@@ -1,6 +1,6 @@
 /* What GPUs share: a backend's calls as launches of the kernels of kernel/NAME.gpu.h, whatever compiles and runs them.
-   A driver gives memory, a queue in order and compiled kernels (opencl/; plain/, for tests). Nothing lies behind an
-   address of the device's: it is a place in a reserved range, by which a buffer of the driver's and an offset are
+   A driver gives memory, a queue in order and compiled kernels (cuda/, opencl/; plain/, for tests). Nothing lies behind
+   an address of the device's: it is a place in a reserved range, by which a buffer of the driver's and an offset are
    found. */
 #ifndef WISP_GPU_H
 #define WISP_GPU_H
@@ -39,7 +39,7 @@ typedef struct wisp__gpu_loan wisp__gpu_loan;
 typedef struct wisp__gpu_kernel wisp__gpu_kernel;
 /* How interleaved steps are launched. */
 typedef enum {
-    WISP__STEPS_ROWS,  /* all tasks in a row at once that don't wait for each other */
+    WISP__STEPS_WAVES, /* as many tasks at once as don't wait for each other */
     WISP__STEPS_DRAWN, /* all at once: groups wait for each other */
     WISP__STEPS_EACH,  /* task by task */
 } wisp__gpu_steps;
@@ -50,7 +50,7 @@ struct wisp__gpu {
     int group_size;        /* items of a group, a power of 2; the driver says so, and: */
     int64_t most_groups;   /* that are worth launching, where any number does */
     wisp__gpu_steps steps; /* DRAWN where each group goes on whatever others do, and sees what they have fenced */
-    bool compiles_slowly;  /* kernels for any width and terms alone */
+    bool on_cpu;           /* it is a CPU, which compiles slowly: kernels for any width and terms alone */
     /* What the driver knows of it; 0: not known. */
     int units;                        /* that groups run on */
     int64_t cache_bytes, local_bytes; /* of the last cache; of a unit's memory for its groups */
@@ -155,11 +155,11 @@ wisp_status wisp__gpu_not_compiled(wisp__gpu *g, const char *name, int error, co
 wisp_status wisp__gpu_open(wisp_ctx *ctx, const wisp__gpu_driver *driver);
 void wisp__gpu_close(wisp_ctx *ctx);
 void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f);
-/* measure.c */
-wisp_status wisp__gpu_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what);
 wisp_status wisp__gpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made);
 void wisp__gpu_release(wisp_ctx *ctx, wisp__prepared *made);
 void wisp__gpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making);
+/* measure.c */
+wisp_status wisp__gpu_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what);
 /* sweep.c */
 wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a);
 wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
@@ -200,6 +200,9 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
 wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p);
 wisp_status wisp__gpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
+/* dots.c */
+wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
+                          int64_t per_block, double *dot, double *error);
 /* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
 wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
 /* The same to n arrays of `each` numbers. */
@@ -209,8 +212,6 @@ wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int
 wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to,
                                       double *error);
 /* fuse.c */
-wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
-                          int64_t per_block, double *dot, double *error);
 wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
 
 /* host.c: halves of Hermitian matrices. */

@@ -27,7 +27,7 @@ static wisp_status launch(wisp_ctx *ctx, void *arg)
     const run *r = arg;
     k_stream k = r->k;
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    for (int i = 0; i < 3; i++) wisp__gpu_at(&c, M_A + i, r->array[i]);
+    for (int i = 0; i < 3; i++) wisp__gpu_at(&c, STREAM_A + i, r->array[i]);
     return wisp__gpu_launch(&c, "stream", r->groups, "#define REAL %s\n#define PARTS 1\n#define STREAM %d\n",
                             WISP__GPU_REAL(!r->is_single), r->code);
 }
@@ -82,7 +82,7 @@ out:
 /* Far more than the last cache holds, in all arrays together. */
 static int64_t memory_set(const wisp__gpu *g, const wisp_machine *m)
 {
-    const int64_t wanted = WISP__MAX(g->compiles_slowly ? 0 : (int64_t)256 << 20, 8 * m->cache_bytes[WISP_L2]),
+    const int64_t wanted = WISP__MAX(g->on_cpu ? 0 : (int64_t)256 << 20, 8 * m->cache_bytes[WISP_L2]),
                   most = m->memory_bytes > 0 ? m->memory_bytes / 8 : wanted;
     return WISP__MAX(WISP__MIN(WISP__MIN(wanted, most), g->ctx->stream_limit), 1 << 16);
 }
@@ -90,7 +90,7 @@ static int64_t memory_set(const wisp__gpu *g, const wisp_machine *m)
 /* Passes over what stays in a cache, so that a launch has enough to do. */
 static int64_t passes_over(const wisp__gpu *g, int64_t set)
 {
-    const int64_t enough = WISP__MIN(g->compiles_slowly ? 16 << 20 : 512 << 20, g->ctx->stream_limit);
+    const int64_t enough = WISP__MIN(g->on_cpu ? 16 << 20 : 512 << 20, g->ctx->stream_limit);
     return WISP__MAX(enough / WISP__MAX(set, 1), 1);
 }
 
@@ -136,13 +136,13 @@ out:
 static wisp_status measure_fma(run *r, char *buffer, wisp_machine *m)
 {
     const wisp__gpu *g = wisp__gpu_of(r->ctx);
-    const double flops = 2.0 * 2 * G_ABREAST * G_CHAIN_LENGTH;
+    const double flops = 2.0 * 2 * G_ABREAST * G_FMAS;
     double seconds;
     wisp_status status = WISP_OK;
     r->code = G_FMA;
     for (int is_double = 0; is_double < 2; is_double++) {
         r->is_single = !is_double;
-        set_arrays(r, buffer, unit_bytes(r), 1, g->compiles_slowly ? 16 : 256);
+        set_arrays(r, buffer, unit_bytes(r), 1, g->on_cpu ? 16 : 256);
         r->groups = g->most_groups;
         WISP_TRY(seconds_of(r, true, &seconds));
         m->fma_gflops[is_double][1] =

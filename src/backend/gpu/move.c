@@ -57,13 +57,13 @@ wisp_status wisp__gpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p,
 
 /* ---- rows of a view, from the host and to it --------------------------------------------------- */
 
-/* A view's rows by slabs, each as it lies on the way: its elements one behind the other. */
+/* A view's rows, slab by slab. On the way a slab is packed: its elements lie one behind the other. */
 typedef struct {
     const wisp__view *v;
     int64_t most;          /* rows of a slab */
     size_t row_bytes;      /* of a row on the way */
-    bool close;            /* the view's own lie so, too */
-    char *host;            /* room for a slab; NULL: an array of the host's lies so */
+    bool packed;           /* the view's own rows are, too */
+    char *host;            /* room for a slab; NULL: the host's array is packed */
     wisp__gpu_buffer *own; /* likewise on the device */
 } slabs;
 
@@ -73,9 +73,9 @@ static wisp_status begin(wisp_ctx *ctx, slabs *s, const wisp__view *v, bool need
     wisp_status status = WISP_OK;
     *s = (slabs){.v = v, .row_bytes = (size_t)(v->width * v->bytes)};
     s->most = WISP__MIN(WISP__MAX(SLAB / (int64_t)WISP__MAX(s->row_bytes, 1), 1), v->rows);
-    s->close = !v->column && (v->ld == v->width || v->rows == 1);
+    s->packed = !v->column && (v->ld == v->width || v->rows == 1);
     if (needs_host) WISP_TRY(wisp__alloc_raw(ctx, &s->host, (size_t)s->most, s->row_bytes));
-    if (!s->close) status = wisp__gpu_room(wisp__gpu_of(ctx), &s->own, (size_t)s->most * s->row_bytes);
+    if (!s->packed) status = wisp__gpu_room(wisp__gpu_of(ctx), &s->own, (size_t)s->most * s->row_bytes);
 out:
     return status;
 }
@@ -111,7 +111,7 @@ static wisp_status to_device(wisp_ctx *ctx, const slabs *s, int64_t first, int64
     const wisp__columns_params p = columns_of(s, first, true);
     wisp__gpu *g = wisp__gpu_of(ctx);
     wisp_status status;
-    if (s->close) return wisp__gpu_write(ctx, address_of(s, first), host, bytes);
+    if (s->packed) return wisp__gpu_write(ctx, address_of(s, first), host, bytes);
     WISP_TRY(g->driver->write(g, wisp__gpu_handle(s->own), 0, host, bytes));
     status = wisp__gpu_columns(ctx, &p, rows, s->own, NULL);
 out:
@@ -124,7 +124,7 @@ static wisp_status to_host(wisp_ctx *ctx, const slabs *s, int64_t first, int64_t
     const wisp__columns_params p = columns_of(s, first, false);
     wisp__gpu *g = wisp__gpu_of(ctx);
     wisp_status status;
-    if (s->close) return wisp__gpu_read(ctx, address_of(s, first), host, bytes);
+    if (s->packed) return wisp__gpu_read(ctx, address_of(s, first), host, bytes);
     WISP_TRY(wisp__gpu_columns(ctx, &p, rows, NULL, s->own));
     status = g->driver->read(g, wisp__gpu_handle(s->own), 0, host, bytes);
 out:
@@ -133,8 +133,8 @@ out:
 
 /* ---- arrays ------------------------------------------------------------------------------------ */
 
-/* Whether a view's rows lie in the array as they do on the way. */
-static bool is_close(const wisp__array_params *p)
+/* Whether the array's rows are packed. */
+static bool array_is_packed(const wisp__array_params *p)
 {
     return !p->row && p->column_step == 1 && p->row_step == p->v.width;
 }
@@ -156,17 +156,17 @@ static int64_t array_at(const wisp__array_params *p, int64_t first)
 
 wisp_status wisp__gpu_put(wisp_ctx *ctx, const wisp__array_params *p, const void *host)
 {
-    const bool straight = is_close(p);
+    const bool packed = array_is_packed(p);
     slabs s;
     wisp_status status;
     if (p->v.rows * p->v.width == 0) return WISP_OK;
-    WISP_TRY(begin(ctx, &s, &p->v, !straight));
+    WISP_TRY(begin(ctx, &s, &p->v, !packed));
     for (int64_t first = 0, rows; first < p->v.rows; first += rows) {
         rows = WISP__MIN(s.most, p->v.rows - first);
         const wisp__array_params q = array_of(p, &s, first, rows);
         const char *from = (const char *)host + array_at(p, first);
-        if (!straight) WISP_TRY(wisp__backend_cpu.put(ctx, &q, from));
-        WISP_TRY(to_device(ctx, &s, first, rows, straight ? from : s.host));
+        if (!packed) WISP_TRY(wisp__backend_cpu.put(ctx, &q, from));
+        WISP_TRY(to_device(ctx, &s, first, rows, packed ? from : s.host));
     }
 out:
     return end(ctx, &s, status);
@@ -174,18 +174,18 @@ out:
 
 wisp_status wisp__gpu_get(wisp_ctx *ctx, const wisp__array_params *p, void *host)
 {
-    const bool straight = is_close(p);
+    const bool packed = array_is_packed(p);
     slabs s = {.v = NULL};
     wisp_status status;
     if (p->v.rows * p->v.width == 0) return wisp__gpu_finish(ctx);
     WISP_TRY(wisp__gpu_told(wisp__gpu_of(ctx)));
-    WISP_TRY(begin(ctx, &s, &p->v, !straight));
+    WISP_TRY(begin(ctx, &s, &p->v, !packed));
     for (int64_t first = 0, rows; first < p->v.rows; first += rows) {
         rows = WISP__MIN(s.most, p->v.rows - first);
         const wisp__array_params q = array_of(p, &s, first, rows);
         char *to = (char *)host + array_at(p, first);
-        WISP_TRY(to_host(ctx, &s, first, rows, straight ? to : s.host));
-        if (!straight) WISP_TRY(wisp__backend_cpu.get(ctx, &q, to));
+        WISP_TRY(to_host(ctx, &s, first, rows, packed ? to : s.host));
+        if (!packed) WISP_TRY(wisp__backend_cpu.get(ctx, &q, to));
     }
 out:
     return end(ctx, &s, status);
@@ -267,8 +267,7 @@ wisp_status wisp__gpu_random(wisp_ctx *ctx, const wisp__random_params *p)
 
 /* ---- rows for other ranks, and from there ------------------------------------------------------ */
 
-/* Whether they lie one behind the other already. */
-static bool in_order(const wisp__rows_params *p) { return !p->row && p->ld == p->bytes; }
+static bool rows_are_packed(const wisp__rows_params *p) { return !p->row && p->ld == p->bytes; }
 
 static char *first_of(const wisp__rows_params *p) { return (char *)p->x + p->first * p->ld; }
 
@@ -289,7 +288,7 @@ wisp_status wisp__gpu_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host
     wisp__gpu *g = wisp__gpu_of(ctx);
     wisp_status status;
     if (bytes == 0) return wisp__gpu_finish(ctx);
-    if (in_order(p)) return wisp__gpu_read(ctx, first_of(p), host, bytes);
+    if (rows_are_packed(p)) return wisp__gpu_read(ctx, first_of(p), host, bytes);
     WISP_TRY(wisp__gpu_told(g));
     WISP_TRY(wisp__gpu_room(g, &g->moved, bytes));
     WISP_TRY(move_rows(ctx, p, false));
@@ -304,7 +303,7 @@ wisp_status wisp__gpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const vo
     wisp__gpu *g = wisp__gpu_of(ctx);
     wisp_status status;
     if (bytes == 0) return WISP_OK;
-    if (in_order(p)) return wisp__gpu_write(ctx, first_of(p), host, bytes);
+    if (rows_are_packed(p)) return wisp__gpu_write(ctx, first_of(p), host, bytes);
     WISP_TRY(wisp__gpu_room(g, &g->moved, bytes));
     WISP_TRY(g->driver->write(g, wisp__gpu_handle(g->moved), 0, host, bytes));
     status = move_rows(ctx, p, true);

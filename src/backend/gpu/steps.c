@@ -1,6 +1,6 @@
 /* Interleaved steps on a GPU: kernel/steps.gpu.h, with tables of the steps and of the schedule's tasks. In one launch,
-   whose groups draw blocks and wait for each other; or in a launch for all tasks in a row that wait for none of them.
-   Dots go by blocks, so that each way gives the bits of one step after the other. */
+   whose groups draw blocks and wait for each other; or in a launch for each wave, of tasks that don't wait for each
+   other. Dots go by blocks, so that each way gives the bits of one step after the other. */
 #include "gpu.h"
 #include <stdlib.h>
 
@@ -144,8 +144,8 @@ static wisp_status launch(steps_run *r, int64_t groups)
     return wisp__gpu_launch(&r->c, "steps", groups, "%s", defines);
 }
 
-/* Tasks first .. end - 1, that wait for none of these, at a time. */
-static wisp_status launch_rows(steps_run *r)
+/* A launch for each wave: tasks first .. end - 1, none of which waits for another of them. */
+static wisp_status launch_waves(steps_run *r)
 {
     const wisp__schedule *s = r->schedule;
     wisp_status status = WISP_OK;
@@ -191,7 +191,7 @@ static wisp_status launch_all(steps_run *r)
     bool fit = false;
     wisp_status status = WISP_OK;
     if (g->steps != WISP__STEPS_EACH) WISP_TRY(enter(r, &fit));
-    status = !fit ? launch_each(r) : g->steps == WISP__STEPS_DRAWN && countable ? launch_drawn(r) : launch_rows(r);
+    status = !fit ? launch_each(r) : g->steps == WISP__STEPS_DRAWN && countable ? launch_drawn(r) : launch_waves(r);
 out:
     return status;
 }

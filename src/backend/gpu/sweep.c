@@ -1,4 +1,4 @@
-/* Sweeps on a GPU: kernel/spmmv.gpu.h, a group for each block of rows. */
+/* Sweeps on a GPU (kernel/sweep.gpu.h): a group of work-items for each row block. */
 #include "gpu.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ wisp__kernel wisp__gpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wis
 
 _Static_assert(G_SCALE == K_SCALE && G_SHIFT == K_SHIFT && G_AXPBY == K_AXPBY && G_CHAIN == K_CHAIN &&
                    G_DOT_XX == K_DOT_XX && G_DOT_XY == K_DOT_XY && G_DOT_YY == K_DOT_YY && G_DOT_UY == K_DOT_UY &&
-                   G_DELTA == K_DELTA && G_PREV == K_PREV && G_ADD == K_ADD,
+                   G_DELTA == K_DELTA && G_ADD == K_ADD,
                "terms of kernels of GPUs are those of params.h");
 
 /* Widths and terms that have kernels of their own. */
@@ -33,7 +33,7 @@ void wisp__gpu_sweep_defines(const wisp__gpu *g, wisp__kernel kernel, const wisp
     const wisp_type matrix = (wisp_type)((kernel.id - 1) / TYPES), block = (wisp_type)((kernel.id - 1) % TYPES);
     const wisp__entries *a = &p->a;
     char usual[64] = "";
-    if (!any && !g->compiles_slowly && is_usual(p))
+    if (!any && !g->on_cpu && is_usual(p))
         snprintf(usual, sizeof usual, "#define WIDTH %d\n#define TERMS %u\n", p->width, p->terms & ~(unsigned)K_PAIRS);
     snprintf(to, room, "#define REAL %s\n#define PARTS %d\n#define MATRIX_REAL %s\n#define MATRIX_PARTS %d\n%s%s%s%s%s",
              WISP__GPU_REAL(wisp__type_is_double(block)), wisp__reals(block),

@@ -179,7 +179,7 @@ static wisp_status opencl_open(wisp__gpu *g, int number)
     const bool cpu = type & CL_DEVICE_TYPE_CPU;
     g->group_size = cpu ? CPU_GROUP : GPU_GROUP;
     g->most_groups = cpu ? CPU_GROUPS : GPU_GROUPS;
-    g->compiles_slowly = cpu;
+    g->on_cpu = cpu;
     find_sizes(g, o->id);
 out:
     if (status != WISP_OK) opencl_close(g);

@@ -22,7 +22,7 @@ static wisp_status plain_open(wisp__gpu *g, int number)
     g->group_size = GROUP;
     g->most_groups = MOST_GROUPS;
     g->steps = WISP__STEPS_DRAWN;
-    g->compiles_slowly = true;
+    g->on_cpu = true;
     g->units = UNITS;
     g->cache_bytes = CACHE;
     g->local_bytes = LOCAL;
