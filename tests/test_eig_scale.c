@@ -104,6 +104,22 @@ static ref_mat sparse(ref_rng *r, bool hermitian, wisp_type type)
     return m;
 }
 
+/* Four diagonals, with few values outside of the first: compressed, which nobody has asked for. */
+static ref_mat diagonals(ref_rng *r)
+{
+    enum { ROWS = 400, VALUES = 40 };
+    static const int off[] = {-1, 1, 7};
+    double value[VALUES];
+    ref_mat m = ref_new(ROWS, ROWS);
+    for (int i = 0; i < VALUES; i++) value[i] = ref_uniform(r);
+    for (int64_t i = 0; i < ROWS; i++) {
+        REF_AT(m, i, i) = 3 * ref_uniform(r);
+        for (int k = 0; k < 3; k++)
+            if (i + off[k] >= 0 && i + off[k] < ROWS) REF_AT(m, i, i + off[k]) = value[ref_below(r, VALUES)];
+    }
+    return m;
+}
+
 typedef struct {
     wisp_eig_opts o;
     bool hermitian;
@@ -113,9 +129,9 @@ typedef struct {
 /* The result for 2^by m, with its numbers over 2^by. */
 static void digits_at(wisp_ctx *ctx, ref_mat m, int by, wisp_type type, const path *p, wisp_eigen *e)
 {
-    ref_mat scaled = ref_new(MANY, MANY);
+    ref_mat scaled = ref_new(m.rows, m.cols);
     wisp_eig_opts o = p->o;
-    for (int64_t i = 0; i < MANY * MANY; i++) scaled.a[i] = ldexp(creal(m.a[i]), by) + I * ldexp(cimag(m.a[i]), by);
+    for (int64_t i = 0; i < m.rows * m.cols; i++) scaled.a[i] = ldexp(creal(m.a[i]), by) + I * ldexp(cimag(m.a[i]), by);
     wisp_mat *A = ref_mat_of(ctx, scaled, type);
     o.low = ldexp(o.low, by), o.high = ldexp(o.high, by);
     const wisp_status status = wisp_eig(e, A, &o);
@@ -176,8 +192,31 @@ static void same_digits(void **state)
         }
 }
 
+/* What a matrix takes is chosen as it was: a copy of one that was compressed unasked is no other. */
+static void same_storage(void **state)
+{
+    wisp_ctx *ctx = *state;
+    const path p = {{.which = WISP_EIG_LARGEST, .method = WISP_KRYLOV_SCHUR, .count = 3}, false, "krylov-schur"};
+    ref_rng r = {7};
+    ref_mat m = diagonals(&r);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_mat_info info;
+    wisp_eigen want, e;
+    wisp_mat_get_info(A, &info);
+    if (wisp_ctx_processes(ctx) == 1) assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
+    assert_int_equal(info.asked_format, WISP_FORMAT_DEFAULT);
+    digits_at(ctx, m, 0, WISP_D, &p, &want);
+    digits_at(ctx, m, 100, WISP_D, &p, &e);
+    check_same(&e, &want, &p, WISP_D, 100);
+    wisp_eigen_free(&e);
+    wisp_eigen_free(&want);
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits),
+                                       cmocka_unit_test(same_storage)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -159,6 +159,8 @@ typedef struct {
     wisp_halo halo_used; /* the same, but OVERLAP instead of TASK where MPI allows too few threads for that; and with */
                          /* AUTO what the last trial on this matrix found, AUTO before its end */
     int64_t user_bytes;  /* of `bytes` those that are the user's, in place (wisp_mat_borrow_crs): all or 0 */
+    wisp_format asked_format; /* opts.format and opts.width that it was made with */
+    int width;
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

@@ -185,7 +185,7 @@ typedef struct {
     wisp_place factor_at; /* where it has a slot: factor is there. Of those for real blocks the real parts are taken; */
                           /* a term whose factors are all 0 may be left out, or not */
 } wisp_term;
-typedef struct { /* y = the sum of the terms, in their order */
+typedef struct { /* y = the sum of the terms, in their order (on a GPU those whose x is y come first) */
     wisp_blk *y;
     int terms;             /* 1 or more */
     const wisp_term *term; /* [terms]; their x may be y */

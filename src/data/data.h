@@ -109,12 +109,12 @@ struct wisp_mat {
     bool square;                           /* rows and columns are on one map */
     int log_c, width;                      /* width: of the blocks it was made for */
     wisp_order order;
-    wisp_format format;
-    wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
-    wisp__entries entries;           /* what kernels are told of it, and */
-    wisp__prepared *prepared;        /* what the backend has made of that for itself */
-    struct wisp__cascades *cascades; /* see cascade.c */
-    wisp_mat_props props;            /* kept by wisp_mat_get_props until there are new values, as props_kept says */
+    wisp_format format, asked_format; /* asked: of opts */
+    wisp__stored local;               /* its arrays are the device's: see wisp__mat_take */
+    wisp__entries entries;            /* what kernels are told of it, and */
+    wisp__prepared *prepared;         /* what the backend has made of that for itself */
+    struct wisp__cascades *cascades;  /* see cascade.c */
+    wisp_mat_props props;             /* kept by wisp_mat_get_props until there are new values, as props_kept says */
     atomic_int props_kept;
     wisp__grid grid;
     struct wisp__halo *halo; /* NULL: one rank */

@@ -30,6 +30,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .spill_bytes = spill_rows * (int64_t)wisp_type_size(A->type),
                             .order = A->order,
                             .format = A->format,
+                            .asked_format = A->asked_format,
+                            .width = A->width,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
                             .local_nnz = A->local.nnz};

@@ -94,6 +94,7 @@ wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_ma
     A->local_rows = src->rows;
     A->local_cols = src->cols;
     A->width = o->width;
+    A->asked_format = o->format;
     WISP_TRY(set_type(A, src, o));
     WISP_TRY(set_height(A, o));
     if (is_half(o)) WISP_TRY(check_half(A, src));

@@ -79,7 +79,7 @@ static wisp_status new_buffer(wisp__gpu *g, size_t bytes, wisp__gpu_buffer **mad
 /* With addresses for it. */
 static wisp_status new_array(wisp__gpu *g, size_t bytes, wisp__gpu_buffer **made)
 {
-    enum { BEHIND = 1 << 16 }; /* a view without rows may begin behind the last byte */
+    enum { BEHIND = 1 << 24 }; /* a view without rows may begin behind the last byte, by a row */
     const size_t page = wisp__page_bytes();
     wisp__gpu_buffer *b;
     const wisp_status status = new_buffer(g, bytes, &b);

@@ -199,6 +199,9 @@ out:
 wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size)
 {
+    bool dots = false;
+    for (int s = 0; s < steps; s++) dots |= step[s].dot != NULL;
+    if (!dots) dot_size = 0; /* no room for them */
     steps_run r = {.ctx = ctx,
                    .step = step,
                    .steps = steps,

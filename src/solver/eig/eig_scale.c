@@ -30,17 +30,20 @@ static int row_of(void *arg, int64_t row, int64_t *col, void *val)
     return n;
 }
 
-/* *made: NULL where there is no room: half of what is allowed has to be left. */
+/* *made: NULL where there is no room: half of what is allowed has to be left. It is stored as A is: what was compressed
+   unasked is so again, for who asks gets other codes and lists. */
 static wisp_status copy(wisp__eig *k, const wisp_mat_info *info, wisp_mat **made)
 {
     wisp_status status = WISP_OK;
     scaled_rows rows = {.exponent = k->scaled.exponent};
     wisp_mat_info copied;
+    const bool unasked = info->format == WISP_FORMAT_COMPRESSED && info->asked_format == WISP_FORMAT_DEFAULT;
     const wisp_mat_opts o = {.type = info->type,
-                             .C = info->C,
-                             .sigma = info->sigma,
+                             .C = unasked ? 0 : info->C,
+                             .sigma = unasked ? 0 : info->sigma,
+                             .width = info->width,
                              .map = wisp_mat_map(k->A),
-                             .format = info->format,
+                             .format = unasked ? WISP_FORMAT_DEFAULT : info->format,
                              .halo = info->halo};
     *made = NULL;
     WISP_TRY(wisp_src_open_mat(&rows.of, k->A));

@@ -370,7 +370,7 @@ static wisp_status say_why(const wisp__schur *K)
             k->ctx, WISP_ERR_INCOMPLETE,
             "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
             "missing; try a larger opts.tolerance, or the dense method if it has the memory");
-    const bool reached = tolerable(K) > fmax(K->a.at.now.tolerance, k->o.tolerance_abs > 0 ? 0 : 16 * k->eps);
+    const bool reached = tolerable(K) > 16 * (k->o.tolerance_abs > 0 ? K->a.smallest : k->eps); /* by rounding */
     return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
                           "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
                           "their size): pairs within the tolerance may belong to a matrix nearby; try %sthe dense "
