@@ -140,8 +140,48 @@ static void found_before(void **state)
     ref_free(A), ref_free(start);
 }
 
+/* Far from normal, with residuals just within the tolerance: a smaller one is advised, as rounding leaves room, and
+   most find all with it. */
+static void smaller(void **state)
+{
+    enum { MATRICES = 14 };
+    static const double tolerance[] = {1e-10, 1e-12, 1e-14};
+    wisp_ctx *ctx = *state;
+    int advised_so = 0, found = 0;
+    ref_rng r = {4};
+    for (int c = 0; c < MATRICES; c++) {
+        ref_mat A = ref_new(ROWS, ROWS);
+        for (int64_t i = 0; i < ROWS; i++) {
+            static const int off[] = {-1, 0, 1, 7};
+            static const double v[] = {-0.7, 2, -1.3, 0.1};
+            for (int k = 0; k < 4; k++)
+                if (i + off[k] >= 0 && i + off[k] < ROWS)
+                    REF_AT(A, i, i + off[k]) = v[k] + 0.05 * (1 + ref_uniform(&r));
+        }
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+        wisp_eig_opts o = {.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_LARGEST_REAL, .count = 2};
+        wisp_eigen e;
+        wisp_status status = wisp_eig(&e, M, &o);
+        wisp_eigen_free(&e);
+        if (status == WISP_ERR_INCOMPLETE && strstr(message_of(ctx), "far from normal")) {
+            assert_non_null(strstr(message_of(ctx), "try a smaller opts.tolerance, or"));
+            advised_so++;
+            for (int t = 0; t < 3 && status != WISP_OK; t++) {
+                o.tolerance = tolerance[t];
+                status = wisp_eig(&e, M, &o);
+                wisp_eigen_free(&e);
+            }
+            found += status == WISP_OK;
+        }
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+    if (advised_so < 3 || 2 * found < advised_so) fail_msg("advised %d times, and %d found all", advised_so, found);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(advice), cmocka_unit_test(found_before)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(advice), cmocka_unit_test(smaller),
+                                       cmocka_unit_test(found_before)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -81,7 +81,7 @@ WISP_API double wisp_model_memory(wisp_ctx *ctx, double read, double written, in
 WISP_API double wisp_model_overlap(wisp_ctx *ctx, double traffic, double core, int ahead);
 /* A device that this library can run on. */
 typedef struct {
-    char name[32];        /* as wisp_ctx_opts.device takes it: "cpu"; with a number above 0 "far:1" */
+    char name[32];        /* as wisp_ctx_opts.device takes it: "cpu", "cuda"; with a number above 0 "cuda:1" */
     char what[96];        /* in words */
     int64_t memory_bytes; /* installed; 0: not known */
     int number;           /* among those of one name, from 0; 0 may be given as well, as in "cpu:0" */

@@ -176,7 +176,8 @@ const option_def option_table[] = {
            "which rows several processes have: as they come, or partitioned by levels of the graph, or by "
            "PT-SCOTCH, so that they send less (rows)"),
     VALUE("device", "NAME[:NUMBER]", parse_device, NEW_RUN | RUNS | CMD_MACHINE | CMD_BENCH, device,
-          "where it runs, or what is measured: a device of those that wisp machine lists (WISP_DEVICE, else cpu)"),
+          "where it runs, or what is measured: cuda, opencl, or another device that wisp machine lists (WISP_DEVICE, "
+          "else cpu)"),
     CHOICE("order", NEW_RUN | RUNS | CMD_INFO, order, order_names, 0, ORDERS,
            "of the rows in memory: as they come, reverse Cuthill-McKee, or in tiles that stay in cache (what a model "
            "finds best)"),

@@ -63,7 +63,11 @@ bool parse_device(option_value *v)
     if (wisp_device_find(v->text) >= 0) return parse_string(v);
     for (int i = 0; wisp_device_info(i, &d); i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "|" : "", d.name);
-    return refuse(v, "expected one of %s; wisp machine tells what they are", names);
+    const char *needs =
+        !strncmp(v->text, "cuda", 4)     ? "; cuda needs NVIDIA's driver (libcuda.so.1) and a GPU that it sees"
+        : !strncmp(v->text, "opencl", 6) ? "; opencl needs libOpenCL.so.1, a vendor's driver, and double precision"
+                                         : "";
+    return refuse(v, "expected one of %s; wisp machine tells what they are%s", names, needs);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------- */

@@ -361,13 +361,14 @@ out:
 
 int plan_time_check(tool *t, wisp_status status)
 {
-    if (status == WISP_OK || (status == WISP_ERR_NOMEM && t->opt.mem_limit)) return EXIT_FINE;
+    if (status == WISP_OK || (status == WISP_ERR_NOMEM && (t->opt.mem_limit || t->opt.device_mem_limit)))
+        return EXIT_FINE;
     return tool_fail_ctx(t);
 }
 
 void plan_time_missing(wisp_status status)
 {
-    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than the limit");
 }
 
 static double total_of(const plan_time *time) { return time->source + time->assembly + time->run; }

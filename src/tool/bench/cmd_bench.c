@@ -238,7 +238,7 @@ static void print_head(const tool *t, const bench *b)
     const wisp_machine *m = &b->machine;
     if (json_array_size(b->machines) > 1) putchar('\n');
     if (*m->device) {
-        text_line("device", "%s, %d unit%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->device);
+        text_line("device", "%s: %s, %d unit%s", m->device, m->cpu, m->threads, m->threads == 1 ? "" : "s");
         text_line("ceilings", "load %.1f GB/s, from L2 %.1f, copy %.1f, multiply-add %.1f Gflop/s",
                   m->gbs[WISP_LOAD][WISP_MEMORY][1], m->gbs[WISP_LOAD][WISP_L2][1], m->gbs[WISP_COPY][WISP_MEMORY][1],
                   m->fma_gflops[1][1]);
