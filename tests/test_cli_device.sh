@@ -64,6 +64,7 @@ check "plans go by it" grep -q 'at a load bandwidth of 12.5 GB/s kept by wisp ma
 sed -i 's/12.5/-3/' "$file"
 "$wisp" power laplace:nx=9,ny=9,nz=1 -p 4 --device plain --json >out 2>err
 check "what can't be true is not taken" grep -q "plain.json is not taken: " err
+check "who makes it anew is told" grep -q ".wisp machine --device plain. makes it anew" err
 rm "$file"
 
 # ---- the bench: rows on the device, beside its own ceilings

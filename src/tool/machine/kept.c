@@ -1,5 +1,6 @@
 /* The file in which `wisp machine` keeps what it has measured, for later runs. */
 #include "../out/out.h"
+#include "../plan.h"
 #include "machine.h"
 #include <errno.h>
 #include <limits.h>
@@ -167,7 +168,11 @@ json_t *machine_read(tool *t, wisp_machine *m, const char *then)
 
 bool machine_kept(tool *t, wisp_machine *m)
 {
-    json_t *o = machine_read(t, m, "the run goes on without it; `wisp machine` makes it anew while nothing else runs");
+    char then[160];
+    const bool own = plan_has_sides(t); /* a device with figures of its own */
+    snprintf(then, sizeof then, "the run goes on without it; `wisp machine%s%s` makes it anew while nothing else runs",
+             own ? " --device " : "", own ? wisp_ctx_device(t->ctx) : "");
+    json_t *o = machine_read(t, m, then);
     const bool is_taken = o;
     json_decref(o);
     return is_taken;
