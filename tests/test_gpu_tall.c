@@ -135,10 +135,10 @@ static void compensated(void **state)
         wisp_scalar dot[DEVICES][WIDTH], gram[DEVICES][WIDTH * WIDTH];
         contexts(ctx);
         for (int d = 0; d < DEVICES; d++) {
-            ref_mat v = ref_new(ROWS, WIDTH);
             wisp_map *map;
             wisp_blk *x, *y;
             if (!ctx[d]) continue;
+            ref_mat v = ref_new(ROWS, WIDTH);
             const bool im = wisp_type_is_complex(types[t]);
             for (int i = 0; i < ROWS; i++)
                 for (int j = 0; j < WIDTH; j++)
