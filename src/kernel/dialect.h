@@ -128,18 +128,11 @@ INLINE elem real_mul_add(real a, elem b, elem c)
     c.x = FMA(a, b.x, c.x), c.y = FMA(a, b.y, c.y);
     return c;
 }
-/* s[0] += re <a, b>, and s[1] += im <a, b> where that is asked for. */
-INLINE void add_dot(double *s, elem a, elem b, int cross)
-{
-    s[0] = FMA((double)a.x, (double)b.x, s[0]), s[0] = FMA((double)a.y, (double)b.y, s[0]);
-    if (cross) s[1] = FMA((double)a.x, (double)b.y, s[1]), s[1] = FMA(-(double)a.y, (double)b.x, s[1]);
-}
 #else
 typedef real elem;
 INLINE elem make(real re, real im) { return re; }
 INLINE elem mul_add(elem a, elem b, elem c) { return FMA(a, b, c); }
 INLINE elem real_mul_add(real a, elem b, elem c) { return FMA(a, b, c); }
-INLINE void add_dot(double *s, elem a, elem b, int cross) { s[0] = FMA((double)a, (double)b, s[0]); }
 #endif
 /* factor * b + c with a factor of doubles, whose imaginary part counts in complex elements alone. */
 INLINE elem factor_add(double re, double im, elem b, elem c)
@@ -155,20 +148,7 @@ INLINE i64 block_end(i64 block, i64 rows_per_block, i64 rows)
     return to < rows ? to : rows;
 }
 
-/* ---- sums of a group ---------------------------------------------------------------------------- */
-
-/* The items' sums, n of each, over items whose numbers have the same remainder by `lanes`, a power of 2: in a tree of a
-   fixed order. That of remainder l is in all[i * GROUP_SIZE + l] then. */
-INLINE void group_sums(const double *s, int n, int lanes, IN_LOCAL double *all)
-{
-    for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] = s[i];
-    for (int reach = GROUP_SIZE / 2; reach >= lanes; reach /= 2) {
-        BARRIER();
-        if (ITEM < reach)
-            for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] += all[i * GROUP_SIZE + ITEM + reach];
-    }
-    BARRIER();
-}
+/* ---- sums: COMPENSATED ones have their rounding errors behind them ------------------------------- */
 
 /* s += x, whose error is e; *error takes that of the sum up, too. */
 INLINE void add_sum(double x, double e, double *s, double *error)
@@ -182,18 +162,50 @@ INLINE void add_product(double x, double y, double *s, double *error)
     const double xy = x * y;
     add_sum(xy, fma(x, y, -xy), s, error);
 }
-/* As group_sums, with their errors behind them: all[2 * n * GROUP_SIZE]. */
-INLINE void group_sums_errors(const double *s, const double *error, int n, int lanes, IN_LOCAL double *all)
+/* The same for one of n sums, which are s[SUM_NUMBERS * n]. */
+#ifdef COMPENSATED
+#define SUM_NUMBERS 2
+#define ADD_SUM(x, e, s, n) add_sum(x, e, s, (s) + (n))
+#define ADD_PRODUCT(x, y, s, n) add_product(x, y, s, (s) + (n))
+#else
+#define SUM_NUMBERS 1
+#define ADD_SUM(x, e, s, n) *(s) += (x)
+#define ADD_PRODUCT(x, y, s, n) *(s) = FMA(x, y, *(s))
+#endif
+
+#ifdef REAL
+/* Of two sums, the first grows by re <a, b>, and the second by im <a, b> where that is asked for. */
+INLINE void add_dot(double *s, elem a, elem b, int cross)
 {
-    IN_LOCAL double *all_errors = all + n * GROUP_SIZE;
-    for (int i = 0; i < n; i++) all[i * GROUP_SIZE + ITEM] = s[i], all_errors[i * GROUP_SIZE + ITEM] = error[i];
+#if PARTS == 2
+    ADD_PRODUCT((double)a.x, (double)b.x, s, 2);
+    ADD_PRODUCT((double)a.y, (double)b.y, s, 2);
+    if (cross) {
+        ADD_PRODUCT((double)a.x, (double)b.y, s + 1, 2);
+        ADD_PRODUCT(-(double)a.y, (double)b.x, s + 1, 2);
+    }
+#else
+    ADD_PRODUCT((double)a, (double)b, s, 2);
+#endif
+}
+#endif
+
+/* The items' sums, n of each, over items whose numbers have the same remainder by `lanes`, a power of 2: in a tree of a
+   fixed order. That of remainder l is in all[i * GROUP_SIZE + l] then; all[SUM_NUMBERS * n * GROUP_SIZE]. */
+INLINE void group_sums(const double *s, int n, int lanes, IN_LOCAL double *all)
+{
+    for (int i = 0; i < SUM_NUMBERS * n; i++) all[i * GROUP_SIZE + ITEM] = s[i];
     for (int reach = GROUP_SIZE / 2; reach >= lanes; reach /= 2) {
         BARRIER();
         for (int i = 0; i < n && ITEM < reach; i++) {
-            const int at = i * GROUP_SIZE + ITEM;
-            double sum = all[at], e = all_errors[at];
-            add_sum(all[at + reach], all_errors[at + reach], &sum, &e);
-            all[at] = sum, all_errors[at] = e;
+            IN_LOCAL double *to = all + i * GROUP_SIZE + ITEM;
+#ifdef COMPENSATED
+            double sum = to[0], error = to[n * GROUP_SIZE];
+            add_sum(to[reach], to[n * GROUP_SIZE + reach], &sum, &error);
+            to[0] = sum, to[n * GROUP_SIZE] = error;
+#else
+            to[0] += to[reach];
+#endif
         }
     }
     BARRIER();

@@ -1,7 +1,6 @@
 /* Sums of v_ia w_ib over the rows of each group, a tile of them after the other. Rows of both blocks go to the group's
    own memory, some at a time; an item has ITEM_V x ITEM_W of the tile's sums, and if the tile takes fewer items than
-   there are, so many rows go abreast. Compile-time: REAL, PARTS = 1, GROUP_SIZE, ITEM_V, ITEM_W; COMPENSATED: with the
-   rounding errors of the sums behind them. */
+   there are, so many rows go abreast. Compile-time: REAL, PARTS = 1, GROUP_SIZE, ITEM_V, ITEM_W; maybe COMPENSATED. */
 INLINE void gram_load(GLOBAL const real *from, i64 ld, i64 rows, int width, i64 columns, IN_LOCAL real *to)
 {
     for (int e = ITEM; e < rows * width; e += GROUP_SIZE) {
@@ -10,34 +9,24 @@ INLINE void gram_load(GLOBAL const real *from, i64 ld, i64 rows, int width, i64 
     }
 }
 
-#ifdef COMPENSATED
-#define GRAM_ADD(x, y, s, error) add_product(x, y, &(s), &(error))
-#else
-#define GRAM_ADD(x, y, s, error) s = FMA(x, y, s)
-#endif
-
 KERNEL(gram, k_gram)
 {
     LOCAL real tile[G_GRAM_REALS(GROUP_SIZE)];
-    LOCAL double all[2 * ITEM_W * GROUP_SIZE];
+    LOCAL double all[SUM_NUMBERS * ITEM_W * GROUP_SIZE];
     GLOBAL const real *v = PLACE(const real, T_V), *w = PLACE(const real, T_W);
     const i64 begin = GROUP * p.rows_per_block, end = block_end(GROUP, p.rows_per_block, p.rows);
     const int v_items = (int)p.v_items, w_items = (int)p.w_items, lanes = v_items * w_items;
     const int mine_v = ITEM % lanes / w_items, mine_w = ITEM % w_items, abreast = GROUP_SIZE / lanes;
     const int v_width = ITEM_V * v_items, w_width = ITEM_W * w_items;
     IN_LOCAL real *tile_w = tile + p.tile_rows * v_width;
-#ifdef COMPENSATED
-    GLOBAL double *partial = PLACE(double, T_X) + 2 * GROUP * p.p * p.q;
-#else
-    GLOBAL double *partial = PLACE(double, T_X) + GROUP * p.p * p.q;
-#endif
+    GLOBAL double *partial = PLACE(double, T_X) + SUM_NUMBERS * GROUP * p.p * p.q;
     for (i64 at = 0; at < p.p; at += v_width)
         for (i64 bt = 0; bt < p.q; bt += w_width) {
-            double s[ITEM_V][ITEM_W], error[ITEM_V][ITEM_W];
+            double s[ITEM_V][SUM_NUMBERS * ITEM_W];
             /* Of a Hermitian product, what is wholly below the diagonal's pairs is 0. */
             const i64 stop = p.same && at / 2 > (bt + w_width - 1) / 2 ? begin : end;
             for (int i = 0; i < ITEM_V; i++)
-                for (int j = 0; j < ITEM_W; j++) s[i][j] = error[i][j] = 0;
+                for (int j = 0; j < SUM_NUMBERS * ITEM_W; j++) s[i][j] = 0;
             for (i64 first = begin; first < stop; first += p.tile_rows) {
                 const i64 left = stop - first, rows = left < p.tile_rows ? left : p.tile_rows;
                 BARRIER();
@@ -49,23 +38,15 @@ KERNEL(gram, k_gram)
                     for (int i = 0; i < ITEM_V; i++) x[i] = (double)tile[row * v_width + i * v_items + mine_v];
                     for (int j = 0; j < ITEM_W; j++) y[j] = (double)tile_w[row * w_width + j * w_items + mine_w];
                     for (int i = 0; i < ITEM_V; i++)
-                        for (int j = 0; j < ITEM_W; j++) GRAM_ADD(x[i], y[j], s[i][j], error[i][j]);
+                        for (int j = 0; j < ITEM_W; j++) ADD_PRODUCT(x[i], y[j], s[i] + j, ITEM_W);
                 }
             }
             for (int i = 0; i < ITEM_V; i++) {
                 const i64 a = at + i * v_items + mine_v;
-#ifdef COMPENSATED
-                group_sums_errors(s[i], error[i], ITEM_W, lanes, all);
-#else
                 group_sums(s[i], ITEM_W, lanes, all);
-#endif
-                for (int j = 0; j < ITEM_W && ITEM < lanes && a < p.p; j++) {
-                    const i64 b = bt + j * w_items + mine_w;
-                    if (b >= p.q) continue;
-                    partial[a * p.q + b] = all[j * GROUP_SIZE + ITEM];
-#ifdef COMPENSATED
-                    partial[(p.p + a) * p.q + b] = all[(ITEM_W + j) * GROUP_SIZE + ITEM];
-#endif
+                for (int j = 0; j < SUM_NUMBERS * ITEM_W && ITEM < lanes && a < p.p; j++) {
+                    const i64 b = bt + j % ITEM_W * w_items + mine_w;
+                    if (b < p.q) partial[(j / ITEM_W * p.p + a) * p.q + b] = all[j * GROUP_SIZE + ITEM];
                 }
             }
         }

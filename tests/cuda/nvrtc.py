@@ -114,11 +114,11 @@ def keys():
             f'REAL {real}', f'PARTS {parts}', 'DOTS 1', 'FACTORS FACTOR(0) FACTOR(3) ',
             'LOADS LOAD(1) LOAD(2) LOAD(4) LOAD(5) ', 'STORES STORE(2) STORE(5) ',
             'WORK MORE(2) PLACED(0,v1) END(2) MORE(5) PLACED(3,v4) END(5) DOT(0,v5,v5,0) '], kind in 'dz'
-        yield f'dots_compensated_{kind}', 'dots_compensated', [f'REAL {real}', f'PARTS {parts}'], kind in 'dz'
+        yield f'dots_{kind}_compensated', 'dots', [f'REAL {real}', f'PARTS {parts}', 'COMPENSATED'], kind in 'dz'
     for source, to in (('u32', 'u32'), ('float', 'double'), ('double', 'float')):
         yield f'columns_{source}_{to}', 'columns', [f'FROM {source}', f'TO {to}'], False
-    for kernel in ('sums', 'sums_compensated'):
-        yield kernel, kernel, ['REAL double', 'PARTS 1'], True
+    yield 'sums', 'sums', ['REAL double', 'PARTS 1'], True
+    yield 'sums_compensated', 'sums', ['REAL double', 'PARTS 1', 'COMPENSATED'], True
     for kernel in ('join', 'fill', 'pack', 'scalars'):
         yield kernel, kernel, [], True
 

@@ -79,9 +79,8 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
     wisp__gpu_own(&c, T_X, g->partial, 0);
     WISP_TRY(wisp__gpu_launch(&c, "gram", groups,
                               "#define REAL %s\n#define PARTS 1\n#define ITEM_V %d\n#define ITEM_W %d\n%s",
-                              WISP__GPU_REAL(is_double), item_v, item_w, compensated ? "#define COMPENSATED\n" : ""));
-    status = compensated ? wisp__gpu_sum_compensated(ctx, groups, size, false, sum, sum + size)
-                         : wisp__gpu_sum(ctx, 0, groups, size, false, sum);
+                              WISP__GPU_REAL(is_double), item_v, item_w, compensated ? WISP__GPU_COMPENSATED : ""));
+    status = wisp__gpu_sum(ctx, 0, groups, size, false, sum, compensated ? sum + size : NULL);
 out:
     return status;
 }

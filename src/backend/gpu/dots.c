@@ -5,47 +5,39 @@
 /* ---- sums of the groups' sums ---------------------------------------------------------------- */
 
 /* The first of n arrays, and as many of the next ones as are in its buffer: one launch. */
-static wisp_status sum_some(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
-                            double *const *to, int n, int *some)
+static wisp_status sum_some(wisp_ctx *ctx, k_sums k, size_t partial_at, double *const *to, double *error, int n,
+                            int *some)
 {
-    wisp__gpu *g = wisp__gpu_of(ctx);
-    k_sums k = {.blocks = groups, .size = size, .adds = adds, .each = each};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     void *buffer = NULL;
     int64_t at;
-    wisp__gpu_own(&c, S_PARTIAL, g->partial, partial_at);
+    wisp__gpu_own(&c, S_PARTIAL, c.g->partial, partial_at);
     wisp__gpu_at(&c, S_TO, to[0]);
+    wisp__gpu_at(&c, S_ERROR, error);
     for (*some = 1; *some < WISP__MIN(n, G_SUMS) && c.status == WISP_OK; ++*some) {
         c.status = wisp__gpu_place(ctx, to[*some], &buffer, &at);
         if (buffer != c.buffer[S_TO]) break;
         k.to_at[*some] = (at - k.at[S_TO]) / (int64_t)sizeof(double);
     }
-    return wisp__gpu_launch(&c, "sums", *some * each, "#define REAL double\n#define PARTS 1\n");
+    return wisp__gpu_launch(&c, "sums", *some * k.each, "#define REAL double\n#define PARTS 1\n%s",
+                            error ? WISP__GPU_COMPENSATED : "");
 }
 
-wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
-                           double *const *to, int n)
+wisp_status wisp__gpu_sums(wisp_ctx *ctx, int64_t groups, int64_t size, int64_t each, double *const *to, int n)
 {
     wisp_status status = WISP_OK;
+    const k_sums k = {.blocks = groups, .size = size, .each = each};
     for (int i = 0, some; i < n && status == WISP_OK; i += some)
-        status = sum_some(ctx, partial_at + (size_t)(i * each) * sizeof(double), groups, size, adds, each, to + i,
-                          n - i, &some);
+        status = sum_some(ctx, k, (size_t)(i * each) * sizeof(double), to + i, NULL, n - i, &some);
     return status;
 }
 
-wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to)
+wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to,
+                          double *error)
 {
-    return wisp__gpu_sums(ctx, partial_at, groups, size, adds, size, &to, 1);
-}
-
-wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to, double *error)
-{
-    k_sums k = {.blocks = groups, .size = size, .adds = adds};
-    wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
-    wisp__gpu_own(&c, S_PARTIAL, c.g->partial, 0);
-    wisp__gpu_at(&c, S_TO, to);
-    wisp__gpu_at(&c, S_ERROR, error);
-    return wisp__gpu_launch(&c, "sums_compensated", size, "#define REAL double\n#define PARTS 1\n");
+    const k_sums k = {.blocks = groups, .size = size, .adds = adds, .each = size};
+    int some;
+    return sum_some(ctx, k, partial_at, &to, error, 1, &some);
 }
 
 /* ---- dots -------------------------------------------------------------------------------------- */
@@ -91,8 +83,8 @@ static wisp_status dot(wisp_ctx *ctx, const dot_job *j)
         wisp__gpu_at(&c, D_ROWS, j->rows);
     }
     wisp__gpu_own(&c, D_PARTIAL, g->partial, j->partial_at);
-    return wisp__gpu_launch(&c, j->compensated ? "dots_compensated" : "dots", groups,
-                            "#define REAL %s\n#define PARTS %d\n", WISP__GPU_REAL(j->is_double), j->parts);
+    return wisp__gpu_launch(&c, "dots", groups, "#define REAL %s\n#define PARTS %d\n%s", WISP__GPU_REAL(j->is_double),
+                            j->parts, j->compensated ? WISP__GPU_COMPENSATED : "");
 }
 
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
@@ -119,8 +111,7 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
     wisp__gpu_dot_groups(g, j.count, j.width, &per, &groups);
     WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * j.size) * (error ? 2 : 1) * sizeof(double)));
     WISP_TRY(dot(ctx, &j));
-    status = error ? wisp__gpu_sum_compensated(ctx, groups, j.size, kind->adds, to, error)
-                   : wisp__gpu_sum(ctx, 0, groups, j.size, kind->adds, to);
+    status = wisp__gpu_sum(ctx, 0, groups, j.size, kind->adds, to, error);
 out:
     return status;
 }

@@ -293,7 +293,7 @@ static wisp_status take_dots(run *r, wisp__gpu_fused *f, int first, int n)
         takes_dot(r, d);
     }
     WISP_TRY(flush(r));
-    status = wisp__gpu_sums(f->ctx, 0, f->groups, f->size, false, 2 * (int64_t)f->width, to, n);
+    status = wisp__gpu_sums(f->ctx, f->groups, f->size, 2 * (int64_t)f->width, to, n);
 out:
     return status;
 }

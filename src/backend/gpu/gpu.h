@@ -125,6 +125,8 @@ int64_t wisp__gpu_groups(const wisp__gpu *g, int64_t items);
 int wisp__gpu_lanes(const wisp__gpu *g, int64_t width);
 /* The word of a kernel's text for real numbers of this type, as REAL is defined. */
 #define WISP__GPU_REAL(is_double) ((is_double) ? "double" : "float")
+/* The definition of a kernel whose sums are compensated. */
+#define WISP__GPU_COMPENSATED "#define COMPENSATED\n"
 
 /* to[2 width] = factors of columns, as complex numbers, from those of a call on the host, `parts` for each; `behind`
    them are those that multiply the other part. */
@@ -203,14 +205,12 @@ wisp_status wisp__gpu_scalars(wisp_ctx *ctx, const wisp__scalars_params *p);
 /* dots.c */
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                           int64_t per_block, double *dot, double *error);
-/* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. */
-wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to);
-/* The same to n arrays of `each` numbers. */
-wisp_status wisp__gpu_sums(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, int64_t each,
-                           double *const *to, int n);
-/* Of sums from the begin of `partial` on, with their errors. */
-wisp_status wisp__gpu_sum_compensated(wisp_ctx *ctx, int64_t groups, int64_t size, bool adds, double *to,
-                                      double *error);
+/* to[size] becomes, or grows by, the sums of so many groups, which lie from so many bytes of `partial` on. error: NULL,
+   or where those sums are compensated, and their errors go. */
+wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int64_t size, bool adds, double *to,
+                          double *error);
+/* The sums from the begin of `partial` on, to n arrays of `each` numbers. */
+wisp_status wisp__gpu_sums(wisp_ctx *ctx, int64_t groups, int64_t size, int64_t each, double *const *to, int n);
 /* fuse.c */
 wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block);
 

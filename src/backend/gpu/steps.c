@@ -217,7 +217,7 @@ wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     WISP_TRY(launch_all(&r));
     for (int s = 0; s < steps; s++)
         if (step[s].dot)
-            WISP_TRY(wisp__gpu_sum(ctx, (size_t)s * r.each, grid->blocks, (int64_t)dot_size, false, step[s].dot));
+            WISP_TRY(wisp__gpu_sum(ctx, (size_t)s * r.each, grid->blocks, (int64_t)dot_size, false, step[s].dot, NULL));
 out:
     free(r.tables);
     return status;

@@ -170,5 +170,5 @@ out:
 
 wisp_status wisp__gpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size)
 {
-    return wisp__gpu_sum(ctx, 0, grid->blocks, (int64_t)dot_size, false, dot);
+    return wisp__gpu_sum(ctx, 0, grid->blocks, (int64_t)dot_size, false, dot, NULL);
 }
