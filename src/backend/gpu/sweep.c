@@ -141,10 +141,11 @@ wisp_status wisp__gpu_launch_blocks(wisp_ctx *ctx, wisp__kernel kernel, const wi
     wisp__gpu_sweep_defines(g, kernel, p, false, defines, sizeof defines);
     WISP_TRY(wisp__gpu_launch(&c, "spmmv", end - first, "%s", defines));
     for (int i = 1; i < p->chains; i++) {
-        const int parts = (int)(p->reals / p->width);
         set_chain(&c, &k, p, i);
-        WISP_TRY(wisp__gpu_launch(&c, "chain", end - first, "#define REAL %s\n#define PARTS %d\n",
-                                  WISP__GPU_REAL(p->real_bytes == sizeof(double)), parts));
+        WISP_TRY(wisp__gpu_launch(&c, "chain", end - first,
+                                  "#define REAL %s\n#define PARTS %d\n" /* and of any matrix: */
+                                  "#define MATRIX_REAL REAL\n#define MATRIX_PARTS 1\n",
+                                  WISP__GPU_REAL(p->real_bytes == sizeof(double)), (int)(p->reals / p->width)));
     }
 out:
     free(room);
