@@ -251,6 +251,8 @@ static inline wisp_scalar wisp__joined(const wisp__join_params *p, int i, int j)
 
 /* Real numbers in an element. */
 static inline int wisp__reals(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
+/* The bytes of one. */
+static inline size_t wisp__real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
 /* The type with so many of them. */
 static inline wisp_type wisp__type_of(int reals, bool is_double)
 {

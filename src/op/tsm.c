@@ -239,8 +239,7 @@ static wisp_status update(wisp_blk *W, const wisp_blk *V, const wisp__apart *X, 
                              .in_place = in_place};
     if (followed) {
         char *x;
-        WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &x, (size_t)p.p * (size_t)ld,
-                               is_double ? sizeof(double) : sizeof(float)));
+        WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &x, (size_t)p.p * (size_t)ld, wisp__real_bytes(is_double)));
         wisp__take_apart(is_double, &p, x);
         p.x = x;
         p.x_from = (wisp__apart){0};

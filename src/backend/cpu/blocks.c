@@ -225,7 +225,7 @@ static bool writes_past(const wisp__update_params *p, int64_t real, int64_t rows
 
 wisp_status wisp__cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
-    const size_t real = is_double ? sizeof(double) : sizeof(float), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
+    const size_t real = wisp__real_bytes(is_double), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
     char *copy = NULL;
     wisp_status status = WISP_OK;
     if (p->in_place) status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);

@@ -37,8 +37,6 @@ static wisp_status enter_grid(wisp_ctx *ctx, wisp__far_item *item, wisp__grid *t
     return WISP__FAR_ENTER(ctx, &to->weight);
 }
 
-static size_t real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
-
 typedef struct {
     wisp__kernel kernel;
     wisp__spmmv_params p;
@@ -189,7 +187,7 @@ static wisp_status run_axpby(wisp_ctx *ctx, void *call)
 
 static wisp_status far_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
-    const size_t bytes = (size_t)p->period * real_bytes(is_double);
+    const size_t bytes = (size_t)p->period * wisp__real_bytes(is_double);
     axpby_call c = {is_double, *p, count};
     wisp__far_item *item = NULL;
     wisp_status status;
@@ -242,7 +240,7 @@ static wisp_status run_fuse(wisp_ctx *ctx, void *call)
         for (int t = 0; t < p->update[i].terms; t++) {
             const wisp__fuse_term *term = p->update[i].term + t;
             wisp__spread_placed(term->factors_at, wisp__type_of(p->parts, c->is_double), p->row / p->parts, p->period,
-                                (const char *)p->factors + (size_t)term->factors * real_bytes(c->is_double));
+                                (const char *)p->factors + (size_t)term->factors * wisp__real_bytes(c->is_double));
         }
     return wisp__backend_cpu.fuse(ctx, c->is_double, &c->p, c->per_block);
 }
@@ -260,8 +258,9 @@ out:
 
 static wisp_status far_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block)
 {
-    const size_t factors = (size_t)p->factor_count * real_bytes(is_double), dots = (size_t)p->dots * sizeof *p->dot,
-                 updates = (size_t)p->updates * sizeof *p->update, term = sizeof *p->update->term;
+    const size_t factors = (size_t)p->factor_count * wisp__real_bytes(is_double),
+                 dots = (size_t)p->dots * sizeof *p->dot, updates = (size_t)p->updates * sizeof *p->update,
+                 term = sizeof *p->update->term;
     fuse_call c = {is_double, *p, per_block};
     wisp__far_item *item = NULL;
     wisp_status status;
@@ -332,7 +331,7 @@ static wisp_status run_update(wisp_ctx *ctx, void *call)
 
 static wisp_status far_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
-    const size_t bytes = (size_t)(p->p * p->ld_x) * real_bytes(is_double);
+    const size_t bytes = (size_t)(p->p * p->ld_x) * wisp__real_bytes(is_double);
     update_call c = {is_double, *p, rows};
     wisp__far_item *item = NULL;
     wisp_status status;

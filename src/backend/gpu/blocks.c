@@ -69,7 +69,7 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
     wisp_status status;
     (void)per_block;
     set_tile(&k, g->group_size, item_v, item_w);
-    k.rows_per_block = rows_per_group(&k, g->group_size, is_double ? sizeof(double) : sizeof(float));
+    k.rows_per_block = rows_per_group(&k, g->group_size, (int)wisp__real_bytes(is_double));
     const int64_t groups = (k.rows + k.rows_per_block - 1) / k.rows_per_block;
     WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * size) * (compensated ? 2 : 1) * sizeof(double)));
     if (k.rows > 0) {
@@ -123,7 +123,7 @@ static wisp_status take_apart(wisp_ctx *ctx, bool is_double, const wisp__update_
                  .alpha = {f->alpha[0], f->alpha[1]}};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     wisp_status status;
-    WISP_TRY(wisp__gpu_room(c.g, &c.g->partial, (size_t)(p->p * p->ld_x * (is_double ? 8 : 4))));
+    WISP_TRY(wisp__gpu_room(c.g, &c.g->partial, (size_t)(p->p * p->ld_x) * wisp__real_bytes(is_double)));
     wisp__gpu_at(&c, P_FROM, f->at);
     wisp__gpu_own(&c, P_X, c.g->partial, 0);
     status = wisp__gpu_launch(&c, "apart", wisp__gpu_groups(c.g, k.rows * k.columns),
@@ -136,7 +136,7 @@ out:
 static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t first, int64_t end,
                                const wisp__gpu_buffer *own)
 {
-    const int64_t real = is_double ? 8 : 4;
+    const int64_t real = (int64_t)wisp__real_bytes(is_double);
     const wisp__gpu *g = wisp__gpu_of(ctx);
     const int items = tall_items(g, p->q), columns = item_columns(p->q), rows = items >= 4 ? 4 : columns > 1 ? 2 : 1;
     const int64_t tile = (int64_t)(g->group_size / items) * rows;
@@ -172,7 +172,7 @@ static wisp_status update_rows(wisp_ctx *ctx, bool is_double, const wisp__update
 static wisp_status update_in_place(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
     enum { COPY = 4 << 20 };
-    const int real = is_double ? 8 : 4;
+    const int real = (int)wisp__real_bytes(is_double);
     const int64_t slab = WISP__MAX(COPY / ((int64_t)p->p * real), 1);
     wisp__gpu *g = wisp__gpu_of(ctx);
     wisp__gpu_buffer *own = NULL;

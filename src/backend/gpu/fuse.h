@@ -25,7 +25,7 @@ static inline size_t wisp__gpu_dot_at(const wisp__gpu_fused *f, int i)
 /* What the host gives a term, factors of columns. */
 static inline const void *wisp__gpu_factors(const wisp__gpu_fused *f, const wisp__fuse_term *t)
 {
-    return (const char *)f->p->factors + (size_t)t->factors * (f->is_double ? sizeof(double) : sizeof(float));
+    return (const char *)f->p->factors + (size_t)t->factors * wisp__real_bytes(f->is_double);
 }
 
 /* Some terms of an update, those that read y itself before all others. again: y has a sum already. */

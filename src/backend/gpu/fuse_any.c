@@ -57,8 +57,7 @@ wisp_status wisp__gpu_update_any(const wisp__gpu_fused *f, const wisp__gpu_piece
     int done = 0, reads_y = 0;
     while (reads_y < piece->terms && piece->term[reads_y]->x == u->y) reads_y++;
     if (reads_y > G_TERMS)
-        WISP_TRY(wisp__gpu_room(f->g, &own,
-                                (size_t)(f->p->count * f->p->row) * (f->is_double ? sizeof(double) : sizeof(float))));
+        WISP_TRY(wisp__gpu_room(f->g, &own, (size_t)(f->p->count * f->p->row) * wisp__real_bytes(f->is_double)));
     do {
         const bool again = piece->again || done > 0;
         const int some = WISP__MIN(piece->terms - done, again ? G_TERMS - 1 : G_TERMS);
