@@ -135,7 +135,7 @@ static bool cuda_describe(wisp_device *d)
     return true;
 }
 
-static wisp_status open_cuda(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
+static wisp_status open_ctx(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
 
 const wisp__backend wisp__backend_cuda = {
-    .name = "cuda", .describe = cuda_describe, .open = open_cuda, WISP__GPU_CALLS};
+    .name = "cuda", .describe = cuda_describe, .open = open_ctx, WISP__GPU_CALLS};

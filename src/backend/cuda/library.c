@@ -14,7 +14,7 @@ static bool find(void *library, const char *name, void *pointer_to_function)
 }
 
 #define FIND_CUDA(name, arguments) &&find(library, #name, &cuda.name)
-static void open_cuda(void)
+static void open_libcuda(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     has_cuda = library CUDA_FUNCTIONS(FIND_CUDA) && cuda.cuInit(0) == CUDA_SUCCESS &&
@@ -24,7 +24,7 @@ static void open_cuda(void)
 const wisp__cuda_calls *wisp__cuda_calls_of(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_cuda);
+    pthread_once(&once, open_libcuda);
     return has_cuda ? &cuda : NULL;
 }
 

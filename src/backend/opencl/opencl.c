@@ -361,7 +361,7 @@ static bool opencl_describe(wisp_device *d)
     return true;
 }
 
-static wisp_status open_opencl(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
+static wisp_status open_ctx(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
 #else
 static bool opencl_describe(wisp_device *d)
 {
@@ -369,11 +369,11 @@ static bool opencl_describe(wisp_device *d)
     return false;
 }
 
-static wisp_status open_opencl(wisp_ctx *ctx)
+static wisp_status open_ctx(wisp_ctx *ctx)
 {
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "this build has no OpenCL");
 }
 #endif
 
 const wisp__backend wisp__backend_opencl = {
-    .name = "opencl", .describe = opencl_describe, .open = open_opencl, WISP__GPU_CALLS};
+    .name = "opencl", .describe = opencl_describe, .open = open_ctx, WISP__GPU_CALLS};

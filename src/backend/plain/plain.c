@@ -263,7 +263,7 @@ static bool plain_describe(wisp_device *d)
     return d->number == 0;
 }
 
-static wisp_status open_plain(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
+static wisp_status open_ctx(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
 
 const wisp__backend wisp__backend_plain = {
-    .name = "plain", .describe = plain_describe, .open = open_plain, WISP__GPU_CALLS};
+    .name = "plain", .describe = plain_describe, .open = open_ctx, WISP__GPU_CALLS};
