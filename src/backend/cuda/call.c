@@ -22,10 +22,3 @@ void wisp__cuda_leave(wisp__gpu *g)
     CUcontext own;
     wisp__cuda_of(g)->cu->cuCtxPopCurrent_v2(&own);
 }
-
-wisp_status wisp__cuda_attribute(wisp__gpu *g, int which, int *value)
-{
-    const wisp__cuda *c = wisp__cuda_of(g);
-    *value = 0;
-    return wisp__cuda_status(g, "what it is", c->cu->cuDeviceGetAttribute(value, which, c->id));
-}

@@ -40,10 +40,12 @@ static bool suits(wisp__cuda *c, const wisp__nvrtc_calls *n, int device, int dri
 wisp_status wisp__cuda_compiler_open(wisp__gpu *g)
 {
     wisp__cuda *c = wisp__cuda_of(g);
-    int driver = 0, major = 0, minor = 0, of_device[2];
+    static const int capability[] = {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+                                     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR};
+    int driver = 0, major = 0, minor = 0, of_device[2] = {0};
     wisp_status status = WISP_OK;
-    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, of_device));
-    WISP_TRY(wisp__cuda_attribute(g, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, of_device + 1));
+    for (int i = 0; i < 2; i++)
+        WISP_TRY(wisp__cuda_status(g, "what it is", c->cu->cuDeviceGetAttribute(of_device + i, capability[i], c->id)));
     WISP_TRY(wisp__cuda_status(g, "its driver's version", c->cu->cuDriverGetVersion(&driver)));
     const int device = 10 * of_device[0] + of_device[1];
     for (int i = 0; i < CUDA_NVRTCS; i++) {

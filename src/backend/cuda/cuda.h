@@ -86,5 +86,4 @@ wisp_status wisp__cuda_status(wisp__gpu *g, const char *what, CUresult error);
    child of fork. */
 wisp_status wisp__cuda_enter(wisp__gpu *g);
 void wisp__cuda_leave(wisp__gpu *g);
-wisp_status wisp__cuda_attribute(wisp__gpu *g, int which, int *value);
 #endif
