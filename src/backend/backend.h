@@ -170,8 +170,7 @@ typedef struct wisp__backend {
        by its own clock. NULL: by the host's, from one wait to the next (wisp__time_launches, which others call, sees to
        that), as is right where work is done when its call returns. */
     wisp_status (*time_launches)(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
-    /* Moving data. NULL: it is done through lent memory instead (wisp__fill and the functions beside it, which others
-       call, see to that). Lists of rows and columns, and values, come from the host with the call. */
+    /* Moving data. Lists of rows and columns, and values, come from the host with the call. */
     wisp_status (*fill)(wisp_ctx *ctx, const wisp__fill_params *p);
     wisp_status (*random)(wisp_ctx *ctx, const wisp__random_params *p);
     wisp_status (*put)(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
@@ -206,21 +205,8 @@ const wisp__backend *wisp__device(int i, wisp_device *device);
 extern const wisp__row_cut wisp__cpu_row_cut, wisp__gpu_row_cut;
 extern const wisp__tuned wisp__cpu_tuned, wisp__gpu_tuned;
 
-/* ---- default.c: time, by the backend or by the host's clock -------------------------------------- */
-
+/* time.c */
 wisp_status wisp__time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
-
-/* ---- default.c: moving data, by the backend, or through lent memory if it lacks the call -------- */
-
-wisp_status wisp__fill(wisp_ctx *ctx, const wisp__fill_params *p);
-wisp_status wisp__random(wisp_ctx *ctx, const wisp__random_params *p);
-wisp_status wisp__put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
-wisp_status wisp__get(wisp_ctx *ctx, const wisp__array_params *p, void *host);
-wisp_status wisp__copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
-wisp_status wisp__pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
-wisp_status wisp__unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
-/* Lends what a view has, from its first element to its last one. Others between its columns stay. */
-wisp_status wisp__lend_view(wisp_ctx *ctx, const wisp__view *v, wisp_access how, void *pointer_to_host);
 
 /* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
 static inline void wisp__add(double *a, double *error, double b, double b_error)

@@ -191,6 +191,17 @@ wisp_map *wisp_blk_map(const wisp_blk *x) { return x ? x->map : NULL; }
 
 wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
+/* Lends what a view has, from its first element to its last one. Others between its columns stay. */
+static wisp_status lend_view(wisp_ctx *ctx, const wisp__view *v, wisp_access how, void *pointer_to_host)
+{
+    int columns = v->width;
+    for (int j = 0; v->column && j < v->width; j++) columns = WISP__MAX(columns, v->column[j] + 1);
+    const size_t bytes = v->rows == 0 ? 0 : (size_t)(((v->rows - 1) * v->ld + columns) * v->bytes);
+    if (how == WISP_DISCARD && (v->column || v->ld > v->width)) how = WISP_WRITE;
+    wisp__count(&ctx->round_trips, 1);
+    return ctx->backend->lend(ctx, v->x, bytes, how, pointer_to_host);
+}
+
 wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
@@ -200,7 +211,7 @@ wisp_status wisp_blk_lend(const wisp_blk *x, wisp_access how, void **data, int64
     if ((unsigned)how > WISP_DISCARD) return wisp_ctx_failf(x->ctx, WISP_ERR_ARG, "lend: unknown access %d", (int)how);
     if (stride) *stride = x->stride;
     const wisp__view view = wisp__view_of(x);
-    status = wisp__lend_view(x->ctx, &view, how, data);
+    status = lend_view(x->ctx, &view, how, data);
     if (status == WISP_OK) atomic_fetch_add(&x->store->lent, 1);
     return status;
 }
@@ -225,7 +236,7 @@ wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
     WISP_NEED(NULL, x);
     wisp__value element;
     wisp__store(x->type, &element, value);
-    return wisp__fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &element});
+    return x->ctx->backend->fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &element});
 }
 
 typedef struct {
@@ -260,7 +271,7 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
     call_run r = {.x = x, .fn = fn, .arg = arg, .failed = INT64_MAX};
     wisp_status status;
     wisp_ctx_enter(x->ctx);
-    WISP_TRY(wisp__lend_view(x->ctx, &view, WISP_DISCARD, &r.host));
+    WISP_TRY(lend_view(x->ctx, &view, WISP_DISCARD, &r.host));
     wisp__team_each(x->ctx->team, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), call_rows, &r);
     x->ctx->backend->unlend(x->ctx, view.x);
     const long long failed = atomic_load(&r.failed);
@@ -285,7 +296,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
                                    .first_row = map->first + x->first_row, /* a view of rows has no list of them */
                                    .row = map->user,
                                    .number = map->number ? map->number + x->first_row : NULL};
-    return wisp__random(x->ctx, &p);
+    return x->ctx->backend->random(x->ctx, &p);
 }
 
 wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
@@ -308,7 +319,7 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
         only[j] = i < x->nrows ? WISP__MAX(i, -1) : -1;
     }
     wisp__store(x->type, &one, (wisp_scalar){1, 0});
-    status = wisp__fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &one, .only = only});
+    status = x->ctx->backend->fill(x->ctx, &(wisp__fill_params){.v = wisp__view_of(x), .value = &one, .only = only});
 out:
     wisp_free(x->ctx, only);
     return status;
@@ -337,7 +348,7 @@ wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int6
     WISP_NEED(x->ctx, data);
     const wisp_status status = check_user_array(x, layout, ld);
     const wisp__array_params p = array_of(x, layout, ld);
-    return status == WISP_OK ? wisp__put(x->ctx, &p, data) : status;
+    return status == WISP_OK ? x->ctx->backend->put(x->ctx, &p, data) : status;
 }
 
 wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int64_t ld)
@@ -346,5 +357,7 @@ wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int6
     WISP_NEED(x->ctx, data);
     const wisp_status status = check_user_array(x, layout, ld);
     const wisp__array_params p = array_of(x, layout, ld);
-    return status == WISP_OK ? wisp__get(x->ctx, &p, data) : status;
+    if (status != WISP_OK) return status;
+    wisp__count(&x->ctx->round_trips, 1);
+    return x->ctx->backend->get(x->ctx, &p, data);
 }

@@ -96,7 +96,7 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
                                        .from_bytes = (int)wisp_type_size(x->type),
                                        .to_bytes = (int)wisp_type_size(x->type),
                                        .reals = wisp__reals(x->type)};
-    WISP_TRY(wisp__copy_columns(x->ctx, &copy, x->map->local));
+    WISP_TRY(backend->copy_columns(x->ctx, &copy, x->map->local));
     backend->free(x->ctx, store->at);
     store->at = at;
     store->rows = rows;
@@ -145,7 +145,7 @@ static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
     wisp_status status = WISP_OK;
     p.row = h->send;
     p.count = h->sends;
-    if (at_once && h->sends > 0) WISP_TRY(wisp__pack(h->ctx, &p, h->buffer));
+    if (at_once && h->sends > 0) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
     for (int i = 0; i < h->to_count; i++) {
         const wisp__range *to = &h->to[i];
         const bool straight = sends_straight(x, to);
@@ -154,7 +154,7 @@ static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
         if (straight || at_once) continue;
         p.row = h->send + to->first;
         p.count = to->count;
-        WISP_TRY(wisp__pack(h->ctx, &p, data));
+        WISP_TRY(h->ctx->backend->pack(h->ctx, &p, data));
     }
 out:
     return status;
@@ -193,7 +193,7 @@ wisp_status wisp__halo_unpack(wisp__halo *h, const wisp_blk *x, int64_t first, i
     if (count == 0 || in_place(x)) return WISP_OK;
     p.first = x->map->local + first;
     p.count = count;
-    return wisp__unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));
+    return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));
 }
 
 wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x)

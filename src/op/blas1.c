@@ -54,7 +54,7 @@ static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
                                     .from_bytes = (int)wisp_type_size(x->type),
                                     .to_bytes = (int)wisp_type_size(y->type),
                                     .reals = wisp__reals(x->type)};
-    return wisp__copy_columns(y->ctx, &p, y->nrows);
+    return y->ctx->backend->copy_columns(y->ctx, &p, y->nrows);
 }
 
 static bool has_zero(const wisp_scalar *f, int n)

@@ -108,6 +108,7 @@ void wisp__far_unwatch(const wisp__far *f);
 wisp_status wisp__far_fill(wisp_ctx *ctx, const wisp__fill_params *p);
 wisp_status wisp__far_random(wisp_ctx *ctx, const wisp__random_params *p);
 wisp_status wisp__far_put(wisp_ctx *ctx, const wisp__array_params *p, const void *host);
+wisp_status wisp__far_get(wisp_ctx *ctx, const wisp__array_params *p, void *host);
 wisp_status wisp__far_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
 wisp_status wisp__far_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
 wisp_status wisp__far_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);

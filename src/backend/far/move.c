@@ -1,4 +1,4 @@
-/* Data that moves on the device `far`: calls in its queue, as those of calls.c, but for pack, which waits. */
+/* Data that moves on the device `far`: calls in its queue, as those of calls.c, but for get and pack, which wait. */
 #include "far.h"
 
 static wisp_status run_fill(wisp_ctx *ctx, void *call) { return wisp__backend_cpu.fill(ctx, call); }
@@ -91,6 +91,17 @@ wisp_status wisp__far_put(wisp_ctx *ctx, const wisp__array_params *p, const void
     status = WISP__FAR_ENTER(ctx, &c.p.to);
 out:
     return SUBMIT(ctx, status, item, run_copy_columns, c);
+}
+
+wisp_status wisp__far_get(wisp_ctx *ctx, const wisp__array_params *p, void *host)
+{
+    wisp__array_params q = *p;
+    wisp_status status;
+    WISP_TRY(WISP__FAR_ENTER(ctx, &q.v.x));
+    WISP_TRY(wisp__far_finish(ctx));
+    status = wisp__backend_cpu.get(ctx, &q, host);
+out:
+    return status;
 }
 
 /* ---- rows for other ranks, and from there ------------------------------------------------------ */
