@@ -90,23 +90,10 @@ void bench_table_row(const bench_row *r)
     fflush(stdout);
 }
 
-/* A device has its L2 and memory, and all units at once. */
-static void device_table(const wisp_machine *m)
-{
-    printf("%-12s  %9s%9s\n", "GB/s", "memory", "L2");
-    for (int s = 0; s < WISP_STREAMS; s++) {
-        if (!(m->gbs[s][WISP_MEMORY][1] > 0)) continue;
-        printf("%-12s  ", machine_stream[s]);
-        text_number(9, NULL, "%.1f", m->gbs[s][WISP_MEMORY][1]);
-        text_number(9, NULL, "%.1f", m->gbs[s][WISP_L2][1]);
-        putchar('\n');
-    }
-}
-
 void bench_stream_table(const wisp_machine *m)
 {
     if (*m->device) {
-        device_table(m);
+        machine_device_table(m);
         return;
     }
     printf("%-12s", "GB/s");

@@ -71,10 +71,8 @@ int64_t machine_counted(tool *t, int64_t budget) { return budget ? budget : wisp
 
 /* ---- the tables -------------------------------------------------------------------------------- */
 
-static void print_number(const json_t *v)
-{
-    text_number(9, NULL, "%.1f", json_is_number(v) ? json_number_value(v) : NAN);
-}
+static void print_rate(double v) { text_number(9, NULL, "%.1f", v > 0 ? v : NAN); }
+static void print_number(const json_t *v) { print_rate(json_number_value(v)); }
 
 static void print_topology(const json_t *o)
 {
@@ -145,42 +143,47 @@ static void print_ceilings(const json_t *o)
     }
 }
 
-/* A GPU: what it is, and its ceilings. */
-static void print_gpu(const json_t *o)
+void machine_device_table(const wisp_machine *m)
 {
-    char b[TEXT];
-    json_t *cache = json_object_get(o, "cache_kept_bytes"), *bandwidth = json_object_get(o, "bandwidth_gbs");
-    const char *date = json_string_value(json_object_get(o, "measured"));
-    json_t *fma = json_object_get(o, "fma_gflops");
-    text_line("device", "%s: %s", json_string_value(json_object_get(o, "device")),
-              json_string_value(json_object_get(o, "cpu")));
-    text_line("units", "%lld", json_integer_value(json_object_get(o, "cores")));
-    text_line(
-        "L2", "%s",
-        text_bytes(b, json_number_value(json_object_get(json_array_get(json_object_get(o, "caches"), 0), "bytes"))));
-    if (json_is_integer(cache))
-        text_line("cache", "%s of it stay from sweep to sweep", text_bytes(b, json_number_value(cache)));
-    text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
-    if (date) text_line("measured", "%.10s", date);
-    printf("\n%-20s  %9s%9s\n", "GB/s", "memory", "L2");
+    printf("%-20s", "GB/s");
+    text_cell(9, "memory", NULL);
+    text_cell(9, "L2", NULL);
+    putchar('\n');
     for (int s = 0; s < WISP_STREAMS; s++) {
-        if (!json_object_get(json_object_get(bandwidth, "memory"), machine_stream[s])) continue;
-        printf("%-20s  ", machine_stream[s]);
-        for (int l = 0; l < 2; l++)
-            print_number(
-                json_array_get(json_object_get(json_object_get(bandwidth, l ? "L2" : "memory"), machine_stream[s]), 1));
+        if (!(m->gbs[s][WISP_MEMORY][1] > 0)) continue;
+        printf("%-20s", machine_stream[s]);
+        print_rate(m->gbs[s][WISP_MEMORY][1]);
+        print_rate(m->gbs[s][WISP_L2][1]);
         putchar('\n');
     }
+}
+
+/* A GPU: what it is, and its ceilings. */
+static void print_gpu(const wisp_machine *m, const json_t *o)
+{
+    char b[TEXT];
+    const char *date = json_string_value(json_object_get(o, "measured"));
+    text_line("device", "%s: %s", m->device, m->cpu);
+    text_line("units", "%d", m->cores);
+    text_line("L2", "%s", text_bytes(b, (double)m->cache_bytes[WISP_L2]));
+    if (m->kept_bytes > 0)
+        text_line("cache", "%s of it stay from sweep to sweep", text_bytes(b, (double)m->kept_bytes));
+    text_line("memory", "%s", text_bytes(b, (double)m->memory_bytes));
+    if (date) text_line("measured", "%.10s", date);
+    putchar('\n');
+    machine_device_table(m);
     printf("\n%-20s\n", "Gflop/s");
     for (int p = 1; p >= 0; p--) {
-        printf("multiply-add, %-8s", p ? "double" : "single");
-        print_number(json_array_get(json_object_get(fma, p ? "double" : "single"), 1));
+        printf("multiply-add, %-6s", p ? "double" : "single");
+        print_rate(m->fma_gflops[p][1]);
         putchar('\n');
     }
     printf("\n%-20s\n", "microseconds");
-    for (int i = 0; i < 2; i++)
-        printf("%-22s%9.1f\n", i ? "waited for" : "a launch",
-               1e6 * json_number_value(json_object_get(o, i ? "round_trip_seconds" : "launch_seconds")));
+    for (int i = 0; i < 2; i++) {
+        printf("%-20s", i ? "waited for" : "a launch");
+        print_rate(1e6 * (i ? m->round_trip_seconds : m->launch_seconds));
+        putchar('\n');
+    }
 }
 
 /* Where the threads are in this run. */
@@ -227,23 +230,22 @@ static void print_devices(const json_t *o)
 }
 
 /* The kept result, or one measured now, of which *keep_rc says whether it is kept; NULL with *rc otherwise. */
-static json_t *find_result(tool *t, int *rc, int *keep_rc)
+static json_t *find_result(tool *t, wisp_machine *m, int *rc, int *keep_rc)
 {
-    wisp_machine m;
     gemm_rates g = {.coretype = "default"};
     *rc = tool_start(t);
     if (*rc) return NULL;
-    if (wisp_machine_measure(t->ctx, &m, 0)) *rc = tool_fail_ctx(t);
-    if (!*rc && *m.device) *rc = machine_ahead(t);
+    if (wisp_machine_measure(t->ctx, m, 0)) *rc = tool_fail_ctx(t);
+    if (!*rc && *m->device) *rc = machine_ahead(t);
     if (*rc) return NULL;
-    json_t *o = t->opt.measure ? NULL : machine_read(t, &m, "it is measured anew");
+    json_t *o = t->opt.measure ? NULL : machine_read(t, m, "it is measured anew");
     if (o) return o;
-    *rc = machine_measure(t, &m, &g,
+    *rc = machine_measure(t, m, &g,
                           WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE |
                               WISP_MEASURE_FMA);
     if (*rc) return NULL;
-    o = machine_json(&m, &g);
-    if (o) *keep_rc = machine_keep(t, &m, o);
+    o = machine_json(m, &g);
+    if (o) *keep_rc = machine_keep(t, m, o);
     return o;
 }
 
@@ -291,19 +293,20 @@ static int show_processes(tool *t)
 int cmd_machine(tool *t)
 {
     int rc, keep_rc = EXIT_FINE;
+    wisp_machine m;
     if (t->processes > 1) {
         rc = tool_start(t);
         return rc ? rc : show_processes(t);
     }
-    json_t *o = find_result(t, &rc, &keep_rc);
+    json_t *o = find_result(t, &m, &rc, &keep_rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
     if (!rc) rc = add_placement(t, o);
     if (!rc) add_devices(o);
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
         rc = json_print(t, o);
-    } else if (!rc && !t->opt.quiet && json_object_get(o, "device")) {
-        print_gpu(o);
+    } else if (!rc && !t->opt.quiet && *m.device) {
+        print_gpu(&m, o);
     } else if (!rc && !t->opt.quiet) {
         print_topology(o);
         print_placement(o);

@@ -18,6 +18,7 @@ typedef struct {
 bool blas_start(const tool *t, const char *what, const char *core, blas_process *child);
 /* cmd_machine.c: names of the streams; both measured, as the bench has them too. */
 extern const char *const machine_stream[WISP_STREAMS];
+void machine_device_table(const wisp_machine *m); /* what a GPU's units load and store, all at once */
 /* ahead.c: compiles the usual kernels of a device. */
 int machine_ahead(tool *t);
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
