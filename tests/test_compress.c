@@ -100,7 +100,6 @@ static void choice(void **state)
     wisp_ctx_free(ctx);
 }
 
-/* New values, which repeat in another way or not at all. */
 /* Rows that repeat are looked at pattern by pattern; none of these need be symmetric, and one value may be anything. */
 static void properties(void **state)
 {
@@ -133,6 +132,7 @@ static void properties(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* New values, which repeat in another way or not at all. */
 static void new_values(void **state)
 {
     (void)state;
@@ -188,6 +188,57 @@ static int disordered_row(void *arg, int64_t row, int64_t *col, void *val)
         n++;
     }
     return n;
+}
+
+static int format_of(const wisp_mat *A)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    return info.format;
+}
+
+/* The diagonal, and a column anywhere: only values can repeat. */
+enum { ANYWHERE_ROWS = 100000 };
+static int anywhere_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const int *values = arg;
+    double *v = val;
+    if (col) col[0] = row, col[1] = (row * 48271 + 5) % ANYWHERE_ROWS;
+    for (int k = 0; col && k < 2; k++) v[k] = 1 + (double)((row + k) % *values);
+    return 2;
+}
+
+/* Whoever asked for a compressed matrix has one after an update, too, or hears that it can't be; and it stays as it
+   was. By default so small a matrix has no codes. */
+static void new_values_as_asked(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (int asked = 0; asked < 2; asked++) {
+        const wisp_format format = asked ? WISP_FORMAT_COMPRESSED : WISP_FORMAT_DEFAULT,
+                          stored = asked ? WISP_FORMAT_COMPRESSED : WISP_FORMAT_SELL;
+        int values = 7;
+        const wisp_src src = {ANYWHERE_ROWS, ANYWHERE_ROWS, 2, WISP_D, anywhere_row, &values, NULL, 0, NULL, 0, NULL};
+        const wisp_mat_opts o = {.width = 1, .order = WISP_ROWS_NATURAL, .format = format};
+        wisp_mat *A;
+        wisp_mat_props before, after;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        assert_int_equal(format_of(A), stored);
+        values = 5;
+        REF_OK(ctx, wisp_mat_update(A, &src));
+        assert_int_equal(format_of(A), stored);
+        REF_OK(ctx, wisp_mat_get_props(A, &before));
+        assert_true(before.largest == 5);
+        values = ANYWHERE_ROWS;
+        if (asked) {
+            REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_UNSUPPORTED, "can't be compressed");
+            REF_OK(ctx, wisp_mat_get_props(A, &after));
+            ref_same_props(&before, &after);
+            assert_int_equal(format_of(A), stored);
+        }
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
 }
 
 /* NaN in an element of x that a row does not name stays out of it, also where diagonals are kept apart. */
@@ -408,6 +459,7 @@ int main(void)
         cmocka_unit_test(choice),
         cmocka_unit_test(properties),
         cmocka_unit_test(new_values),
+        cmocka_unit_test(new_values_as_asked),
         cmocka_unit_test(no_diagonal_no_leak),
         cmocka_unit_test(threads),
         cmocka_unit_test(full_of_kinds),

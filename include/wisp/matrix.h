@@ -90,9 +90,10 @@ WISP_SIZED wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *na
    memory of its own. A log line says so, and wisp_mat_info.user_bytes is 0. WISP_ERR_ARG: the arrays are no matrix, and
    the message names the place. */
 WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
-/* New values on the same pattern. A matrix whose values are compressed is stored anew as DEFAULT would: it may become
-   SELL. WISP_ERR_MISMATCH: the source has another size, kind or pattern (values are undefined then), or the matrix is
-   in place (wisp_mat_borrow_crs); WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format;
+/* New values on the same pattern. A matrix whose values are compressed is stored anew, in the format that it was made
+   with: where that was DEFAULT, it may become SELL. WISP_ERR_MISMATCH: the source has another size, kind or pattern
+   (values are undefined then), or the matrix is in place (wisp_mat_borrow_crs); WISP_ERR_UNSUPPORTED: it is an
+   operator, or COMPRESSED was asked for and the new values can't be; WISP_ERR_HERMITIAN: see wisp_format;
    WISP_ERR_NUMERIC: as for wisp_mat_create. */
 WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);

@@ -29,14 +29,12 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
 }
 
 /* Other values repeat in another way, and of half a matrix the partners of what is stored must be looked at, too: the
-   entries are made anew, on the same maps. */
+   entries are made anew, on the same maps, and as they were asked for. */
 static wisp_status renew(wisp_mat *A, const wisp_src *src)
 {
-    const bool half = A->format == WISP_FORMAT_HERMITIAN;
-    const wisp_mat_opts o = {.type = A->type,
-                             .width = A->width,
-                             .map = A->map,
-                             .format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_DEFAULT};
+    const bool asked = A->asked_format != WISP_FORMAT_DEFAULT;
+    const wisp_mat_opts o = {
+        .type = A->type, .C = asked ? 1 << A->log_c : 0, .width = A->width, .map = A->map, .format = A->asked_format};
     wisp_mat *B = NULL;
     wisp_status status;
     WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
