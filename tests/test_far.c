@@ -151,7 +151,7 @@ static void only_its_own_addresses(void **state)
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     const wisp__axpby_params axpby = {.x = host, .y = wisp__at(x), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
     REF_FAILS(ctx, ctx->backend->axpby(ctx, true, &axpby, ROWS), WISP_ERR_ARG, "no buffer");
-    wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1, .parts = 1};
+    wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1, .reals = 1};
     const wisp__dot_kind kind = {.is_double = true};
     double *there = (double *)(void *)wisp__at(x);
     REF_FAILS(ctx, ctx->backend->dot(ctx, &kind, &dot, ROWS, K_STRIP, there, NULL), WISP_ERR_ARG, "no buffer");

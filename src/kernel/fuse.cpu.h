@@ -25,14 +25,14 @@ void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t s
 /* Where the numbers are that multiply the rows of element l of period i: as many as rows, or one for all of them. */
 INLINE const real *rows_at(const wisp__fuse_params *p, const void *rows, int64_t ld, int64_t i, int l)
 {
-    return (const real *)rows + i * ld + (p->row == p->parts ? l : 0);
+    return (const real *)rows + i * ld + (p->row == p->reals ? l : 0);
 }
 
 /* to[n] = x[n] times the numbers of its rows; whole registers. */
 static __attribute__((noinline)) void times_rows(const wisp__fuse_params *p, const real *x, const real *f, int n,
                                                  real *to)
 {
-    const int complex = p->parts == 2, each = p->row == p->parts;
+    const int complex = p->reals == 2, each = p->row == p->reals;
     simd_vec re = (simd_vec){0} + f[0], im = (simd_vec){0};
     if (complex) im = fuse_load(simd_sign) * f[1];
     for (int l = 0; l < n; l += LANES) {
@@ -63,10 +63,10 @@ INLINE void number_at(const wisp__fuse_params *p, const void *x, int64_t ld, con
                       int64_t i, int l, real v[2])
 {
     const real *at = (const real *)x + i * ld + l;
-    const int parts = p->parts;
-    v[0] = at[0], v[1] = parts == 2 ? at[1] : 0;
+    const int reals = p->reals;
+    v[0] = at[0], v[1] = reals == 2 ? at[1] : 0;
     if (!rows) return;
-    const real *f = rows_at(p, rows, ld_rows, i, l), re = v[0], im = v[1], f_im = parts == 2 ? f[1] : 0;
+    const real *f = rows_at(p, rows, ld_rows, i, l), re = v[0], im = v[1], f_im = reals == 2 ? f[1] : 0;
     v[0] = f[0] * re - f_im * im;
     v[1] = f[0] * im + f_im * re;
 }
@@ -74,35 +74,35 @@ INLINE void number_at(const wisp__fuse_params *p, const void *x, int64_t ld, con
 INLINE void update_number(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i, int l)
 {
     real s[2] = {0, 0}, *y = (real *)u->y + i * u->ld_y + l;
-    const int parts = p->parts;
+    const int reals = p->reals;
     for (int t = 0; t < u->terms; t++) {
         const wisp__fuse_term *term = u->term + t;
         const real *f = (const real *)p->factors + term->factors + l, *w = f + p->period;
         real v[2];
         number_at(p, term->x, term->ld_x, term->rows, term->ld_rows, i, l, v);
-        for (int k = 0; k < parts; k++) {
+        for (int k = 0; k < reals; k++) {
             s[k] += (u->kind == K_FUSE_ONE ? (real)term->factor : f[k]) * v[k];
             if (u->kind == K_FUSE_COMPLEX) s[k] += w[k] * v[1 - k];
         }
     }
-    for (int k = 0; k < parts; k++) y[k] = s[k];
+    for (int k = 0; k < reals; k++) y[k] = s[k];
 }
 
 /* Elements l .. n - 1 of period i. Functions of their own, like those below: one copy is enough. */
 static __attribute__((noinline)) void update_numbers(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i,
                                                      int l, int n)
 {
-    for (; l < n; l += p->parts) update_number(p, u, i, l);
+    for (; l < n; l += p->reals) update_number(p, u, i, l);
 }
 
 INLINE void dot_number(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t i, int l, double *sum)
 {
     const real *x = (const real *)d->x + i * d->ld_x + l;
-    const int parts = p->parts;
+    const int reals = p->reals;
     double *s = sum + d->set * p->period + l;
     real v[2];
     number_at(p, d->y, d->ld_y, d->rows, d->ld_rows, i, l, v);
-    for (int k = 0; k < parts; k++) {
+    for (int k = 0; k < reals; k++) {
         s[k] += (double)x[k] * (double)v[k];
         if (d->cross) s[p->period + k] += (double)x[k] * (double)v[1 - k];
     }
@@ -112,7 +112,7 @@ static __attribute__((noinline)) void dot_numbers(const wisp__fuse_params *p, co
                                                   int64_t end, int l, int n, double *sum)
 {
     for (int64_t i = begin; i < end; i++)
-        for (int k = l; k < n; k += p->parts) dot_number(p, d, i, k, sum);
+        for (int k = l; k < n; k += p->reals) dot_number(p, d, i, k, sum);
 }
 
 /* ---- updates ----------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ INLINE int length_of(const wisp__fuse_params *p, int64_t i)
 INLINE void update_strip(const wisp__fuse_kind kind, const wisp__fuse_params *p, const wisp__fuse_update *u,
                          int64_t begin, int64_t end)
 {
-    if (kind == K_FUSE_ONE && p->flat && !(u->scaled && p->row != p->parts)) {
+    if (kind == K_FUSE_ONE && p->flat && !(u->scaled && p->row != p->reals)) {
         update_run(kind, p, u, begin, (int)(end - 1 - begin) * p->period + length_of(p, end - 1));
         return;
     }

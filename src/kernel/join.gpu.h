@@ -14,13 +14,13 @@ KERNEL(join, k_join)
 {
     GLOBAL const double *sum = PLACE(const double, J_SUM);
     GLOBAL double *to = PLACE(double, J_TO);
-    const i64 parts = p.parts, q = p.w_count * parts;
-    GLOBAL const double *error = p.compensated ? sum + p.v_count * parts * q : (GLOBAL const double *)0;
+    const i64 reals = p.reals, q = p.w_count * reals;
+    GLOBAL const double *error = p.compensated ? sum + p.v_count * reals * q : (GLOBAL const double *)0;
     for (i64 e = GROUP * GROUP_SIZE + ITEM; e < p.v_count * p.w_count; e += GROUPS * GROUP_SIZE) {
-        const i64 i = e / p.w_count, j = e % p.w_count, at = i * parts * q + j * parts, v = p.v + i, w = p.w + j;
+        const i64 i = e / p.w_count, j = e % p.w_count, at = i * reals * q + j * reals, v = p.v + i, w = p.w + j;
         if (p.mirror && p.v == p.w && j < i) continue;
-        const double re = joined(sum, error, at, at + q + 1, 1, parts == 2);
-        const double im = parts == 2 ? joined(sum, error, at + 1, at + q, -1, 1) : 0;
+        const double re = joined(sum, error, at, at + q + 1, 1, reals == 2);
+        const double im = reals == 2 ? joined(sum, error, at + 1, at + q, -1, 1) : 0;
         to[2 * (v * p.ld + w)] = re;
         to[2 * (v * p.ld + w) + 1] = im;
         if (p.mirror && v != w) {

@@ -213,7 +213,7 @@ typedef struct {
     const void *x, *y;
     int64_t ld_x, ld_y;
     int period, rows; /* rows in a period */
-    int parts;        /* real elements of a number; this and what follows is for the backend, not for its kernels */
+    int reals;        /* real elements of a number; this and what follows is for the backend, not for its kernels */
     int exponent;     /* 0; or, of x = y, a single column, 2^exponent x is taken */
 } wisp__dot_params;
 /* Periods of several rows have fewer elements. */
@@ -248,11 +248,11 @@ typedef struct {
     int64_t ld_x, ld_y, ld_rows;
     int cross;  /* sums as those of wisp__dot_params, one set or two: */
     int set;    /* the number of the first */
-    double *to; /* [row / parts] complex numbers, where the backend puts the dot */
+    double *to; /* [row / reals] complex numbers, where the backend puts the dot */
 } wisp__fuse_dot;
 typedef struct {
     int64_t count;                   /* rows */
-    int parts, row, period, rows;    /* real elements of a number, a row, a period; rows in a period */
+    int reals, row, period, rows;    /* real elements of a number, a row, a period; rows in a period */
     int flat;                        /* no block has gaps between its periods */
     int blocks;                      /* that it reads or writes, each counted once */
     const wisp__fuse_update *update; /* [updates] */

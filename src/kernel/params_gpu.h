@@ -81,7 +81,7 @@ typedef struct {
 #define C_TO_COLUMN 3
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, ld_from, ld_to, width, parts;
+    i64 rows, ld_from, ld_to, width, reals;
 } k_columns;
 /* ---- philox.gpu.h: as wisp__random_params ---- */
 #define R_X 0
@@ -89,7 +89,7 @@ typedef struct {
 #define R_NUMBER 2 /* [rows], or none: they run from first_row on */
 typedef struct {
     i64 at[K_PLACES];
-    i64 rows, ld, width, parts, seed, stream, first, first_row;
+    i64 rows, ld, width, reals, seed, stream, first, first_row;
 } k_philox;
 /* ---- pack.gpu.h: as wisp__rows_params, in words of 4 bytes ---- */
 #define M_X 0
@@ -176,7 +176,7 @@ typedef struct {
 #define J_TO 1
 typedef struct {
     i64 at[K_PLACES];
-    i64 ld, v, w, v_count, w_count, parts, compensated, mirror;
+    i64 ld, v, w, v_count, w_count, reals, compensated, mirror;
 } k_join;
 
 /* ---- apart.gpu.h: as wisp__apart ---- */

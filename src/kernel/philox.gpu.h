@@ -23,11 +23,11 @@ KERNEL(philox, k_philox)
     GLOBAL const i32 *column = PLACE_OR_NULL(const i32, R_COLUMN);
     GLOBAL const i64 *number = PLACE_OR_NULL(const i64, R_NUMBER);
     for (i64 e = GROUP * GROUP_SIZE + ITEM; e < p.rows * p.width; e += GROUPS * GROUP_SIZE) {
-        const i64 row = e / p.width, j = e % p.width, at = (row * p.ld + (column ? column[j] : j)) * p.parts;
+        const i64 row = e / p.width, j = e % p.width, at = (row * p.ld + (column ? column[j] : j)) * p.reals;
         const u32 bits =
             random_bits(p.seed, number ? number[row] : p.first_row + row, (u32)(p.first + j), (u32)p.stream);
         const real one = bits & 1 ? -1 : 1;
-        if (p.parts == 1) {
+        if (p.reals == 1) {
             x[at] = one;
         } else {
             x[at] = bits & 2 ? 0 : one;

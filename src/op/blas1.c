@@ -239,7 +239,7 @@ static wisp_status dot_periods(const wisp_blk *x, const wisp__dot_kind *kind, co
                                dots to)
 {
     wisp_ctx *ctx = x->ctx;
-    const size_t sums = (size_t)(x->width * p->parts * (kind->cross ? 2 : 1)), size = to.error ? 2 * sums : sums;
+    const size_t sums = (size_t)(x->width * p->reals * (kind->cross ? 2 : 1)), size = to.error ? 2 * sums : sums;
     const int64_t per = wisp__rows_per_sum(ctx, count, size * (size_t)p->rows, wisp__tuned_of(ctx)->dots.sums, 1);
     if (count == 0 && kind->adds) return WISP_OK;
     return ctx->backend->dot(ctx, kind, p, count, per, to.number, to.error);
@@ -259,7 +259,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, i
                           .ld_y = y->stride * reals * c.rows,
                           .period = c.period,
                           .rows = c.rows,
-                          .parts = reals,
+                          .reals = reals,
                           .exponent = exponent};
     wisp_status status;
     WISP_TRY(dot_periods(x, &kind, &p, c.count, to));

@@ -102,7 +102,7 @@ static wisp__fuse_kind kind_of(const wisp_update *u, const wisp_blk *like)
 }
 
 /* Distance of periods. */
-static int64_t period_stride(const wisp__fuse_params *p, const wisp_blk *b) { return b->stride * p->parts * p->rows; }
+static int64_t period_stride(const wisp__fuse_params *p, const wisp_blk *b) { return b->stride * p->reals * p->rows; }
 
 static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse_kind kind, const wisp_term *t,
                      wisp__fuse_term *to)
@@ -162,7 +162,7 @@ static wisp__fuse_params params_of(const lists *l, memory *m)
     const wisp_blk *b = l->like;
     const wisp__cut cut = wisp__cut_of(b, m->list.compact && !m->list.wide_rows);
     wisp__fuse_params p = {.count = b->nrows,
-                           .parts = wisp__reals(b->type),
+                           .reals = wisp__reals(b->type),
                            .row = b->width * wisp__reals(b->type),
                            .period = cut.period,
                            .rows = cut.rows,

@@ -154,8 +154,8 @@ static const void *shifted(const void *at, size_t bytes) { return at ? (const ch
 static void set_part(column_part *c, const halo_run *r, int first, int width)
 {
     const wisp__spmmv_params *p = r->p;
-    const size_t real = (size_t)p->real_bytes, parts = (size_t)p->reals / (size_t)p->width;
-    const size_t skip = (size_t)first * parts * real, row = (size_t)width * parts * real;
+    const size_t real = (size_t)p->real_bytes, reals = (size_t)p->reals / (size_t)p->width;
+    const size_t skip = (size_t)first * reals * real, row = (size_t)width * reals * real;
     const size_t all = (size_t)p->reals * real;
     c->first = first, c->width = width;
     c->s = *r->s;
@@ -164,7 +164,7 @@ static void set_part(column_part *c, const halo_run *r, int first, int width)
     c->x.offset += skip;
     c->x.width = c->p.width = width;
     c->s.x = &c->x;
-    c->p.reals = (int64_t)((size_t)width * parts);
+    c->p.reals = (int64_t)((size_t)width * reals);
     c->p.gather = shifted(p->gather, skip), c->p.x = shifted(p->x, skip), c->p.prev = shifted(p->prev, skip);
     c->p.u = shifted(p->u, skip), c->p.y = (char *)p->y + skip;
     for (int i = 0; i < p->chains; i++) {

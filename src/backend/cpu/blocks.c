@@ -42,7 +42,7 @@ static void dot_periods(const dot_run *r, int64_t begin, int64_t end, double *wo
         return;
     }
     double strip[K_STRIP * MOST];
-    const wisp__dot_params q = {strip, strip, p->period, p->period, p->period, p->rows, p->parts, 0};
+    const wisp__dot_params q = {strip, strip, p->period, p->period, p->period, p->rows, p->reals, 0};
     const double factor = ldexp(1, p->exponent);
     for (int64_t i = begin, n; i < end; i += n) {
         n = WISP__MIN(K_STRIP, end - i);
@@ -99,7 +99,7 @@ wisp_status wisp__cpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
 {
     const int64_t blocks = (count + per_block - 1) / per_block;
     const int row = p->period / p->rows;
-    const size_t sums = (size_t)row * (kind->cross ? 2 : 1), numbers = (size_t)(2 * (row / p->parts));
+    const size_t sums = (size_t)row * (kind->cross ? 2 : 1), numbers = (size_t)(2 * (row / p->reals));
     double *partial;
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, error ? 2 * sums : sums);
     if (status != WISP_OK) return status;
@@ -110,7 +110,7 @@ wisp_status wisp__cpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
                    partial};
     wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), dot_thread, &run);
     wisp__cpu_add_up(ctx, error, partial, blocks, sums);
-    wisp__cpu_gather(p->parts, row, kind->cross, partial, error ? partial + sums : NULL, dot, error);
+    wisp__cpu_gather(p->reals, row, kind->cross, partial, error ? partial + sums : NULL, dot, error);
     return WISP_OK;
 }
 

@@ -58,8 +58,8 @@ wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
     wisp__cpu_add_up(ctx, false, partial, blocks, sums);
     for (int i = 0; i < p->dots; i++) {
         const wisp__fuse_dot *d = p->dot + i;
-        memset(d->to, 0, 2 * (size_t)(p->row / p->parts) * sizeof *d->to);
-        wisp__cpu_gather(p->parts, p->row, d->cross, partial + d->set * p->row, NULL, d->to, NULL);
+        memset(d->to, 0, 2 * (size_t)(p->row / p->reals) * sizeof *d->to);
+        wisp__cpu_gather(p->reals, p->row, d->cross, partial + d->set * p->row, NULL, d->to, NULL);
     }
     return WISP_OK;
 }

@@ -239,7 +239,7 @@ static wisp_status run_fuse(wisp_ctx *ctx, void *call)
     for (int i = 0; i < p->updates; i++)
         for (int t = 0; t < p->update[i].terms; t++) {
             const wisp__fuse_term *term = p->update[i].term + t;
-            wisp__spread_placed(term->factors_at, wisp__type_of(p->parts, c->is_double), p->row / p->parts, p->period,
+            wisp__spread_placed(term->factors_at, wisp__type_of(p->reals, c->is_double), p->row / p->reals, p->period,
                                 (const char *)p->factors + (size_t)term->factors * wisp__real_bytes(c->is_double));
         }
     return wisp__backend_cpu.fuse(ctx, c->is_double, &c->p, c->per_block);

@@ -92,7 +92,7 @@ wisp_status wisp__gpu_join(wisp_ctx *ctx, const wisp__join_params *p)
                 .w = p->w,
                 .v_count = p->v_count,
                 .w_count = p->w_count,
-                .parts = p->reals,
+                .reals = p->reals,
                 .compensated = p->compensated,
                 .mirror = p->mirror};
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);

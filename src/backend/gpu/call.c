@@ -137,11 +137,11 @@ void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
     c->staged_at += wisp__lines(bytes);
 }
 
-void wisp__gpu_complex(double *to, const void *factors, bool is_double, int parts, int width, int64_t behind)
+void wisp__gpu_complex(double *to, const void *factors, bool is_double, int reals, int width, int64_t behind)
 {
     for (int j = 0; j < width; j++) {
-        to[2 * j] = wisp__gpu_real_at(factors, is_double, (int64_t)parts * j);
-        to[2 * j + 1] = parts == 2 ? wisp__gpu_real_at(factors, is_double, behind + 2 * j + 1) : 0;
+        to[2 * j] = wisp__gpu_real_at(factors, is_double, (int64_t)reals * j);
+        to[2 * j + 1] = reals == 2 ? wisp__gpu_real_at(factors, is_double, behind + 2 * j + 1) : 0;
     }
 }
 

@@ -55,7 +55,7 @@ typedef struct {
     int64_t ld_x, ld_y, ld_rows; /* of rows, in elements */
     int64_t count, size;
     size_t partial_at;
-    int width, parts;
+    int width, reals;
     bool is_double, cross, compensated;
     double scale;
 } dot_job;
@@ -84,14 +84,14 @@ static wisp_status dot(wisp_ctx *ctx, const dot_job *j)
     }
     wisp__gpu_own(&c, D_PARTIAL, g->partial, j->partial_at);
     return wisp__gpu_launch(&c, "dots", groups, "#define REAL %s\n#define PARTS %d\n%s", WISP__GPU_REAL(j->is_double),
-                            j->parts, j->compensated ? WISP__GPU_COMPENSATED : "");
+                            j->reals, j->compensated ? WISP__GPU_COMPENSATED : "");
 }
 
 wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp__dot_params *p, int64_t count,
                           int64_t per_block, double *to, double *error)
 {
     wisp__gpu *g = wisp__gpu_of(ctx);
-    const int64_t numbers = (int64_t)p->parts * p->rows; /* of an element of a period, in as many rows */
+    const int64_t numbers = (int64_t)p->reals * p->rows; /* of an element of a period, in as many rows */
     const int64_t width = p->period / numbers;
     int64_t per, groups;
     wisp_status status;
@@ -103,9 +103,9 @@ wisp_status wisp__gpu_dot(wisp_ctx *ctx, const wisp__dot_kind *kind, const wisp_
                        .count = count * p->rows,
                        .size = 2 * width,
                        .width = (int)width,
-                       .parts = p->parts,
+                       .reals = p->reals,
                        .is_double = kind->is_double,
-                       .cross = kind->cross && p->parts == 2,
+                       .cross = kind->cross && p->reals == 2,
                        .compensated = error,
                        .scale = ldexp(1, p->exponent)};
     wisp__gpu_dot_groups(g, j.count, j.width, &per, &groups);
@@ -129,7 +129,7 @@ wisp_status wisp__gpu_dot_any(const wisp__gpu_fused *f, int i)
                                   .size = f->size,
                                   .partial_at = wisp__gpu_dot_at(f, i),
                                   .width = f->width,
-                                  .parts = f->p->parts,
+                                  .reals = f->p->reals,
                                   .is_double = f->is_double,
                                   .cross = d->cross,
                                   .scale = 1});

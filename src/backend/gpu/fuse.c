@@ -95,7 +95,7 @@ static void add_term(run *r, pass *s, const wisp__fuse_term *t)
     } else {
         double *factor = s->factor[s->factors];
         factor[0] = t->factor, factor[1] = 0;
-        if (!t->alike) wisp__gpu_complex(factor, wisp__gpu_factors(f, t), f->is_double, f->p->parts, 1, f->p->period);
+        if (!t->alike) wisp__gpu_complex(factor, wisp__gpu_factors(f, t), f->is_double, f->p->reals, 1, f->p->period);
         say(s, "GIVEN(%d,%s) ", s->factors++, v);
     }
 }
@@ -145,7 +145,7 @@ static void define(const run *r, const pass *s, char *to, size_t room)
     snprintf(to, room,
              "#define REAL %s\n#define PARTS %d\n#define DOTS %d\n#define FACTORS %s\n#define LOADS %s\n"
              "#define WORK %s\n#define STORES %s\n",
-             WISP__GPU_REAL(r->f->is_double), r->f->p->parts, s->dots, factors, loads, s->work, stores);
+             WISP__GPU_REAL(r->f->is_double), r->f->p->reals, s->dots, factors, loads, s->work, stores);
 }
 
 /* Arrays of factors of the host's go together. */
@@ -157,7 +157,7 @@ static void enter_factors(wisp__gpu_call *c, const run *r, const pass *s)
     int n = 0, first = 0;
     for (int i = 0; i < s->arrays; i++) {
         if (s->array[i].kind != STAGED) continue;
-        wisp__gpu_complex(f->room + 2 * f->width * n, s->array[i].at, f->is_double, f->p->parts, f->width,
+        wisp__gpu_complex(f->room + 2 * f->width * n, s->array[i].at, f->is_double, f->p->reals, f->width,
                           f->p->period);
         if (n++ == 0) first = i;
     }
@@ -300,13 +300,13 @@ out:
 
 wisp_status wisp__gpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block)
 {
-    const int width = p->row / p->parts;
+    const int width = p->row / p->reals;
     wisp__gpu_fused f = {.ctx = ctx,
                          .g = wisp__gpu_of(ctx),
                          .p = p,
                          .is_double = is_double,
                          .width = width,
-                         .numbers = (int64_t)p->parts * p->rows,
+                         .numbers = (int64_t)p->reals * p->rows,
                          .room = malloc((size_t)(2 * ARRAYS * WISP__MAX(width, 1)) * sizeof(double))};
     const wisp__fuse_term **list = malloc((size_t)WISP__MAX(p->terms, 1) * sizeof *list), **next = list;
     run r = {.f = &f};

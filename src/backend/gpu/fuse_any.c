@@ -7,7 +7,7 @@ static void enter_factors(wisp__gpu_call *c, int i, const wisp__gpu_fused *f, co
     if (t->factors_at) {
         wisp__gpu_at(c, i, t->factors_at);
     } else if (!t->alike) {
-        wisp__gpu_complex(room, wisp__gpu_factors(f, t), f->is_double, f->p->parts, f->width, f->p->period);
+        wisp__gpu_complex(room, wisp__gpu_factors(f, t), f->is_double, f->p->reals, f->width, f->p->period);
         wisp__gpu_staged(c, i, room, 2 * (size_t)f->width * sizeof *room);
     }
 }
@@ -45,7 +45,7 @@ static wisp_status update_some(const wisp__gpu_fused *f, const wisp__fuse_update
     }
     k.terms = n;
     return wisp__gpu_launch(&c, "update", wisp__gpu_groups(c.g, k.rows * k.width),
-                            "#define REAL %s\n#define PARTS %d\n", WISP__GPU_REAL(f->is_double), f->p->parts);
+                            "#define REAL %s\n#define PARTS %d\n", WISP__GPU_REAL(f->is_double), f->p->reals);
 }
 
 /* If there are more terms that read y itself than a launch takes, it is written in the end. */

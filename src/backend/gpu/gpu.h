@@ -128,9 +128,9 @@ int wisp__gpu_lanes(const wisp__gpu *g, int64_t width);
 /* The definition of a kernel whose sums are compensated. */
 #define WISP__GPU_COMPENSATED "#define COMPENSATED\n"
 
-/* to[2 width] = factors of columns, as complex numbers, from those of a call on the host, `parts` for each; `behind`
+/* to[2 width] = factors of columns, as complex numbers, from those of a call on the host, `reals` for each; `behind`
    them are those that multiply the other part. */
-void wisp__gpu_complex(double *to, const void *factors, bool is_double, int parts, int width, int64_t behind);
+void wisp__gpu_complex(double *to, const void *factors, bool is_double, int reals, int width, int64_t behind);
 
 /* Number i of the host's, of this type. */
 static inline double wisp__gpu_real_at(const void *x, bool is_double, int64_t i)

@@ -25,14 +25,14 @@ wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
 wisp_status wisp__gpu_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows, const wisp__gpu_buffer *from,
                               const wisp__gpu_buffer *to)
 {
-    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .parts = p->reals};
+    k_columns k = {.rows = rows, .ld_from = p->ld_from, .ld_to = p->ld_to, .width = p->width, .reals = p->reals};
     wisp__gpu_buffer *own = NULL;
     wisp__gpu_call c = WISP__GPU_CALL(ctx, k);
     c.staged = &own;
     const size_t list = (size_t)p->width * sizeof *p->from_column;
     /* An element of so many reals; where nothing is rounded, it may be moved as any number of its bytes. */
     const bool same = p->from_bytes == p->to_bytes;
-    if (same) k.parts = p->from_bytes / 4;
+    if (same) k.reals = p->from_bytes / 4;
     if (from)
         wisp__gpu_own(&c, C_FROM, from, 0);
     else
@@ -43,7 +43,7 @@ wisp_status wisp__gpu_columns(wisp_ctx *ctx, const wisp__columns_params *p, int6
         wisp__gpu_at(&c, C_TO, p->to);
     wisp__gpu_staged(&c, C_FROM_COLUMN, p->from_column, list);
     wisp__gpu_staged(&c, C_TO_COLUMN, p->to_column, list);
-    wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.parts), "#define FROM %s\n#define TO %s\n",
+    wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.reals), "#define FROM %s\n#define TO %s\n",
                      same ? "u32" : WISP__GPU_REAL(p->from_bytes > p->to_bytes),
                      same ? "u32" : WISP__GPU_REAL(p->to_bytes > p->from_bytes));
     wisp__gpu_room_free(c.g, own);
@@ -215,7 +215,7 @@ static wisp_status random_signs(wisp_ctx *ctx, const wisp__random_params *p)
         k_philox k = {.rows = rows,
                       .ld = v->ld,
                       .width = v->width,
-                      .parts = p->reals,
+                      .reals = p->reals,
                       .seed = (i64)p->seed,
                       .stream = p->stream,
                       .first = p->first,

@@ -75,18 +75,18 @@ static void enter_entries(wisp__gpu_call *c, const wisp__entries *a)
 
 static k_sweep numbers_of(const wisp__gpu *g, const wisp__spmmv_params *p, const wisp__grid *grid, size_t dot_size)
 {
-    const int64_t parts = p->reals / p->width;
+    const int64_t reals = p->reals / p->width;
     return (k_sweep){.rows = p->a.rows,
                      .rows_per_block = grid->chunks_per_block << p->a.log_c,
                      .log_c = p->a.log_c,
                      .width = p->width,
                      .lanes = wisp__gpu_lanes(g, p->width),
                      .terms = p->terms,
-                     .ld_gather = p->ld_gather / parts,
-                     .ld_x = p->ld_x / parts,
-                     .ld_y = p->ld_y / parts,
-                     .ld_prev = (p->terms & K_PREV ? p->ld_prev : p->ld_y) / parts,
-                     .ld_u = p->ld_u / parts,
+                     .ld_gather = p->ld_gather / reals,
+                     .ld_x = p->ld_x / reals,
+                     .ld_y = p->ld_y / reals,
+                     .ld_prev = (p->terms & K_PREV ? p->ld_prev : p->ld_y) / reals,
+                     .ld_u = p->ld_u / reals,
                      .dot_size = (int64_t)dot_size,
                      .alpha = {p->alpha[0], p->alpha[1]},
                      .beta = {p->beta[0], p->beta[1]},
