@@ -18,7 +18,7 @@ static struct {
     size_t bytes;
 } memory[MOST_BUFFERS];
 static int sweeps, launches; /* kernels of one task, and of several */
-static const char *removed;  /* the remark at a line of steps.gpu.h that is left out */
+static const char *removed;  /* the remark at a line of interleaved.gpu.h that is left out */
 static bool watched, backwards;
 
 static void facts(wisp_ctx *ctx, wisp__facts *f)
@@ -78,7 +78,7 @@ static char *changed(const char *text)
 
 static wisp_status compile(wisp__gpu *g, const char *name, const char *text, void **kernel)
 {
-    const bool change = watched && !strcmp(name, "steps");
+    const bool change = watched && !strcmp(name, "interleaved");
     char *all = change ? changed(text) : NULL;
     kernels *k = calloc(1, sizeof *k);
     wisp_status status = WISP_OK;

@@ -44,7 +44,7 @@ typedef struct {
     double alpha[2], beta[2], delta[2], eta[2];
 } k_sweep;
 
-/* ---- steps.gpu.h: tables behind array 0, from so many bytes on ---- */
+/* ---- interleaved.gpu.h: tables behind array 0, from so many bytes on ---- */
 typedef struct {
     k_sweep sweep;
     i64 array[K_PLACES]; /* its array i is sweep.at[i] bytes behind array array[i] of the kernel; -1: there is none */
@@ -109,7 +109,7 @@ typedef struct {
     i64 count, period, ld_x, ld_y, swaps, reads_y;
 } k_axpby;
 
-/* ---- update.gpu.h ---- */
+/* ---- fuse_update.gpu.h ---- */
 #define G_TERMS 4
 #define U_Y 0
 #define U_X 1       /* and the next G_TERMS - 1 */
@@ -120,7 +120,7 @@ typedef struct {
     i64 rows, width, terms, again, ld_y; /* again: the first array has the sum so far */
     i64 ld_x[G_TERMS], ld_rows[G_TERMS];
     double factor[G_TERMS][2]; /* where there is no array of them */
-} k_update;
+} k_fuse_update;
 /* ---- dots.gpu.h ---- */
 #define D_X 0
 #define D_Y 1

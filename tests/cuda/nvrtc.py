@@ -59,7 +59,7 @@ def text_of(name):
 def program(kernel, defines):
     """The program of a kernel (program() of src/backend/gpu/call.c)."""
     parts = [f'#define GROUP_SIZE {GROUP}\n'] + [f'#define {d}\n' for d in defines]
-    sweeps = kernel in ('spmmv', 'steps', 'chain')
+    sweeps = kernel in ('spmmv', 'interleaved', 'chain')
     more = ['steps.h', 'scalars.h'] if kernel == 'scalars' else ['sweep.gpu.h'] if sweeps else []
     return ''.join(parts + [text_of(n) for n in ['dialect.h', 'params_gpu.h', *more, f'{kernel}.gpu.h']])
 
@@ -91,14 +91,14 @@ def keys():
             for name, terms in (('plain', 0), ('kpm', KPM), ('step', STEP)):
                 yield (f'spmmv_{kind}{kind}_{width}_{name}', 'spmmv', sweep(kind, kind, (), (width, terms)),
                        name == 'kpm' and (width == 8 or kind in 'dz'))
-    yield 'steps_zz_patterns_8_kpm', 'steps', sweep('z', 'z', ['PATTERNS'], (8, KPM)), True
-    for kernel in ('update', 'dots', 'chain'):
+    yield 'interleaved_zz_patterns_8_kpm', 'interleaved', sweep('z', 'z', ['PATTERNS'], (8, KPM)), True
+    for kernel in ('fuse_update', 'dots', 'chain'):
         matrix = ['MATRIX_REAL REAL', 'MATRIX_PARTS 1'] if kernel == 'chain' else []
         for kind, (real, parts) in TYPES.items():
             yield f'{kernel}_{kind}', kernel, [f'REAL {real}', f'PARTS {parts}', *matrix], kind in 'dz'
     for kind in TYPES:
-        yield f'steps_{kind}{kind}', 'steps', sweep(kind, kind), kind in 'dz'
-        yield f'steps_{kind}{kind}_8_step', 'steps', sweep(kind, kind, (), (8, STEP)), kind in 'dz'
+        yield f'interleaved_{kind}{kind}', 'interleaved', sweep(kind, kind), kind in 'dz'
+        yield f'interleaved_{kind}{kind}_8_step', 'interleaved', sweep(kind, kind, (), (8, STEP)), kind in 'dz'
     for kind in 'sd':
         real = [f'REAL {TYPES[kind][0]}', 'PARTS 1']
         yield f'axpby_{kind}', 'axpby', real, kind == 'd'

@@ -28,7 +28,7 @@ struct wisp__gpu_kernel {
 static char *program(const wisp__gpu *g, const char *name, const char *defines)
 {
     const bool scalars = !strcmp(name, "scalars"),
-               sweeps = !strcmp(name, "spmmv") || !strcmp(name, "steps") || !strcmp(name, "chain");
+               sweeps = !strcmp(name, "spmmv") || !strcmp(name, "interleaved") || !strcmp(name, "chain");
     char file[64], size[64], *text = NULL;
     snprintf(file, sizeof file, "%s.gpu.h", name);
     snprintf(size, sizeof size, "#define GROUP_SIZE %d\n", g->group_size);

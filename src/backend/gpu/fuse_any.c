@@ -25,7 +25,7 @@ static void at_sum(wisp__gpu_call *c, int i, const wisp__fuse_update *u, const w
 static wisp_status update_some(const wisp__gpu_fused *f, const wisp__fuse_update *u, const wisp__fuse_term *const *term,
                                int terms, bool again, const wisp__gpu_buffer *own)
 {
-    k_update k = {.rows = f->p->count, .width = f->width, .again = again};
+    k_fuse_update k = {.rows = f->p->count, .width = f->width, .again = again};
     wisp__gpu_call c = WISP__GPU_CALL(f->ctx, k);
     const wisp__gpu_buffer *to = terms > 0 ? own : NULL;
     int n = 0;
@@ -44,7 +44,7 @@ static wisp_status update_some(const wisp__gpu_fused *f, const wisp__fuse_update
         enter_factors(&c, U_FACTORS + n, f, term[t], f->room + 2 * t * k.width);
     }
     k.terms = n;
-    return wisp__gpu_launch(&c, "update", wisp__gpu_groups(c.g, k.rows * k.width),
+    return wisp__gpu_launch(&c, "fuse_update", wisp__gpu_groups(c.g, k.rows * k.width),
                             "#define REAL %s\n#define PARTS %d\n", WISP__GPU_REAL(f->is_double), f->p->reals);
 }
 

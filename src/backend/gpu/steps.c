@@ -1,6 +1,6 @@
-/* Interleaved steps on a GPU: kernel/steps.gpu.h, with tables of the steps and of the schedule's tasks. In one launch,
-   whose groups draw blocks and wait for each other; or in a launch for each wave, of tasks that don't wait for each
-   other. Dots go by blocks, so that each way gives the bits of one step after the other. */
+/* Interleaved steps on a GPU: kernel/interleaved.gpu.h, with tables of the steps and of the schedule's tasks. In one
+   launch, whose groups draw blocks and wait for each other; or in a launch for each wave, of tasks that don't wait for
+   each other. Dots go by blocks, so that each way gives the bits of one step after the other. */
 #include "gpu.h"
 #include <stdlib.h>
 
@@ -141,7 +141,7 @@ static wisp_status launch(steps_run *r, int64_t groups)
     char defines[384];
     for (int i = 1; i < r->steps; i++) alike &= r->step[i].p->terms == r->step[0].p->terms;
     wisp__gpu_sweep_defines(g, r->step[0].kernel, r->step[0].p, !alike, defines, sizeof defines);
-    return wisp__gpu_launch(&r->c, "steps", groups, "%s", defines);
+    return wisp__gpu_launch(&r->c, "interleaved", groups, "%s", defines);
 }
 
 /* A launch for each wave: tasks first .. end - 1, none of which waits for another of them. */

@@ -18,7 +18,7 @@ INLINE void chain_block(k_sweep p, GLOBAL const k_chain *c, GLOBAL const elem *y
             add_chain(p, c->eta[0], c->eta[1], SEE(y, row * p.ld_y + at), z, row * c->ld + at);
 }
 
-KERNEL(steps, k_steps)
+KERNEL(interleaved, k_steps)
 {
     LOCAL double all[8 * GROUP_SIZE];
     LOCAL i32 drawn[1];

@@ -14,7 +14,7 @@ INLINE elem term_add(int t, GLOBAL const elem *x, GLOBAL const elem *rows, GLOBA
     sum = term_add(t, PLACE(const elem, a), PLACE_OR_NULL(const elem, b), PLACE_OR_NULL(const double, c), row, at, \
                    p.ld_x[t], p.ld_rows[t], p.factor[t][0], p.factor[t][1], sum)
 
-KERNEL(update, k_update)
+KERNEL(fuse_update, k_fuse_update)
 {
     GLOBAL elem *y = PLACE(elem, U_Y);
     for (i64 e = GROUP * GROUP_SIZE + ITEM; e < p.rows * p.width; e += GROUPS * GROUP_SIZE) {
