@@ -4,8 +4,8 @@
 #include <string.h>
 
 typedef wisp__fuse_lists lists;
-typedef wisp__fuse_piece piece;
-typedef wisp__fuse_pieces pieces;
+typedef wisp__fuse_operand operand;
+typedef wisp__fuse_operands operands;
 
 static const wisp_scalar one = {1, 0};
 
@@ -15,7 +15,7 @@ static bool has_factors(const wisp_term *t) { return t->factor || t->factor_at.s
 
 /* Memory of a call: where each of its arrays is. */
 typedef struct {
-    pieces list;
+    operands list;
     wisp__fuse_update *update;
     wisp__fuse_term *term;
     wisp__fuse_dot *dot;
@@ -29,7 +29,7 @@ enum { ARRAYS = 7 };
 static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
 {
     const size_t dots = (size_t)l->inners;
-    bytes[0] = wisp__fuse_most_pieces(l) * sizeof(piece);
+    bytes[0] = wisp__fuse_most_operands(l) * sizeof(operand);
     bytes[1] = (size_t)l->updates * sizeof(wisp__fuse_update);
     bytes[2] = l->terms * sizeof(wisp__fuse_term);
     bytes[3] = dots * sizeof(wisp__fuse_dot);
@@ -75,7 +75,7 @@ static wisp_status reserve(const lists *l, memory *m)
     }
     wisp_status status;
     WISP_TRY(wisp__scratch(b->ctx->team, WISP__OP_SCRATCH, &start, end, 1));
-    m->list = (pieces){.piece = (piece *)(void *)(start + at[0])};
+    m->list = (operands){.operand = (operand *)(void *)(start + at[0])};
     m->update = (wisp__fuse_update *)(void *)(start + at[1]);
     m->term = (wisp__fuse_term *)(void *)(start + at[2]);
     m->dot = (wisp__fuse_dot *)(void *)(start + at[3]);
@@ -325,18 +325,18 @@ wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_in
     if (updates > 0) WISP_NEED(ctx, update);
     if (inners > 0) WISP_NEED(ctx, inner);
     lists l;
-    pieces list = {0};
+    operands list = {0};
     wisp_status status = wisp__fuse_take(&l, update, updates, inner, inners);
     if (status != WISP_OK || !l.like) return status;
-    WISP_TRY(wisp__alloc_raw(ctx, &list.piece, wisp__fuse_most_pieces(&l), sizeof *list.piece));
+    WISP_TRY(wisp__alloc_raw(ctx, &list.operand, wisp__fuse_most_operands(&l), sizeof *list.operand));
     WISP_TRY(wisp__fuse_check(&l, &list));
     for (int i = 0; i < list.count; i++) {
-        const piece *p = list.piece + i;
+        const operand *p = list.operand + i;
         const double bytes = (double)p->b->nrows * p->b->width * (double)wisp_type_size(p->b->type);
         cost->bytes += bytes * ((p->read ? 1 : 0) + (p->written ? 1 : 0));
     }
     cost->flops = (double)l.like->nrows * l.like->width * flops_of(&l);
 out:
-    wisp_free(ctx, list.piece);
+    wisp_free(ctx, list.operand);
     return status;
 }

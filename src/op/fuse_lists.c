@@ -2,8 +2,8 @@
 #include "fuse.h"
 
 typedef wisp__fuse_lists lists;
-typedef wisp__fuse_piece piece;
-typedef wisp__fuse_pieces pieces;
+typedef wisp__fuse_operand operand;
+typedef wisp__fuse_operands operands;
 
 wisp__factor_source wisp__fuse_factors(const wisp_term *t, const wisp_blk *like)
 {
@@ -20,36 +20,36 @@ bool wisp__fuse_left_out(const wisp_term *t, const wisp_blk *like)
 
 /* ---- the blocks of a call --------------------------------------------------------------------- */
 
-static bool meet(const piece *p, const piece *q)
+static bool meet(const operand *p, const operand *q)
 {
     return (p->b->nrows == 0 || (p->begin < q->end && q->begin < p->end)) && wisp__overlap(p->b, q->b);
 }
 
-/* The piece that is this block; it may be a new one. */
-static piece *piece_of(pieces *list, const wisp_blk *b)
+/* The operand that is this block; it may be a new one. */
+static operand *operand_of(operands *list, const wisp_blk *b)
 {
     const uintptr_t at = (uintptr_t)wisp__at(b);
     const int64_t reach = b->nrows ? (b->nrows - 1) * b->stride + b->width : 0;
-    piece *p = list->piece, *end = p + list->count;
+    operand *p = list->operand, *end = p + list->count;
     while (p < end && !(p->begin == at && p->b->stride == b->stride && p->b->width == b->width)) p++;
     if (p < end) return p;
     list->count++;
-    *p = (piece){.b = b, .begin = at, .end = at + (uintptr_t)reach * wisp_type_size(b->type)};
+    *p = (operand){.b = b, .begin = at, .end = at + (uintptr_t)reach * wisp_type_size(b->type)};
     return p;
 }
 
 typedef enum { UNUSED, READ, WRITTEN } use;
 
-static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, use how)
+static wisp_status use_block(const lists *l, operands *list, const wisp_blk *b, use how)
 {
     wisp_ctx *ctx = l->like->ctx;
     if (!b) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
     wisp_status status = wisp__same_shape("fuse", l->like, b);
     if (status == WISP_OK) status = wisp__refuse_scattered("fuse", b);
     if (status != WISP_OK) return status;
-    piece *p = piece_of(list, b);
+    operand *p = operand_of(list, b);
     for (int i = 0; !p->block && i < list->count; i++) {
-        const piece *q = list->piece + i;
+        const operand *q = list->operand + i;
         if (q != p && q->block && meet(p, q))
             return wisp_ctx_failf(ctx, WISP_ERR_ARG, "fuse: two blocks overlap, and are not the same memory");
     }
@@ -60,7 +60,7 @@ static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, us
     return WISP_OK;
 }
 
-static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, use how)
+static wisp_status use_rows(const lists *l, operands *list, const wisp_blk *rows, use how)
 {
     const wisp_blk *b = l->like;
     if (!rows) return WISP_OK;
@@ -71,7 +71,7 @@ static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, 
                               "blocks (%lld, %s)",
                               (long long)rows->nrows, rows->width, wisp_type_name(rows->type), (long long)b->nrows,
                               wisp_type_name(b->type));
-    piece *p = piece_of(list, rows);
+    operand *p = operand_of(list, rows);
     p->rows = true;
     if (how == READ) p->read = true;
     if (b->width > 1)
@@ -81,11 +81,11 @@ static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, 
     return WISP_OK;
 }
 
-static wisp_status check_rows(const lists *l, const pieces *list)
+static wisp_status check_rows(const lists *l, const operands *list)
 {
     for (int i = 0; i < list->count; i++)
-        for (int j = 0; list->piece[i].rows && j < list->count; j++)
-            if (list->piece[j].written && meet(list->piece + i, list->piece + j))
+        for (int j = 0; list->operand[i].rows && j < list->count; j++)
+            if (list->operand[j].written && meet(list->operand + i, list->operand + j))
                 return wisp_ctx_failf(l->like->ctx, WISP_ERR_ARG, "fuse: `rows` overlaps a block that is written");
     return WISP_OK;
 }
@@ -108,7 +108,7 @@ wisp_status wisp__fuse_take(lists *l, const wisp_update *update, int updates, co
     return WISP_OK;
 }
 
-static wisp_status check_update(const lists *l, pieces *list, const wisp_update *u)
+static wisp_status check_update(const lists *l, operands *list, const wisp_update *u)
 {
     const wisp_blk *like = l->like;
     const bool real = !wisp_type_is_complex(like->type);
@@ -128,7 +128,7 @@ out:
     return status;
 }
 
-wisp_status wisp__fuse_check(const lists *l, pieces *list)
+wisp_status wisp__fuse_check(const lists *l, operands *list)
 {
     wisp_status status = WISP_OK;
     list->compact = true;
