@@ -1,100 +1,10 @@
-/* Interleaved steps: every task waits for what it needs, and the results are those of one sweep after the other. */
+/* Schedules of interleaved steps: every task waits for what it needs, and as deep as it pays. */
 #include "data/store/store.h"
 #include "sched/cascade.h"
-#include "ref.h"
+#include "graph_rows.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROWS = 12000, MOST_ROW = 8, GRAPHS = 11, PART = 256 };
-enum { CHAIN, PERIODIC, LATTICE, TORUS, ONE_WAY, HALVES, STAR, CLIQUES, FAR_LINKS, SHUFFLED, RANDOM };
-static const char *const graph_name[GRAPHS] = {"chain",        "periodic chain", "lattice", "torus",
-                                               "one-way band", "halves",         "star",    "cliques",
-                                               "far links",    "shuffled chain", "random"};
-
-typedef struct {
-    int graph;
-    wisp_type type;
-} pattern;
-
-static uint64_t hash(uint64_t a, uint64_t b)
-{
-    uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xbf58476d1ce4e5b9u + 1;
-    x ^= x >> 31;
-    x *= 0x94d049bb133111ebu;
-    return x ^ x >> 29;
-}
-
-static int add(int64_t *col, int n, int64_t to)
-{
-    if (to < 0 || to >= ROWS) return n;
-    for (int i = 0; i < n; i++)
-        if (col[i] == to) return n;
-    col[n] = to;
-    return n + 1;
-}
-
-/* Row i of a chain whose parts of PART rows stand in another order, all but the last one; and back. */
-static int64_t shuffled(int64_t i, int64_t by)
-{
-    const int64_t parts = ROWS / PART;
-    return i >= parts * PART || i < 0 ? i : i / PART * by % parts * PART + i % PART;
-}
-
-/* Some rows are empty in every graph. */
-static int columns(int graph, int64_t i, int64_t *col)
-{
-    const int64_t line = 100, plane = 1500;
-    int n = 0;
-    if (hash((uint64_t)i, 77) % 50 == 0) return 0;
-    switch (graph) {
-    case PERIODIC: n = add(col, n, (i + 1) % ROWS), n = add(col, n, (i + ROWS - 1) % ROWS); break;
-    case LATTICE: n = add(col, n, i + plane), n = add(col, n, i - plane), n = add(col, n, i + line); break;
-    case TORUS:
-        n = add(col, n, (i + plane) % ROWS), n = add(col, n, (i + ROWS - plane) % ROWS);
-        n = add(col, n, i / plane * plane + (i + line) % plane);
-        break;
-    case ONE_WAY: n = add(col, n, i + (int64_t)(hash((uint64_t)i, 5) % 900)); return n;
-    case HALVES: n = add(col, n, i / (ROWS / 2) * (ROWS / 2) + (i + 700) % (ROWS / 2)); break;
-    case STAR: n = add(col, n, 0); break;
-    case CLIQUES: n = add(col, n, i / 6 * 6 + (int64_t)(hash((uint64_t)i, 6) % 6)); break;
-    case FAR_LINKS:
-        if (i % 997 == 0) n = add(col, n, (int64_t)(hash((uint64_t)i, 7) % ROWS));
-        break;
-    case SHUFFLED: /* 46 parts; 17 and 19 are inverse to each other modulo 46 */
-        n = add(col, n, i), n = add(col, n, shuffled(shuffled(i, 19) - 1, 17));
-        return add(col, n, shuffled(shuffled(i, 19) + 1, 17));
-    case RANDOM:
-        for (uint64_t k = 0; k < 4; k++) n = add(col, n, (int64_t)(hash((uint64_t)i, k) % ROWS));
-        break;
-    default: break;
-    }
-    n = add(col, n, i), n = add(col, n, i - 1), n = add(col, n, i + 1);
-    return n;
-}
-
-static int row(void *arg, int64_t i, int64_t *col, void *val)
-{
-    const pattern *p = arg;
-    int64_t mine[MOST_ROW];
-    const int n = columns(p->graph, i, col ? col : mine);
-    const bool pairs = wisp_type_is_complex(p->type);
-    for (int k = 0; col && k < n; k++) {
-        double *v = (double *)val + (pairs ? 2 * k : k);
-        v[0] = (double)(hash((uint64_t)i, (uint64_t)col[k]) % 1000) / 3000 - 0.16;
-        if (pairs) v[1] = 0.1;
-    }
-    return n;
-}
-
-static wisp_mat *make(wisp_ctx *ctx, pattern *p, int width, wisp_format format)
-{
-    wisp_mat *A;
-    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p->type, .row = row, .arg = p};
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .format = format}));
-    return A;
-}
 
 /* Each group does each step once, and begins when all that it reads is there, and all that it overwrites was read. */
 static void check_order(const wisp_mat *A, const wisp__cascade *c)
@@ -166,9 +76,9 @@ static void orders(void **state)
     for (int threads = 1; threads <= 4; threads += threads)
         for (int graph = 0; graph < GRAPHS; graph++) {
             wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
-            pattern p = {graph, WISP_D};
+            graph_rows p = {graph, WISP_D};
             if ((threads == 1 || ctx->one_node) && graph != RANDOM) wanted += 3;
-            wisp_mat *A = make(ctx, &p, 64, WISP_FORMAT_DEFAULT);
+            wisp_mat *A = graph_mat(ctx, &p, 64, WISP_FORMAT_DEFAULT);
             wisp_ctx_set_cache(ctx, CACHE);
             for (int steps = 2; steps <= 40; steps = steps * 2 + 1) {
                 const wisp__cascade *c, *again;
@@ -196,9 +106,9 @@ static void budgets(void **state)
     (void)state;
     enum { STEPS = 4, ROW_BYTES = 512 };
     wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
-    pattern p = {SHUFFLED, WISP_D};
+    graph_rows p = {SHUFFLED, WISP_D};
     wisp_mat *A;
-    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = row, .arg = &p};
+    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = graph_row, .arg = &p};
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 64, .order = WISP_ROWS_NATURAL}));
     const wisp__cascade *small, *large, *c;
     REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, STEPS, (STEPS + 4) * 3 * PART * ROW_BYTES, &small));
@@ -271,8 +181,8 @@ static void choices(void **state)
                  {5, 500, 500, 4, 16, NULL}};
     for (int again = 0; again < 2; again++) {
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-        pattern p = {CHAIN, WISP_D};
-        wisp_mat *A = make(ctx, &p, WIDTH, WISP_FORMAT_SELL);
+        graph_rows p = {CHAIN, WISP_D};
+        wisp_mat *A = graph_mat(ctx, &p, WIDTH, WISP_FORMAT_SELL);
         ctx->rates.l2_bytes = 2 << 20; /* less than the budget, whatever this machine has */
         if (ctx->one_node)
             for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -286,7 +196,7 @@ static void choices(void **state)
             }
         wisp_mat_free(A);
         p.graph = RANDOM;
-        A = make(ctx, &p, WIDTH, WISP_FORMAT_SELL);
+        A = graph_mat(ctx, &p, WIDTH, WISP_FORMAT_SELL);
         set_rates(ctx, 5, 500, 500);
         assert_int_equal(chosen(ctx, A, WIDTH, BUDGET), 1); /* no order of a random graph gains anything */
         wisp_mat_free(A);
@@ -315,8 +225,8 @@ static void core_work(void **state)
     (void)state;
     wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
     const wisp__rates r = {.memory = 10e9, .l3 = 40e9, .exchange = 20e9, .l2 = 100e9, .loads = 1e9};
-    pattern p = {CHAIN, WISP_D};
-    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = row, .arg = &p};
+    graph_rows p = {CHAIN, WISP_D};
+    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = graph_row, .arg = &p};
     static const int widths[] = {1, 5, 8, 64};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         const int width = widths[i];
@@ -359,146 +269,9 @@ static void core_work(void **state)
     wisp_ctx_free(ctx);
 }
 
-enum { STEPS = 7, SUMS = 2, MOST_WIDTH = 33 };
-
-typedef struct {
-    wisp_blk *v[STEPS + 2], *z[SUMS];
-    wisp_scalar dot[STEPS * 3 * MOST_WIDTH];
-} result;
-
-/* What a run begins with; it takes long to make. */
-static void make_start(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int width, int stored, result *start)
-{
-    for (int i = 0; i < stored + SUMS; i++) {
-        wisp_blk **const x = i < stored ? &start->v[i] : &start->z[i - stored];
-        REF_OK(ctx, wisp_blk_create(x, ctx, wisp_mat_map(A), type, width));
-        REF_OK(ctx, wisp_blk_fill_random(*x, WISP_RANDOM_GAUSS, 4, 9, (uint32_t)(100 * i)));
-    }
-}
-
-static void free_blocks(result *r, int stored)
-{
-    for (int i = 0; i < stored; i++) wisp_blk_free(r->v[i]);
-    for (int i = 0; i < SUMS; i++) wisp_blk_free(r->z[i]);
-}
-
-static void copy_start(wisp_ctx *ctx, wisp_blk **x, const wisp_blk *start)
-{
-    REF_OK(ctx, wisp_blk_create(x, ctx, wisp_blk_map(start), wisp_blk_type(start), wisp_blk_width(start)));
-    REF_OK(ctx, wisp_copy(*x, start));
-}
-
-static void run(wisp_ctx *ctx, const wisp_mat *A, const result *start, int stored, int depth, result *r)
-{
-    wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS], eta[SUMS * STEPS];
-    for (int k = 0; k < STEPS; k++) {
-        alpha[k] = (wisp_scalar){0.5 + 0.1 * k, 0};
-        beta[k] = (wisp_scalar){k == 2 ? 0 : -0.7, 0};
-        gamma[k] = (wisp_scalar){0.01 * k, 0};
-        for (int i = 0; i < SUMS; i++) eta[i * STEPS + k] = (wisp_scalar){i + k == 3 ? 0 : 0.3 + i - 0.1 * k, 0};
-    }
-    memset(r->dot, 0, sizeof r->dot);
-    for (int i = 0; i < stored; i++) copy_start(ctx, &r->v[i], start->v[i]);
-    for (int i = 0; i < SUMS; i++) copy_start(ctx, &r->z[i], start->z[i]);
-    const wisp_mpk_opts o = {.steps = STEPS,
-                             .alpha = alpha,
-                             .beta = beta,
-                             .gamma = gamma,
-                             .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY,
-                             .dot = r->dot,
-                             .sums = stored == 2 ? SUMS : 0,
-                             .z = r->z,
-                             .eta = eta,
-                             .depth = depth};
-    REF_OK(ctx, wisp_mpk(r->v, stored, A, &o));
-}
-
-static void same(wisp_ctx *ctx, const wisp_blk *a, const wisp_blk *b, const char *what)
-{
-    const size_t row = (size_t)wisp_blk_width(a) * wisp_type_size(wisp_blk_type(a));
-    void *x, *y;
-    int64_t stride;
-    REF_OK(ctx, wisp_blk_lend(a, WISP_WRITE, &x, &stride));
-    REF_OK(ctx, wisp_blk_lend(b, WISP_WRITE, &y, NULL));
-    assert_int_equal(stride, wisp_blk_width(a));
-    if (memcmp(x, y, (size_t)wisp_blk_nrows(a) * row)) fail_msg("%s", what);
-    REF_OK(ctx, wisp_blk_return(a));
-    REF_OK(ctx, wisp_blk_return(b));
-}
-
-static void compare(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int width, int stored, const char *what)
-{
-    static const int depths[] = {2, 3, STEPS, 50, 0};
-    static result start, plain, deep; /* large */
-    make_start(ctx, A, type, width, stored, &start);
-    run(ctx, A, &start, stored, 1, &plain);
-    for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++) {
-        char text[200];
-        if (REF_SANITIZED && (size_t)(width + stored) % 5 != d) continue; /* other graphs and blocks meet the others */
-        snprintf(text, sizeof text, "%s, %s, width %d, %d stored, depth %d", what, wisp_type_name(type), width, stored,
-                 depths[d]);
-        run(ctx, A, &start, stored, depths[d], &deep);
-        for (int i = 0; i < stored; i++) same(ctx, plain.v[i], deep.v[i], text);
-        for (int i = 0; i < SUMS; i++) same(ctx, plain.z[i], deep.z[i], text);
-        free_blocks(&deep, stored);
-        if (memcmp(plain.dot, deep.dot, sizeof plain.dot)) fail_msg("%s: dots", text);
-    }
-    free_blocks(&plain, stored);
-    free_blocks(&start, stored);
-}
-
-/* Bit by bit. */
-static void results(void **state)
-{
-    (void)state;
-    static const int widths[] = {33, 8, 16}, stored[] = {2, 3, STEPS + 2};
-    static const wisp_format formats[] = {WISP_FORMAT_SELL, WISP_FORMAT_DEFAULT};
-    for (int graph = 0; graph < GRAPHS; graph++) {
-        const int i = graph % 3, threads = 1 + graph % 5;
-        wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
-        pattern p = {graph, graph % 2 ? WISP_Z : WISP_D};
-        char what[100];
-        snprintf(what, sizeof what, "%s, %d threads", graph_name[graph], threads);
-        wisp_mat *A = make(ctx, &p, widths[i], formats[graph / 2 % 2]);
-        compare(ctx, A, graph % 4 == 2 ? WISP_Z : p.type, widths[i], stored[graph / 3 % 3], what);
-        wisp_mat_free(A);
-        wisp_ctx_free(ctx);
-    }
-}
-
-/* Chunks of rows, and one column. */
-static void narrow(void **state)
-{
-    (void)state;
-    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    wisp_mat *A;
-    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=16,ny=16,nz=900", &(wisp_mat_opts){.C = 16, .sigma = 1}));
-    compare(ctx, A, WISP_D, 1, 2, "7-point, C = 16");
-    compare(ctx, A, WISP_D, 1, STEPS + 2, "7-point, C = 16");
-    wisp_mat_free(A);
-    wisp_ctx_free(ctx);
-}
-
-static void half_is_plain(void **state)
-{
-    (void)state;
-    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    wisp_mat *A;
-    const wisp__cascade *c;
-    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=40,ny=50",
-                              &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN, .width = 8}));
-    REF_OK(ctx, wisp__cascade_find(A, WISP_D, 8, 4, 0, &c));
-    assert_null(c);
-    compare(ctx, A, WISP_D, 8, 2, "half");
-    wisp_mat_free(A);
-    wisp_ctx_free(ctx);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orders),       cmocka_unit_test(budgets),
-                                       cmocka_unit_test(choices),      cmocka_unit_test(core_work),
-                                       cmocka_unit_test(results),      cmocka_unit_test(narrow),
-                                       cmocka_unit_test(half_is_plain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(budgets), cmocka_unit_test(choices),
+                                       cmocka_unit_test(core_work)};
     return REF_RUN(tests);
 }

@@ -1,6 +1,6 @@
 /* X = alpha V^H W + beta X and W = alpha V X + beta W against naive sums: types x widths x rows x instruction sets x
    threads, views, memory that must not be read, in place, compensated sums. */
-#include "ref.h"
+#include "tsm_factor.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,13 +50,6 @@ static void area_free(area a)
     free(a.data);
 }
 
-static wisp_scalar factor(ref_rng *r, wisp_type type, int64_t kind)
-{
-    if (kind == 0) return (wisp_scalar){0, 0};
-    if (kind == 1) return (wisp_scalar){1, 0};
-    return ref_scalar(ref_value(r, type == WISP_S ? WISP_D : type == WISP_C ? WISP_Z : type));
-}
-
 static cplx value(wisp_scalar s) { return s.re + I * s.im; }
 
 static void check_value(const char *what, int64_t i, int64_t j, cplx got, cplx want, double bound)
@@ -75,7 +68,7 @@ static void gram_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t rows, i
     ref_mat v = ref_random_block(r, type, rows, m), w = same ? v : ref_random_block(r, type, rows, n);
     area va = area_new(ctx, map, type, m, (int)ref_below(r, 3), (int)ref_below(r, 3), v);
     area wa = same ? va : area_new(ctx, map, type, n, (int)ref_below(r, 3), (int)ref_below(r, 3), w);
-    const wisp_scalar alpha = factor(r, type, 1 + ref_below(r, 2)), beta = factor(r, type, ref_below(r, 3));
+    const wisp_scalar alpha = tsm_factor(r, type, 1 + ref_below(r, 2)), beta = tsm_factor(r, type, ref_below(r, 3));
     const int beta0 = beta.re == 0 && beta.im == 0, ldx = n + (int)ref_below(r, 3);
     wisp_scalar *x = malloc((size_t)(m * ldx) * sizeof *x), *old = malloc((size_t)(m * ldx) * sizeof *x);
     for (int i = 0; i < m * ldx; i++)
@@ -139,7 +132,7 @@ static void update_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t rows,
     if (in_place)
         for (int64_t k = 0; k < rows; k++)
             for (int j = 0; j < n; j++) REF_AT(w, k, j) = REF_AT(v, k, j);
-    const wisp_scalar alpha = factor(r, type, 1 + ref_below(r, 2)), beta = factor(r, type, ref_below(r, 3));
+    const wisp_scalar alpha = tsm_factor(r, type, 1 + ref_below(r, 2)), beta = tsm_factor(r, type, ref_below(r, 3));
     const int beta0 = beta.re == 0 && beta.im == 0, ldx = n + (int)ref_below(r, 3);
     const int before = (int)ref_below(r, 3);
     area va = area_new(ctx, map, type, m, (int)ref_below(r, 3), (int)ref_below(r, 3), v);
@@ -350,111 +343,6 @@ static void compensated_sums(void **state)
         }
 }
 
-/* The same bits in a place, and no other number of the slot changed; on one rank without waiting for the device. */
-static void places(void **state)
-{
-    (void)state;
-    enum { ROWS = 300, FIRST = 2 };
-    static const int width[][3] = {{1, 1, 0}, {3, 5, 2}, {33, 2, 1}, {210, 3, 0}, {2, 210, 4}, {210, 210, 0}};
-    const wisp_scalar mark = {-7, 9}, one = {1, 0}, zero = {0, 0};
-    ref_rng r = {23};
-    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    wisp_map *map;
-    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
-    for (int t = 0; t < 4; t++)
-        for (size_t c = 0; c < sizeof width / sizeof *width; c++)
-            for (int same = 0; same < 2; same++) {
-                const int m = width[c][0], n = same ? m : width[c][1], ldx = n + width[c][2];
-                const size_t used = (size_t)((m - 1) * ldx + n), all = used + FIRST + 1;
-                const unsigned flags = c % 2 ? WISP_KAHAN : 0;
-                wisp_scalar *x = calloc(2 * all, sizeof *x), *got = x + all;
-                wisp_blk *v, *w;
-                wisp_slot *slot;
-                wisp_counts before, after;
-                for (size_t i = 0; i < all; i++) x[i] = mark;
-                REF_OK(ctx, wisp_blk_create(&v, ctx, map, types[t], m));
-                REF_OK(ctx, wisp_blk_create(&w, ctx, map, types[t], n));
-                ref_mat vm = ref_random_block(&r, types[t], ROWS, m), wm = ref_random_block(&r, types[t], ROWS, n);
-                ref_put(v, vm), ref_put(w, wm);
-                REF_OK(ctx, wisp_slot_create(&slot, ctx, (int64_t)all));
-                REF_OK(ctx, wisp_slot_write(slot, 0, (int64_t)all, x));
-                wisp_ctx_counts(ctx, &before);
-                REF_OK(ctx, wisp_tsm_gram_at((wisp_place){slot, FIRST}, ldx, v, same ? v : w, flags));
-                wisp_ctx_counts(ctx, &after);
-                if (ref_ranks() == 1) assert_int_equal(after.round_trips, before.round_trips);
-                REF_OK(ctx, wisp_tsm_gram(x + FIRST, ldx, one, v, same ? v : w, zero, flags));
-                REF_OK(ctx, wisp_slot_read(slot, 0, (int64_t)all, got));
-                assert_memory_equal(x, got, all * sizeof *x);
-                wisp_slot_free(slot), wisp_blk_free(v), wisp_blk_free(w), ref_free(vm), ref_free(wm), free(x);
-            }
-    wisp_map_free(map), wisp_ctx_free(ctx);
-}
-
-/* A small matrix in a place, or its adjoint, does the same as one of the host's, bit by bit, and nobody waits. Of
-   numbers for real blocks the real parts count. */
-static void update_case_in_place_of_slot(wisp_ctx *ctx, wisp_map *map, ref_rng *r, wisp_type type, int c)
-{
-    enum { ROWS = 300, FIRST = 2 };
-    static const int width[][3] = {{1, 1, 0}, {3, 5, 2}, {33, 2, 1}, {210, 3, 0}, {2, 40, 4}, {9, 9, 0}};
-    const int in_place = c % 2, adjoint = c / 2 % 2, is_upper = c / 4 % 3 == 0, *shape = width[c % 6];
-    const int m = shape[0], n = in_place && shape[1] > m ? m : shape[1], across = adjoint ? m : n,
-              down = adjoint ? n : m;
-    const int ldx = across + shape[2];
-    const wisp_scalar alpha = factor(r, type, c % 3), beta = factor(r, type, c % 4 % 3), nan = {NAN, NAN};
-    const size_t all = (size_t)((down - 1) * ldx + across) + FIRST;
-    wisp_scalar *there = calloc(all, sizeof *there), *x = calloc((size_t)(m * n), sizeof *x);
-    const int is_complex = wisp_type_is_complex(type);
-    wisp_slot *slot;
-    wisp_counts before, after;
-    ref_mat v = ref_random_block(r, type, ROWS, m), w = ref_random_block(r, type, ROWS, n), got[2];
-    for (size_t i = 0; i < all; i++) there[i] = nan;
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            wisp_scalar *at = there + FIRST + (adjoint ? j * ldx + i : i * ldx + j), *e = x + i * n + j;
-            *e = is_upper && i > j ? (wisp_scalar){0, 0} : ref_scalar(ref_value(r, is_complex ? WISP_Z : WISP_D));
-            *at = (wisp_scalar){e->re, !is_complex ? 3 : adjoint ? -e->im : e->im};
-        }
-    REF_OK(ctx, wisp_slot_create(&slot, ctx, (int64_t)all));
-    REF_OK(ctx, wisp_slot_write(slot, 0, (int64_t)all, there));
-    for (int way = 0; way < 2; way++) {
-        wisp_blk *vb, *wb;
-        REF_OK(ctx, wisp_blk_create(&vb, ctx, map, type, m));
-        ref_put(vb, v);
-        if (in_place) {
-            REF_OK(ctx, wisp_blk_cols(&wb, vb, 0, n));
-        } else {
-            REF_OK(ctx, wisp_blk_create(&wb, ctx, map, type, n));
-            ref_put(wb, w);
-        }
-        wisp_ctx_counts(ctx, &before);
-        if (way == 0)
-            REF_OK(ctx, wisp_tsm_update(wb, alpha, vb, x, n, beta));
-        else
-            REF_OK(ctx,
-                   wisp_tsm_update_at(wb, alpha, vb, (wisp_place){slot, FIRST}, ldx, beta, adjoint ? WISP_ADJOINT : 0));
-        wisp_ctx_counts(ctx, &after);
-        assert_int_equal(after.round_trips, before.round_trips);
-        assert_int_equal(after.passes, before.passes + 1);
-        got[way] = ref_get(wb);
-        wisp_blk_free(wb), wisp_blk_free(vb);
-    }
-    assert_memory_equal(got[0].a, got[1].a, (size_t)(got[0].rows * n) * sizeof *got[0].a);
-    ref_free(got[0]), ref_free(got[1]), ref_free(v), ref_free(w), wisp_slot_free(slot), free(there), free(x);
-}
-
-static void small_matrices_in_places(void **state)
-{
-    (void)state;
-    enum { ROWS = 300, CASES = 36 };
-    ref_rng r = {29};
-    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    wisp_map *map;
-    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
-    for (int t = 0; t < 4; t++)
-        for (int c = 0; c < CASES; c++) update_case_in_place_of_slot(ctx, map, &r, types[t], c);
-    wisp_map_free(map), wisp_ctx_free(ctx);
-}
-
 static void misuse(void **state)
 {
     (void)state;
@@ -518,8 +406,6 @@ int main(void)
         cmocka_unit_test(large_blocks),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(compensated_sums),
-        cmocka_unit_test(places),
-        cmocka_unit_test(small_matrices_in_places),
         cmocka_unit_test(misuse),
     };
     return REF_RUN(tests);
