@@ -1,11 +1,12 @@
-"""Kernels of GPUs by NVRTC, without a GPU: nvrtc.py LIBRARY ptx FOLDER, or nvrtc.py LIBRARY registers [keep].
+"""Kernels of GPUs by NVRTC, without a GPU: nvrtc.py LIBRARY PROGRAM ptx FOLDER, or nvrtc.py LIBRARY PROGRAM registers [keep].
 
-ptx writes the PTX of each kernel in `keys` to FOLDER/NAME.ptx; registers compares what ptxas says of them with
-registers.txt, and with `keep` writes that file anew.
+PROGRAM is made of program.c. ptx writes the PTX of each kernel in `keys` to FOLDER/NAME.ptx; registers compares what ptxas
+says of them with registers.txt, and with `keep` writes that file anew.
 """
 import ctypes
 import os
 import re
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,9 +23,10 @@ def options():
 
 
 class Nvrtc:
-    """The compiler, by its C interface."""
+    """The compiler, by its C interface, of programs as the library puts them together."""
 
-    def __init__(self, path):
+    def __init__(self, path, program):
+        self.program = program
         self.lib = ctypes.CDLL(path)
         self.lib.nvrtcGetErrorString.restype = ctypes.c_char_p
 
@@ -35,10 +37,11 @@ class Nvrtc:
         getattr(self.lib, f'nvrtcGet{what}')(program, text)
         return text.value.decode()
 
-    def compile(self, text, name, *options):
-        """The PTX of a program (for sm_ architectures: none), and what the compiler says."""
+    def compile(self, name, defines, *options):
+        """The PTX of a kernel (for sm_ architectures: none), and what the compiler says."""
+        text = subprocess.run([self.program, str(GROUP), name, *defines], stdout=subprocess.PIPE, check=True).stdout
         program = ctypes.c_void_p()
-        self.lib.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
+        self.lib.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(), 0, None, None)
         given = [o.encode() for o in options]
         failed = self.lib.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
         log = self._text(program, 'ProgramLog')
@@ -47,21 +50,6 @@ class Nvrtc:
         ptx = '' if any('=sm_' in o for o in options) else self._text(program, 'PTX')
         self.lib.nvrtcDestroyProgram(ctypes.byref(program))
         return ptx, log
-
-
-def text_of(name):
-    """A file as it goes into a program (src/backend/gpu/texts.cmake)."""
-    folder = 'include/wisp' if name == 'steps.h' else 'src/kernel'
-    with open(os.path.join(ROOT, folder, name), encoding='ascii') as f:
-        return re.sub(r'#include ["<](?!.*\bmath\.h).*\n', '', f.read())
-
-
-def program(kernel, defines):
-    """The program of a kernel (program() of src/backend/gpu/call.c)."""
-    parts = [f'#define GROUP_SIZE {GROUP}\n'] + [f'#define {d}\n' for d in defines]
-    sweeps = kernel in ('spmmv', 'interleaved', 'chain')
-    more = ['steps.h', 'scalars.h'] if kernel == 'scalars' else ['sweep.gpu.h'] if sweeps else []
-    return ''.join(parts + [text_of(n) for n in ['dialect.h', 'params_gpu.h', *more, f'{kernel}.gpu.h']])
 
 
 TYPES = {'s': ('float', 1), 'd': ('double', 1), 'c': ('float', 2), 'z': ('double', 2)}
@@ -131,8 +119,7 @@ def registers(nvrtc):
         for name, kernel, defines, usual in keys():
             if not usual:
                 continue
-            _, log = nvrtc.compile(program(kernel, defines), kernel, f'--gpu-architecture=sm_{arch}', *options(),
-                                   '--ptxas-options=-v')
+            _, log = nvrtc.compile(kernel, defines, f'--gpu-architecture=sm_{arch}', *options(), '--ptxas-options=-v')
             used = re.search(r'Used (\d+) registers', log)
             frame = re.search(r'(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads', log)
             if not used:
@@ -142,18 +129,18 @@ def registers(nvrtc):
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    nvrtc, table = Nvrtc(sys.argv[1]), os.path.join(HERE, 'registers.txt')
-    if sys.argv[2] == 'ptx':
+    nvrtc, table = Nvrtc(sys.argv[1], sys.argv[2]), os.path.join(HERE, 'registers.txt')
+    if sys.argv[3] == 'ptx':
         for name, kernel, defines, _ in keys():
             arch = ARCHES[len(name) % len(ARCHES)]
-            ptx, _ = nvrtc.compile(program(kernel, defines), kernel, f'--gpu-architecture=compute_{arch}', *options())
-            with open(os.path.join(sys.argv[3], f'{name}.ptx'), 'w', encoding='ascii') as f:
+            ptx, _ = nvrtc.compile(kernel, defines, f'--gpu-architecture=compute_{arch}', *options())
+            with open(os.path.join(sys.argv[4], f'{name}.ptx'), 'w', encoding='ascii') as f:
                 f.write(ptx)
         return
     found = list(registers(nvrtc))
-    if sys.argv[3:] == ['keep']:
+    if sys.argv[4:] == ['keep']:
         with open(table, 'w', encoding='ascii') as f:
             f.write('# architecture, kernel, registers, bytes of the stack, bytes spilled: nvrtc.py registers keep\n')
             f.writelines(' '.join(map(str, line)) + '\n' for line in found)

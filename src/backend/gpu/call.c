@@ -24,14 +24,13 @@ struct wisp__gpu_kernel {
     void *handle;
 };
 
-/* The program of a kernel; NULL: out of memory. */
-static char *program(const wisp__gpu *g, const char *name, const char *defines)
+char *wisp__gpu_program(int group_size, const char *name, const char *defines)
 {
     const bool scalars = !strcmp(name, "scalars"),
                sweeps = !strcmp(name, "spmmv") || !strcmp(name, "interleaved") || !strcmp(name, "chain");
     char file[64], size[64], *text = NULL;
     snprintf(file, sizeof file, "%s.gpu.h", name);
-    snprintf(size, sizeof size, "#define GROUP_SIZE %d\n", g->group_size);
+    snprintf(size, sizeof size, "#define GROUP_SIZE %d\n", group_size);
     const char *part[] = {size,
                           defines,
                           wisp__gpu_text("dialect.h"),
@@ -52,7 +51,7 @@ static char *program(const wisp__gpu *g, const char *name, const char *defines)
 static wisp_status compile(wisp__gpu *g, const char *name, const char *defines, void **handle)
 {
     wisp__gpu_kernel *k = calloc(1, sizeof *k);
-    char *text = program(g, name, defines);
+    char *text = wisp__gpu_program(g->group_size, name, defines);
     wisp_status status;
     if (k) k->key = malloc(strlen(name) + strlen(defines) + 1);
     if (!k || !k->key || !text) {

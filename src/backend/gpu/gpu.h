@@ -117,6 +117,8 @@ wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups
 /* Whether that has been compiled. */
 bool wisp__gpu_has(wisp__gpu *g, const char *name, const char *defines);
 void wisp__gpu_kernels_free(wisp__gpu *g);
+/* The program of a kernel with these definitions, to be freed; NULL: out of memory. */
+char *wisp__gpu_program(int group_size, const char *name, const char *defines);
 /* The text of a file of kernel/. */
 const char *wisp__gpu_text(const char *name);
 /* Groups for so many items' work. */
