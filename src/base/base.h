@@ -117,7 +117,7 @@ struct wisp_ctx {
 wisp_status wisp__weights_check(wisp_ctx *ctx, const int64_t *weights, const char *from);
 
 /* Performance warnings that are logged once per context. */
-enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
+enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4, WISP__ONCE_COMPILE = 8 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 /* In a child of fork, in which only the calling thread is left. */
 void wisp__log_forked(wisp_ctx *ctx);

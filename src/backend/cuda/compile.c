@@ -128,6 +128,7 @@ static wisp_status module_of(wisp__gpu *g, const char *name, const char *text, C
     if (data && load(c, data, log, sizeof log, module) == CUDA_SUCCESS) goto out;
     free(data);
     data = NULL;
+    g->compiled = true;
     WISP_TRY(compiled(g, name, text, &data, &bytes));
     const CUresult error = load(c, data, log, sizeof log, module);
     if (error == CUDA_SUCCESS)

@@ -144,6 +144,15 @@ void wisp__gpu_complex(double *to, const void *factors, bool is_double, int real
     }
 }
 
+/* A first run takes seconds for that. Under no lock. */
+static void say_compiled(wisp_ctx *ctx)
+{
+    char text[160];
+    snprintf(text, sizeof text, "compiling kernels for the device '%s' (once: they are kept on the disk)",
+             wisp_ctx_device(ctx));
+    wisp__log_once(ctx, WISP__ONCE_COMPILE, WISP_LOG_PERF, text);
+}
+
 wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups, const char *defines, ...)
 {
     char head[2048];
@@ -163,7 +172,10 @@ wisp_status wisp__gpu_launch(wisp__gpu_call *c, const char *name, int64_t groups
     else
         c->status = compile(c->g, name, head, &handle);
     c->g->launches += c->status == WISP_OK;
+    const bool compiled = c->g->compiled;
+    c->g->compiled = false;
     pthread_mutex_unlock(&c->g->compiling);
+    if (compiled) say_compiled(c->g->ctx);
     if (c->status == WISP_OK) c->status = c->g->driver->launch(c->g, handle, groups, c->params, c->bytes, c->buffer);
     return c->status;
 }

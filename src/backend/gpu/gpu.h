@@ -67,7 +67,8 @@ struct wisp__gpu {
     wisp__gpu_buffer *partial; /* sums of groups; or x of an update from a place */
     wisp__gpu_buffer *staged;  /* what comes with a call that is made in its turn */
     wisp__gpu_buffer *moved;   /* rows for other ranks, and from there */
-    pthread_mutex_t compiling; /* for the list of kernels, and launches: blocks are filled without a turn */
+    pthread_mutex_t compiling; /* for the list of kernels, launches, and: (blocks are filled without a turn) */
+    bool compiled;             /* a kernel, which was not kept: drivers say so */
 };
 static inline wisp__gpu *wisp__gpu_of(wisp_ctx *ctx) { return ctx->device; }
 

@@ -295,6 +295,7 @@ static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *te
     if (!p) p = cl.clCreateProgramWithSource(o->context, 1, &text, NULL, &error);
     if (!p) return told(g, "a program", error);
     if (!kept) {
+        g->compiled = true;
         error = cl.clBuildProgram(p, 1, &o->id, options, NULL, NULL);
         if (error != CL_SUCCESS) status = does_not_compile(g, name, p, error);
         if (error == CL_SUCCESS) keep(g, text, p);

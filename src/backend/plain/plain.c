@@ -164,6 +164,7 @@ static wisp_status plain_compile(wisp__gpu *g, const char *name, const char *tex
     if (k && kept) k->library = load(kept, bytes);
     if (k && whole && !k->library) { /* or another machine has kept it */
         free(kept);
+        g->compiled = true;
         data = compiled(whole, &bytes);
         if (data) k->library = load(data, bytes);
         if (k->library) wisp__gpu_keep(made_by, whole, data, bytes);
