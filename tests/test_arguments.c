@@ -28,6 +28,13 @@ static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (vo
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
+CALL(wisp_ctx_device_of)
+{
+    int ranks = 7;
+    const char *name = wisp_ctx_device_of(P(0, f->ctx), 0, P(1, &ranks));
+    if (null < 0 && (wisp_ctx_device_of(f->ctx, 1, NULL) || wisp_ctx_device_of(f->ctx, -1, NULL))) return WISP_ERR_ARG;
+    return name && (null == 1 || ranks == 1) ? WISP_OK : WISP_ERR_ARG;
+}
 QUERY(wisp_ctx_look_every, P(0, f->ctx))
 PLAIN(wisp_ctx_weights, P(0, f->ctx), P(1, (int64_t[1]){0}))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
@@ -236,6 +243,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_finish, 1, 0, 1),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),
+    ROW(wisp_ctx_device_of, 2, 1 << 1, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_look_every, 1, 0, ALL),
     ROW(wisp_ctx_weights, 2, 0, 1),

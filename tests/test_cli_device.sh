@@ -44,6 +44,43 @@ refused 1 "on the device plain (matrix " solve laplace:nx=40,ny=40,nz=20 --devic
 refused 1 "on the device plain (matrix " eig laplace:nx=40,ny=40,nz=20 --largest 2 --device-mem-limit 100kB
 refused 1 "on the device plain (matrix " evolve laplace:nx=40,ny=40,nz=20 --time 1 --site 0 --device-mem-limit 100kB
 
+# ---- ranks: each its device, and a part of the memory of one that they share
+run="solve laplace:nx=12,ny=11,nz=10 --method cg --rhs random:3 --tol 1e-11"
+ok $run --device cpu -o one.mtx
+for devices in plain cpu,plain plain,cpu,far; do
+    WISP_RANKS=3 ok $run --device $devices -o many.mtx --json
+    cp out many.json
+    [ $have_python = 0 ] || check "solutions of ranks on $devices" python3 - <<'PY'
+a, b = ([float(x) for x in open(name).read().split("\n", 2)[2].split() if x[0] != "%"] for name in ("one.mtx", "many.mtx"))
+assert len(a) == len(b) > 1000 and max(abs(x - y) for x, y in zip(a, b)) < 1e-9 * max(map(abs, a))
+PY
+done
+json many.json 'd["devices"] == ["plain", "cpu", "far"] and d["device"] == "plain" and d["device_memory_bytes"] > 0'
+WISP_RANKS=3 ok $run --device cpu,plain --json --weights measured
+json out 'd["devices"] == ["cpu", "plain", "cpu"] and d["device"] == "cpu" and d["device_memory_bytes"] > 0 and min(d["weights"]) > 0'
+WISP_RANKS=3 ok $run --device cpu,far,plain
+check "a summary names all devices" grep -q "^run  *devices cpu, far, plain, 3 processes" out
+ok $run --device plain --plan --json
+cp out alone.json
+WISP_RANKS=2 ok $run --device plain --plan --json
+json out 'abs(2 * d["device_limit_bytes"] - e["device_limit_bytes"]) <= 2' alone.json
+WISP_RANKS=2 ok $run --device plain --plan
+check "a plan tells of a part" grep -q "^device .* on plain, for each of 2 processes$" out
+WISP_RANKS=2 ok $run --device cpu,plain --plan
+check "a plan tells of the rank that has one" grep -q "^device .* on plain$" out
+WISP_RANKS=2 refused 1 "on the device plain (matrix " $run --device cpu,plain --device-mem-limit 10kB
+ok dos topi:nx=3,ny=3,nz=3 --moments 4 --device cpu,plain --plan --json
+json out 'd["device"] == "cpu" and d["total_seconds"] >= d["start_seconds"] + d["assemble_seconds"] > d["start_seconds"] > 0'
+refused 2 "expected one of cpu|" $run --device cpu,plain:1
+refused 2 "expected one of cpu|" $run --device cpu,
+
+# ---- a first run says what takes it so long
+for first in 1 0; do
+    checks=$((checks + 1))
+    XDG_CACHE_HOME=$PWD/fresh "$wisp" power laplace:nx=3,ny=3,nz=1 -p 1 --device plain --log text >out 2>err || fail "power on plain: $(cat err)"
+    [ "$(grep -c "compiling kernels for the device 'plain'" err)" = $first ] || fail "kernels that are compiled: not $first line of it: $(cat err)"
+done
+
 # ---- a device's figures are its own, and kept apart from the CPU's
 unset WISP_DEVICE
 export WISP_STREAM_LIMIT=1048576 WISP_MEASURE_LIMIT=100

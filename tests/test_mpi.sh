@@ -58,6 +58,20 @@ for run in "${runs[@]}"; do
     n=$((5 - n))
 done
 
+echo "- processes with different devices, by the environment of each, and by a list"
+for run in "dos topi:nx=5,ny=4,nz=3 --moments 50 --vectors 3 --width 2" "eig graphene:nx=12,ny=9 --smallest 3"; do
+    # shellcheck disable=SC2086 # words
+    "$wisp" $run --json >one.json
+    # shellcheck disable=SC2086
+    by 1 "$wisp" $run --json : -n 1 env WISP_DEVICE=plain "$wisp" $run --json : -n 1 env WISP_DEVICE=far "$wisp" $run --json >many.json 2>err ||
+        fail "$run on three devices: $(cat err)"
+    same one.json many.json 3 "$run on three devices"
+    python3 -c 'import json; assert json.load(open("many.json"))["devices"] == ["cpu", "plain", "far"]' || fail "$run on three devices: $(cat many.json)"
+    # shellcheck disable=SC2086
+    by 3 "$wisp" $run --json --device plain,cpu --weights measured >many.json 2>err || fail "$run on plain,cpu: $(cat err)"
+    same one.json many.json 3 "$run on plain,cpu"
+done
+
 echo "- files of each format, by 2 processes that measure their rates"
 "$wisp" dos m.mtx --moments 64 --vectors 3 --width 2 --json >one.json
 for name in m.crs m.mtx.gz; do
@@ -139,7 +153,7 @@ refused "start it without mpirun" 2 info topi
 WISP_WEIGHTS=1 refused "give 2 numbers" 2 dos topi
 WISP_ALLOC_FAIL_AT=1@1 refused "process 1: out of memory" 2 dos topi:nx=4,ny=4,nz=2
 # In the context, and where each process says where it is.
-for n in 1 2 3; do WISP_ALLOC_FAIL_AT=$n@1 refused "process 1: out of memory: .* bytes more" 2 machine; done
+for n in 1 2 3 4 5; do WISP_ALLOC_FAIL_AT=$n@1 refused "process 1: out of memory: .* bytes more" 2 machine; done
 
 echo "- processes that are not alike, or that no MPI brings together: one line of the first of them"
 # unlike WORDS COMMAND... : -n N COMMAND...: the command by one process, and another one by N.
@@ -154,6 +168,8 @@ unlike "unknown option --momntz" "$wisp" dos m.mtx --momntz 3 : -n 2 "$wisp" dos
 unlike "process 2: MATRIX is missing" "$wisp" solve m.mtx : -n 1 "$wisp" solve m.mtx : -n 1 "$wisp" solve
 unlike "process 1: its arguments are not those of process 0" "$wisp" dos m.mtx : -n 1 "$wisp" dos m.mtx --moments 8
 unlike "process 1: its arguments are not those of process 0" "$wisp" --version : -n 1 "$wisp" --help
+unlike "process 1: its arguments are not those of process 0" "$wisp" dos m.mtx : -n 1 "$wisp" dos m.mtx --device plain
+unlike "process 1: there is no device 'x'" "$wisp" dos m.mtx : -n 1 env WISP_DEVICE=x "$wisp" dos m.mtx
 unlike "process 1: WISP_STOP_AT=x" "$wisp" dos m.mtx : -n 1 env WISP_STOP_AT=x "$wisp" dos m.mtx
 mkdir apart && mkfifo apart/m.crs
 unlike "process 1: m.mtx: cannot open" "$wisp" dos m.mtx : -n 1 sh -c "cd apart && exec '$wisp' dos m.mtx"

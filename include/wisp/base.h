@@ -125,10 +125,13 @@ typedef struct {
     int no_pin;  /* 1: the system places threads (also with OMP_PROC_BIND=false). 0: each has a core that no other */
                  /* context of this user's processes has; if too few are left, or it can't be known, none is */
                  /* pinned. The calling thread is on its core only while it computes */
-    const char *device;   /* NULL: $WISP_DEVICE, else "cpu". A name of wisp_device_info (wisp/machine.h) */
-    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
-    wisp_log_fn log;      /* NULL: silent */
-    void *log_arg;        /* passed to log */
+    const char *device; /* NULL: $WISP_DEVICE, else "cpu". A name of wisp_device_info (wisp/machine.h). On several */
+                        /* ranks: one of them, or several with commas between them, "cpu,cuda,cuda", which the ranks */
+                        /* of a machine take in turn. Where several name a kind without a number, each has the one */
+                        /* that fewest have: "cuda" on four ranks and two GPUs is cuda:0, cuda:1, cuda:0, cuda:1 */
+    const char *isa;    /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
+    wisp_log_fn log;    /* NULL: silent */
+    void *log_arg;      /* passed to log */
     wisp_log_level level; /* messages up to this level; DEFAULT: WARN */
     wisp_progress_fn progress;
     void *progress_arg;
@@ -138,7 +141,8 @@ typedef struct {
                             /* these proportions, where those have no weights of their own. From 0 to 2^40, not all */
                             /* 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such as 2,0,1 for three ranks, else */
                             /* equal ones. See wisp_src_weights, wisp_mat_weights */
-    int64_t device_memory_limit; /* bytes that it may hold of a device's own memory; 0: what the device has */
+    int64_t device_memory_limit; /* bytes that it may hold of a device's own memory; 0: what the device has, of which */
+                                 /* ranks that have the same one get a part each */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.
@@ -165,6 +169,9 @@ WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, vo
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */
 WISP_API const char *wisp_ctx_device(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
+/* The name of the device that a rank has, on its machine; NULL: there is no such rank. *ranks, which may be NULL: how
+   many ranks of that machine have the same one, which share its memory, too. */
+WISP_API const char *wisp_ctx_device_of(const wisp_ctx *ctx, int rank, int *ranks);
 /* The iterations after which a solver looks at its numbers, where the device asks for that: to wait for it takes long.
    1: after each (the CPU). */
 WISP_API int wisp_ctx_look_every(wisp_ctx *ctx);
@@ -204,9 +211,9 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition, wisp_src_deal;
    - wisp_src_write, wisp_moments_save (rank 0 writes).
 
-   Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
-   if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
-   alone, among them ops that only change blocks, and copies in and out.
+   Sizes, types, options and names must be the same on all ranks, but for $WISP_DEVICE. Such a call ends with the same
+   status on all of them: if a rank fails or is cancelled, the others return its status and have its message. All other
+   calls are of one rank alone, among them ops that only change blocks, and copies in and out.
 
    A source answers for any row on each rank, or for the rank's own rows alone (wisp_src.own_rows), as files do: each
    rank reads a range of the file's bytes (.mtx) or rows (.crs), and gives the entries to the ranks that have their

@@ -119,6 +119,9 @@ typedef struct wisp__backend {
     const wisp__tuned *tuned;
     /* What device d->number is; false: there is none, nor are there any of higher numbers. */
     bool (*describe)(wisp_device *d);
+    /* What tells device `number` from all others of the machine, by whatever number a process has it. NULL, or nothing:
+       its number does. */
+    void (*identify)(int number, char *id, size_t room);
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
     void (*facts)(wisp_ctx *ctx, wisp__facts *f);
@@ -267,9 +270,20 @@ static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {
     wisp__facts f;
     ctx->backend->facts(ctx, &f);
+    f.steps = WISP__MAX(f.steps, ctx->asked_steps);
+    f.columns = WISP__MAX(f.columns, ctx->asked_columns);
     return f;
 }
 static inline const wisp__tuned *wisp__tuned_of(const wisp_ctx *ctx) { return ctx->backend->tuned; }
 /* Sets ctx->units, by all ranks together (share.c). */
 wisp_status wisp__share_units(wisp_ctx *ctx);
+
+/* ---- ranks.c: which device each rank has ---------------------------------------------------------- */
+
+/* Sets ctx->backend and what there is beside it, by all ranks together. */
+wisp_status wisp__take_device(wisp_ctx *ctx);
+/* Ranks with different devices make the same calls: what one device asks for is asked of all. */
+wisp_status wisp__agree_on_steps(wisp_ctx *ctx);
+/* How many ranks of the machine have the same device as this one. */
+static inline int wisp__ranks_on_device(const wisp_ctx *ctx) { return ctx->of_rank[ctx->rank].ranks; }
 #endif

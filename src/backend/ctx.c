@@ -103,24 +103,6 @@ static wisp_status find_halo(wisp_ctx *ctx)
                           "WISP_HALO=%s: take auto, none, overlap, task, neighbours, columns or nocomm", want);
 }
 
-static wisp_status find_device(wisp_ctx *ctx)
-{
-    const char *want = ctx->opts.device ? ctx->opts.device : getenv("WISP_DEVICE");
-    const int i = wisp_device_find(want && *want ? want : "cpu");
-    wisp_device d;
-    char names[256] = "";
-    if (i >= 0) {
-        ctx->backend = wisp__device(i, &d);
-        ctx->device_number = d.number;
-        snprintf(ctx->device_name, sizeof ctx->device_name, "%s", d.name);
-        return WISP_OK;
-    }
-    for (int k = 0; wisp__device(k, &d); k++)
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'", k ? ", " : "", d.name);
-    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%.64s': take one of %s%s", want, names,
-                          ctx->opts.device ? "" : ", or unset WISP_DEVICE");
-}
-
 static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
@@ -130,6 +112,7 @@ static void end(wisp_ctx *ctx)
     pthread_mutex_destroy(&ctx->device_lock);
     pthread_mutex_destroy(&ctx->source_lock);
     free(ctx->weight);
+    free(ctx->of_rank);
     free(ctx);
 }
 
@@ -171,12 +154,13 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(check_options(ctx));
     WISP_TRY(take_weights(ctx));
     WISP_TRY(find_halo(ctx));
-    WISP_TRY(find_device(ctx));
+    WISP_TRY(wisp__take_device(ctx));
     WISP_TRY(wisp__simulate(ctx));
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));
     if (ctx->simulated) take_simulated(ctx);
+    status = wisp__agree_on_steps(ctx);
 out:
     return status;
 }
@@ -274,6 +258,13 @@ int wisp_ctx_look_every(wisp_ctx *ctx) { return ctx ? wisp__facts_of(ctx).look_e
 int wisp_ctx_steps_per_call(wisp_ctx *ctx) { return ctx ? wisp__facts_of(ctx).steps : 0; }
 
 const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->device_name : NULL; }
+
+const char *wisp_ctx_device_of(const wisp_ctx *ctx, int rank, int *ranks)
+{
+    const bool there = ctx && rank >= 0 && rank < ctx->ranks;
+    if (ranks) *ranks = there ? ctx->of_rank[rank].ranks : 0;
+    return there ? ctx->of_rank[rank].name : NULL;
+}
 
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa_name : NULL; }
 

@@ -110,10 +110,13 @@ wisp_status wisp__device_book(wisp_ctx *ctx, size_t bytes)
         return WISP_OK;
     }
     atomic_fetch_sub(&ctx->device_now, (long long)bytes);
-    return wisp_ctx_failf(
-        ctx, WISP_ERR_NOMEM, "memory of the device '%s': %s more, with %s held, would pass the %s that %s",
-        ctx->device_name, size_text(a, (double)bytes), size_text(b, (double)before),
-        size_text(c, (double)ctx->device_limit), ctx->opts.device_memory_limit > 0 ? "may be held" : "it has");
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM,
+                          "memory of the device '%s': %s more, with %s held, would pass the %s that %s",
+                          ctx->device_name, size_text(a, (double)bytes), size_text(b, (double)before),
+                          size_text(c, (double)ctx->device_limit),
+                          ctx->opts.device_memory_limit > 0   ? "may be held"
+                          : ctx->of_rank[ctx->rank].ranks > 1 ? "each process on it may have"
+                                                              : "it has");
 }
 
 void wisp__device_unbook(wisp_ctx *ctx, size_t bytes) { atomic_fetch_sub(&ctx->device_now, (long long)bytes); }

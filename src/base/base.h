@@ -42,6 +42,12 @@ typedef struct {
     double wait;           /* seconds in which a sweep begins and ends; 0: as the device's table has it */
 } wisp__rates;
 
+/* The device of a rank, and how many ranks of its machine have it. */
+typedef struct {
+    char name[32];
+    int ranks;
+} wisp__rank_device;
+
 struct wisp_ctx {
     wisp_ctx_opts opts;
     wisp__team *team;                                          /* its own, for all that it computes */
@@ -73,9 +79,11 @@ struct wisp_ctx {
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;
-    char device_name[32];        /* as wisp_device_find takes it */
-    int device_number;           /* of those of this kind */
-    const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */
+    char device_name[32];           /* as wisp_device_find takes it */
+    int device_number;              /* of those of this kind */
+    wisp__rank_device *of_rank;     /* [ranks] which device each has */
+    int asked_steps, asked_columns; /* by the device of any rank, see wisp__facts; 0: not known yet */
+    const struct wisp__isa *isa;    /* of the CPU's kernels, for the backend alone; what others ask of it: */
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */
 

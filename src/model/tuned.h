@@ -92,7 +92,8 @@ typedef struct {
     struct {
         int least_blocks, most_blocks, sums, fused;
         int gram_sums, gram_few, gram_strips;
-        int gram_panel; /* numbers of a block row that go together: their sums stay in the caches */
+        int gram_panel; /* numbers of a block row that go together: their sums stay in the caches. The same of all */
+                        /* devices, for ranks sum panel by panel */
     } dots;
 } wisp__tuned;
 #endif

@@ -175,7 +175,7 @@ const option_def option_table[] = {
     CHOICE("partition", NEW_RUN | CMD_DOS | CMD_COUNT | CMD_INFO, partition, partition_names, 0, END,
            "which rows several processes have: as they come, or partitioned by levels of the graph, or by "
            "PT-SCOTCH, so that they send less (rows)"),
-    VALUE("device", "NAME[:NUMBER]", parse_device, NEW_RUN | RUNS | CMD_MACHINE | CMD_BENCH, device,
+    VALUE("device", "NAME[:NUMBER],..", parse_device, NEW_RUN | RUNS | CMD_MACHINE | CMD_BENCH, device,
           "where it runs, or what is measured: cuda, opencl, or another device that wisp machine lists (WISP_DEVICE, "
           "else cpu)"),
     CHOICE("order", NEW_RUN | RUNS | CMD_INFO, order, order_names, 0, ORDERS,

@@ -56,17 +56,30 @@ bool parse_from(option_value *v)
     return true;
 }
 
+/* Whether there are all of them, with commas between them. */
+static bool there_are(const char *devices)
+{
+    char name[64];
+    for (const char *c = devices;; c++) {
+        const int length = (int)strcspn(c, ",");
+        snprintf(name, sizeof name, "%.*s", length, c);
+        if (wisp_device_find(name) < 0) return false;
+        c += length;
+        if (!*c) return true;
+    }
+}
+
 bool parse_device(option_value *v)
 {
     wisp_device d;
     char names[WHY / 2] = "";
-    if (wisp_device_find(v->text) >= 0) return parse_string(v);
+    if (there_are(v->text)) return parse_string(v);
     for (int i = 0; wisp_device_info(i, &d); i++)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? "|" : "", d.name);
-    const char *needs =
-        !strncmp(v->text, "cuda", 4)     ? "; cuda needs NVIDIA's driver (libcuda.so.1) and a GPU that it sees"
-        : !strncmp(v->text, "opencl", 6) ? "; opencl needs libOpenCL.so.1, a vendor's driver, and double precision"
-                                         : "";
+    const char *needs = strstr(v->text, "cuda") ? "; cuda needs NVIDIA's driver (libcuda.so.1) and a GPU that it sees"
+                        : strstr(v->text, "opencl")
+                            ? "; opencl needs libOpenCL.so.1, a vendor's driver, and double precision"
+                            : "";
     return refuse(v, "expected one of %s; wisp machine tells what they are%s", names, needs);
 }
 

@@ -165,41 +165,78 @@ int plan_fits_device(tool *t, int64_t bytes, bool *fits)
     return EXIT_FINE;
 }
 
+/* What the memory of a device is to a rank. */
+static plan_sides device_of(const tool *t, int64_t device)
+{
+    plan_sides s = {.device = device, .limit = device_limit(t)};
+    snprintf(s.name, sizeof s.name, "%s", wisp_ctx_device_of(t->ctx, wisp_ctx_rank(t->ctx), &s.ranks));
+    return s;
+}
+
+/* ", for each of 2 processes", where a device is shared. */
+static const char *text_share(char *buf, const plan_sides *s)
+{
+    if (s->ranks > 1)
+        snprintf(buf, TEXT, ", for each of %d processes", s->ranks);
+    else
+        *buf = '\0';
+    return buf;
+}
+
 int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, const char *advice)
 {
-    char text[4][TEXT];
-    int64_t own[4] = {bytes, matrix, vectors, device_limit(t)};
-    const int rc = plan_of_most(t, own[3] > 0 ? bytes : 0, own, sizeof own);
+    char text[4][TEXT], share[TEXT];
+    struct {
+        plan_sides at;
+        int64_t matrix, vectors;
+    } own = {device_of(t, bytes), matrix, vectors};
+    const bool over = own.at.limit > 0 && bytes > own.at.limit;
+    const int rc = plan_of_most(t, over ? bytes : 0, &own, sizeof own);
     if (rc) return rc;
-    for (int i = 0; i < 4; i++) text_bytes(text[i], (double)own[i]);
+    text_bytes(text[0], (double)own.at.device);
+    text_bytes(text[1], (double)own.matrix);
+    text_bytes(text[2], (double)own.vectors);
+    text_bytes(text[3], (double)own.at.limit);
     if (t->opt.device_mem_limit)
         return tool_fail(t,
                          "the run would take about %s on the device %s (matrix %s, vectors %s), more than "
                          "--device-mem-limit %s",
-                         text[0], wisp_ctx_device(t->ctx), text[1], text[2], text[3]);
+                         text[0], own.at.name, text[1], text[2], text[3]);
     return tool_fail(t,
-                     "the run would take about %s on the device %s (matrix %s, vectors %s), which has %s; %s, and "
+                     "the run would take about %s on the device %s (matrix %s, vectors %s), which has %s%s; %s, and "
                      "--device-mem-limit BYTES starts it anyway",
-                     text[0], wisp_ctx_device(t->ctx), text[1], text[2], text[3], advice);
+                     text[0], own.at.name, text[1], text[2], text[3], text_share(share, &own.at), advice);
 }
 
-void plan_sides_show(const tool *t, const plan_sides *about, const plan_sides *most)
+int plan_sides_of_fullest(tool *t, plan_sides *about, plan_sides *most)
 {
-    const int64_t limit = device_limit(t);
-    char b[3][TEXT];
-    if (limit == 0) return;
-    text_line("device", "about %s   (at most %s)   of %s on %s", text_bytes(b[0], (double)about->device),
-              text_bytes_up(b[1], (double)most->device), text_bytes(b[2], (double)limit), wisp_ctx_device(t->ctx));
+    const double steps = 1e6; /* how full is told in whole numbers */
+    plan_sides both[2] = {device_of(t, about->device), device_of(t, most->device)};
+    const bool own = both[1].limit > 0;
+    both[0].host = about->host, both[1].host = most->host;
+    const double full = own ? 1 + steps * (double)both[1].device / (double)both[1].limit : 0;
+    const int rc = plan_of_most(t, wisp_whole_number(full), both, sizeof both);
+    *about = both[0], *most = both[1];
+    return rc;
+}
+
+void plan_sides_show(const plan_sides *about, const plan_sides *most)
+{
+    char b[4][TEXT];
+    if (about->limit == 0) return;
+    text_line("device", "about %s   (at most %s)   of %s on %s%s", text_bytes(b[0], (double)about->device),
+              text_bytes_up(b[1], (double)most->device), text_bytes(b[2], (double)about->limit), about->name,
+              text_share(b[3], about));
     text_line("host", "about %s   (at most %s)", text_bytes(b[0], (double)about->host),
               text_bytes_up(b[1], (double)most->host));
 }
 
-void plan_sides_json(const tool *t, json_t *o, const plan_sides *about, const plan_sides *most)
+void plan_sides_json(json_t *o, const plan_sides *about, const plan_sides *most)
 {
-    const int64_t limit = device_limit(t);
-    JSON_PUT(o, J_MAYBE(limit > 0, "device_bytes", about->device),
-             J_MAYBE(limit > 0, "device_bound_bytes", most->device), J_MAYBE(limit > 0, "device_limit_bytes", limit),
-             J_MAYBE(limit > 0, "host_bytes", about->host), J_MAYBE(limit > 0, "host_bound_bytes", most->host));
+    const bool own = about->limit > 0;
+    JSON_PUT(o, J_MAYBE(own, "device_bytes", about->device), J_MAYBE(own, "device_bound_bytes", most->device),
+             J_MAYBE(own, "device_limit_bytes", about->limit), J_MAYBE(own, "host_bytes", about->host),
+             J_MAYBE(own, "host_bound_bytes", most->host));
 }
 
 static int refuse(tool *t, const plan_bytes *own, const plan_need *need, const char *advice)
@@ -243,8 +280,13 @@ int plan_find(tool *t, plan_find_fn *find, const void *arg, plan_bytes *about, p
 {
     int rc = find(t, arg, true, most);
     if (!rc) rc = find(t, arg, false, about);
+    if (rc) return rc;
+    plan_sides sides[2] = {about->sides, most->sides};
+    rc = plan_sides_of_fullest(t, sides, sides + 1);
     if (!rc) rc = plan_of_most(t, most->total, most, sizeof *most);
-    return rc ? rc : plan_of_most(t, about->total, about, sizeof *about);
+    if (!rc) rc = plan_of_most(t, about->total, about, sizeof *about);
+    about->sides = sides[0], most->sides = sides[1];
+    return rc;
 }
 
 void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_bytes *about, const plan_bytes *most)
@@ -259,7 +301,7 @@ void plan_bytes_show(const tool *t, wisp_type type, int columns, const plan_byte
               text_bytes_up(b[1], (double)most->vectors));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
               text_bytes_up(b[1], (double)most->total));
-    plan_sides_show(t, &about->sides, &most->sides);
+    plan_sides_show(&about->sides, &most->sides);
 }
 
 json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const plan_bytes *most)
@@ -270,7 +312,7 @@ json_t *plan_json(const tool *t, wisp_type type, const plan_bytes *about, const 
                  J("nnz", most->matrix.nnz), J("type", wisp_type_name(type)), J("format", text_format(a->format)),
                  J("matrix_bytes", a->bytes), J("vectors_bytes", about->vectors), J("total_bytes", about->total),
                  J("bound_bytes", most->total));
-    plan_sides_json(t, o, &about->sides, &most->sides);
+    plan_sides_json(o, &about->sides, &most->sides);
     return o;
 }
 
@@ -375,16 +417,16 @@ static double total_of(const plan_time *time) { return time->source + time->asse
 
 void plan_time_show(const plan_time *time, const char *run)
 {
-    char b[3][TEXT];
-    text_line("time", "about %s   (assembly %s, %s %s)", text_seconds(b[0], total_of(time)),
-              text_seconds(b[1], time->assembly), run, text_seconds(b[2], time->run));
+    char b[4][TEXT];
+    text_line("time", "about %s   (start %s, assembly %s, %s %s)", text_seconds(b[0], total_of(time)),
+              text_seconds(b[1], time->source), text_seconds(b[2], time->assembly), run, text_seconds(b[3], time->run));
     text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
               time->kept ? "kept by wisp machine" : "of now");
 }
 
 void plan_time_json(json_t *o, const plan_time *time)
 {
-    JSON_PUT(o, J_IF(time->known, "total_seconds", total_of(time)),
+    JSON_PUT(o, J_IF(time->known, "total_seconds", total_of(time)), J_IF(time->known, "start_seconds", time->source),
              J_IF(time->known, "assemble_seconds", time->assembly), J_IF(time->known, "seconds", time->run),
              J_IF(time->known, "load_gbs", time->load_gbs), J_IF(time->known, "ceilings", time->kept ? "kept" : "now"),
              J_IF(time->known, "limit", time->limit));

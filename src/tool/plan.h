@@ -18,9 +18,12 @@ int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size);
 const char *plan_whose(const plan_need *need); /* for a message, before the parts of what a process needs */
 
 /* A device with memory of its own holds the matrix and the vectors, and the host the rest, such as what a matrix is
-   assembled in: each against its limit. False: the context's device has none. */
+   assembled in: each against its limit. */
 typedef struct {
     int64_t device, host;
+    int64_t limit; /* of a device of this name, on which there are so many ranks; 0: it has no memory of its own */
+    char name[32];
+    int ranks;
 } plan_sides;
 /* What a run takes on this rank. */
 typedef struct {
@@ -29,16 +32,18 @@ typedef struct {
     plan_sides sides;       /* of the same */
 } plan_bytes;
 
-bool plan_has_sides(const tool *t);
+bool plan_has_sides(const tool *t); /* of this rank */
 /* With so many parts at once in turn, each of all that is held, the first `held` of which have matrix and vectors. What
    solvers have on the host is but some of the vectors; all of them are more than it is. */
 plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t *part, int held, int parts, bool most);
 /* Whether a run fits the device; and refuses one that does not. advice: what takes less. */
 int plan_fits_device(tool *t, int64_t bytes, bool *fits);
 int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, const char *advice);
+/* Those of the rank whose device is fullest, in place of each rank's own. */
+int plan_sides_of_fullest(tool *t, plan_sides *about, plan_sides *most);
 /* Lines, and keys, of both sides, where there are any. */
-void plan_sides_show(const tool *t, const plan_sides *about, const plan_sides *most);
-void plan_sides_json(const tool *t, json_t *o, const plan_sides *about, const plan_sides *most);
+void plan_sides_show(const plan_sides *about, const plan_sides *most);
+void plan_sides_json(json_t *o, const plan_sides *about, const plan_sides *most);
 /* Works it out: about, or (most) so that it holds whatever is chosen. */
 typedef int plan_find_fn(tool *t, const void *arg, bool most, plan_bytes *b);
 /* Refuses a run that takes more than the machine has, or --mem-limit allows. advice: what takes less. */
@@ -55,9 +60,9 @@ int64_t plan_output(const tool *t, const char *path, wisp_type type, int64_t row
 
 /* The seconds of a run. */
 typedef struct {
-    bool known, kept; /* kept: by the ceilings of an earlier `wisp machine`, not those of now */
-    double load_gbs, source, assembly, run;
-    const char *limit; /* of the run */
+    bool known, kept;                       /* kept: by the ceilings of an earlier `wisp machine`, not those of now */
+    double load_gbs, source, assembly, run; /* source: until it is there, the opening of a device among it */
+    const char *limit;                      /* of the run */
 } plan_time;
 /* All but those of the run itself; the context then has the ceilings. */
 wisp_status plan_time_begin(tool *t, const wisp_src *src, const wisp_mat_opts *mo, plan_time *time);

@@ -229,6 +229,14 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
     CALL(ANYWHERE, (*bytes = standin_room(), is_device(device)));
 }
 
+/* All see the same ones. */
+static CUresult bus_id(char *id, int room, CUdevice device)
+{
+    snprintf(id, (size_t)room, "0000:%02x:00.0", (unsigned)device);
+    return is_device(device);
+}
+CUresult cuDeviceGetPCIBusId(char *id, int room, CUdevice device) { CALL(ANYWHERE, bus_id(id, room, device)); }
+
 /* Of a small device, whose figures nothing may hang on. */
 static CUresult attribute_of(int *value, int attribute)
 {
@@ -268,7 +276,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice device) { CALL(ANYWHERE
 
 static bool is_context(CUcontext c) { return c >= context && c < context + DEVICES && c->retained > 0; }
 
-/* With the last one all that the context has goes, and the error of a kernel. */
+/* With the last one all that the context has goes, and the error of a kernel. What is left is counted of all devices
+   together. */
 static CUresult release(CUdevice device)
 {
     size_t memory = 0, pinned = 0;
@@ -278,6 +287,8 @@ static CUresult release(CUdevice device)
     standin_left(&memory, &pinned);
     if (--c->retained > 0) return CUDA_SUCCESS;
     c->failed = CUDA_SUCCESS;
+    for (int d = 0; d < DEVICES; d++)
+        if (context[d].retained > 0) return CUDA_SUCCESS;
     for (const handle *h = standin_handles; h; h = h->next) memory += h->kind != A_DEAD && h->kind != A_FUNCTION;
     return (memory || pinned) && !unreachable
                ? standin_wrong(0, "a context is released that still has memory or handles")

@@ -135,7 +135,17 @@ static bool cuda_describe(wisp_device *d)
     return true;
 }
 
+/* Where it is in the machine: processes that see different devices (CUDA_VISIBLE_DEVICES) number them from 0, each. */
+static void cuda_identify(int number, char *id, size_t room)
+{
+    const wisp__cuda_calls *cu = wisp__cuda_calls_of();
+    CUdevice device = 0;
+    if (cu->cuDeviceGet(&device, number) != CUDA_SUCCESS ||
+        cu->cuDeviceGetPCIBusId(id, (int)room, device) != CUDA_SUCCESS)
+        *id = 0;
+}
+
 static wisp_status open_ctx(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
 
 const wisp__backend wisp__backend_cuda = {
-    .name = "cuda", .describe = cuda_describe, .open = open_ctx, WISP__GPU_CALLS};
+    .name = "cuda", .describe = cuda_describe, .identify = cuda_identify, .open = open_ctx, WISP__GPU_CALLS};

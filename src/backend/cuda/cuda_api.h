@@ -42,6 +42,7 @@ enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
     X(cuDeviceGet, (CUdevice * device, int ordinal))                                                                  \
     X(cuDeviceGetName, (char *name, int room, CUdevice device))                                                       \
     X(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                         \
+    X(cuDeviceGetPCIBusId, (char *id, int room, CUdevice device))                                                     \
     X(cuDeviceGetAttribute, (int *value, int attribute, CUdevice device))                                             \
     X(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                               \
     X(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                                \

@@ -23,13 +23,13 @@ static void set_steps(wisp__gpu *g)
         if (!strcmp(text, word[i])) g->steps = (wisp__gpu_steps)i;
 }
 
-/* What it may hold of the device's memory: that there is, where the driver tells. */
+/* What it may hold of the device's memory: its part of what there is, where the driver tells. */
 static void set_limit(wisp_ctx *ctx)
 {
     wisp_device d = {.number = ctx->device_number};
     const int64_t asked = ctx->opts.device_memory_limit, unknown = INT64_MAX / 2;
     const bool there = ctx->backend->describe(&d) && d.memory_bytes > 0;
-    ctx->device_limit = asked > 0 ? asked : there ? d.memory_bytes : unknown;
+    ctx->device_limit = asked > 0 ? asked : there ? d.memory_bytes / wisp__ranks_on_device(ctx) : unknown;
 }
 
 /* What the host does for it, on lent memory, it does with the CPU's kernels. */
@@ -93,16 +93,16 @@ static sizes sizes_of(wisp_ctx *ctx)
 }
 
 /* Rates that were not measured: the last cache gives some times what memory does, and the memory of a unit, where its
-   groups find what neighbours have gathered, a register in each turn. */
+   groups find what neighbours have gathered, a register in each turn. Ranks on one device have a part of it each. */
 static wisp__rates rates_of(wisp_ctx *ctx, const sizes *s)
 {
-    const double faster = 2.5;
+    const double faster = 2.5, ranks = wisp__ranks_on_device(ctx);
     pthread_mutex_lock(&ctx->lock);
     wisp__rates r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
-    if (r.memory == 0) r.memory = s->memory;
+    if (r.memory == 0) r.memory = s->memory / ranks;
     if (r.l3 == 0) r.l3 = faster * r.memory;
-    if (r.loads == 0) r.loads = s->clock * s->units;
+    if (r.loads == 0) r.loads = s->clock * s->units / ranks;
     r.l2 = r.exchange = r.l3;
     r.l2_bytes = 0;
     return r;
@@ -118,7 +118,8 @@ void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
     const double left_by_others = 0.8; /* of the last cache, as a rule */
     const sizes s = sizes_of(ctx);
     const int64_t kept = atomic_load(&ctx->cache_kept);
-    *f = (wisp__facts){.threads = s.units,
+    const int ranks = wisp__ranks_on_device(ctx);
+    *f = (wisp__facts){.threads = WISP__MAX(s.units / ranks, 1),
                        .one_node = true,
                        .register_bytes = REGISTER,
                        .C = C,
@@ -130,9 +131,9 @@ void wisp__gpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .l2_caches = 0,
                        .l3 = s.cache,
                        .l3_threads = 1,
-                       .l3_ranks = 1,
-                       .last = s.cache,
-                       .kept = kept > 0 ? (double)kept : left_by_others * s.cache,
+                       .l3_ranks = ranks,
+                       .last = s.cache / ranks,
+                       .kept = kept > 0 ? (double)kept : left_by_others * s.cache / ranks,
                        .rates = rates_of(ctx, &s),
                        .cut = wisp__gpu_row_cut,
                        .tuned = &wisp__gpu_tuned,

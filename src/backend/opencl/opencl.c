@@ -362,6 +362,16 @@ static bool opencl_describe(wisp_device *d)
     return true;
 }
 
+/* By its UUID, where the driver tells it (cl_khr_device_uuid). */
+static void opencl_identify(int number, char *id, size_t room)
+{
+    enum { CL_DEVICE_UUID = 0x106A, BYTES = 16 };
+    unsigned char uuid[BYTES];
+    if (room <= 2 * BYTES || cl.clGetDeviceInfo(all.device[number], CL_DEVICE_UUID, BYTES, uuid, NULL) != CL_SUCCESS)
+        return;
+    for (int i = 0; i < BYTES; i++) snprintf(id + 2 * i, 3, "%02x", uuid[i]);
+}
+
 static wisp_status open_ctx(wisp_ctx *ctx) { return wisp__gpu_open(ctx, &driver); }
 #else
 static bool opencl_describe(wisp_device *d)
@@ -370,6 +380,8 @@ static bool opencl_describe(wisp_device *d)
     return false;
 }
 
+static void opencl_identify(int number, char *id, size_t room) { (void)number, (void)id, (void)room; }
+
 static wisp_status open_ctx(wisp_ctx *ctx)
 {
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "this build has no OpenCL");
@@ -377,4 +389,4 @@ static wisp_status open_ctx(wisp_ctx *ctx)
 #endif
 
 const wisp__backend wisp__backend_opencl = {
-    .name = "opencl", .describe = opencl_describe, .open = open_ctx, WISP__GPU_CALLS};
+    .name = "opencl", .describe = opencl_describe, .identify = opencl_identify, .open = open_ctx, WISP__GPU_CALLS};

@@ -233,17 +233,17 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
 {
     const wisp_mat_info *a = &p->about.matrix;
     const bool known = time->known;
-    json_t *o =
-        JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
-                 J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C), J("sigma", a->sigma),
-                 J("format", text_format(a->format)), J("source_bytes", p->source), J("matrix_bytes", a->bytes),
-                 J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
-                 J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
-                 J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
-                 J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
-                 J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
-                 J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
-    plan_sides_json(t, o, &p->about.sides, &p->most.sides);
+    json_t *o = JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
+                         J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C),
+                         J("sigma", a->sigma), J("format", text_format(a->format)), J("source_bytes", p->source),
+                         J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks),
+                         J("total_bytes", p->about.total), J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
+                         J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)),
+                         J_IF(known, "total_seconds", time->total), J_IF(known, "start_seconds", time->source),
+                         J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
+                         J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
+                         J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
+    plan_sides_json(o, &p->about.sides, &p->most.sides);
     return json_print_new(t, o);
 }
 
@@ -272,16 +272,17 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
               text_bytes_up(b[1], (double)p->most.blocks));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
               text_bytes_up(b[1], (double)p->most.total));
-    plan_sides_show(t, &p->about.sides, &p->most.sides);
+    plan_sides_show(&p->about.sides, &p->most.sides);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, a, a->type, ko));
     if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
 }
 
 static void show_time(const run_time *time)
 {
-    char b[4][TEXT];
-    text_line("time", "about %s   (assembly %s, bounds %s, moments %s)", text_seconds(b[0], time->total),
-              text_seconds(b[1], time->assembly), text_seconds(b[2], time->bounds), text_seconds(b[3], time->moments));
+    char b[5][TEXT];
+    text_line("time", "about %s   (start %s, assembly %s, bounds %s, moments %s)", text_seconds(b[0], time->total),
+              text_seconds(b[1], time->source), text_seconds(b[2], time->assembly), text_seconds(b[3], time->bounds),
+              text_seconds(b[4], time->moments));
     text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
               time->kept ? "kept by wisp machine" : "of now");
 }
@@ -295,7 +296,10 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     if ((rc = plan_time_check(t, status))) return rc;
     time.known = status == WISP_OK && !p->moments_unknown;
     run_plan shown = *p;
+    plan_sides sides[2] = {p->about.sides, p->most.sides};
+    if ((rc = plan_sides_of_fullest(t, sides, sides + 1))) return rc;
     if ((rc = plan_of_most(t, p->about.total, &shown, sizeof shown))) return rc;
+    shown.about.sides = sides[0], shown.most.sides = sides[1];
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, &shown, ko, &time);
     show_memory(t, &shown, ko);

@@ -37,7 +37,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
     wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
-    if (own) there = plan_most(t, there);
+    if (own) there = plan_most(t, there), limit = plan_most(t, limit);
     for (int i = 0; i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
     JSON_PUT(o, J("version", wisp_version()), J("command", t->command_line), J("quantity", t->cmd->name),
              J("matrix", r->matrix), J_MAYBE(!own, "moments_command", m->command),
@@ -55,12 +55,12 @@ static void add_run(json_t *o, tool *t, const results *r)
              J("threads", m->threads), J_IF(own, "ranks", wisp_ctx_processes(t->ctx)),
              J("halo", json_halo(t, &r->stored)), J("valid", json_valid(t, &r->stored)),
              J_IF(own || t->opt.froms == 1, "weights", own ? weights_json(t) : weights_json_of(m->command)),
-             J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "isa", wisp_ctx_isa(t->ctx)),
-             J_IF(own, "memory_bytes", plan_most(t, held)), J_MAYBE(own && limit > 0, "device_memory_bytes", there),
-             J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume), J("seconds", m->seconds),
-             J("gflops", gflops(m)), J("bounds_seconds", m->bounds_seconds),
-             J_IF(own, "assemble_seconds", r->assemble_seconds), J("evaluate_seconds", r->evaluate_seconds),
-             J("total_seconds", r->total_seconds));
+             J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "devices", json_devices(t)),
+             J_IF(own, "isa", wisp_ctx_isa(t->ctx)), J_IF(own, "memory_bytes", plan_most(t, held)),
+             J_MAYBE(own && limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
+             J("resumed", t->opt.resume), J("seconds", m->seconds), J("gflops", gflops(m)),
+             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
+             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
     json_decref(seeds);
 }
 

@@ -141,7 +141,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_ctx_device_memory(t->ctx, NULL, NULL, &there);
     if (there > 0) free_bytes = there - r->info.bytes;
     const int64_t rest = free_bytes / (t->opt.checkpoint ? 2 : 1); /* for its copy */
-    r->opts.bytes = rest > 0 ? rest : 1;
+    r->opts.bytes = -plan_most(t, rest > 0 ? -rest : -1); /* of the rank that has least: an option is the same on all */
     r->hermitian = props.hermitian;
     warn_of_rounding(t, r, &props);
     return EXIT_FINE;

@@ -132,7 +132,7 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         J("rounds", c->rounds), J("degree", c->degree),
         J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
         J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products), J("seconds", p->run.seconds));
-    plan_sides_json(t, o, &p->sides, &p->most);
+    plan_sides_json(o, &p->sides, &p->most);
     return json_print_new(t, o);
 }
 
@@ -156,7 +156,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     const bool may_have_more = c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL;
     text_line("total", "at most %s at once%s", text_bytes(a[0], (double)p->total),
               may_have_more ? ", and more for those that equal the last one" : "");
-    plan_sides_show(t, &p->sides, &p->most);
+    plan_sides_show(&p->sides, &p->most);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
     if (isfinite(p->run.products)) text_line("products", "about %s", text_count(a[0], (int64_t)p->run.products));
     if (!isfinite(p->run.seconds)) {
@@ -186,7 +186,9 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     } shown = {p, r->info};
     eig_results most = *r;
     plan_need need;
-    int rc = plan_of_most(t, p.total, &shown, sizeof shown);
+    int rc = plan_sides_of_fullest(t, &p.sides, &p.most);
+    if (!rc) rc = plan_of_most(t, p.total, &shown, sizeof shown);
+    shown.plan.sides = p.sides, shown.plan.most = p.most;
     if (!rc) rc = plan_needed(t, p.total, &need);
     if (rc) return rc;
     most.info = shown.info;

@@ -35,16 +35,25 @@ json_t *json_valid(const tool *t, const wisp_mat_info *info)
     return json_boolean(t->opt.from || wisp_ctx_processes(t->ctx) == 1 || info->halo != WISP_HALO_NOCOMM);
 }
 
+json_t *json_devices(const tool *t)
+{
+    json_t *array = json_array();
+    const char *name;
+    for (int r = 0; (name = wisp_ctx_device_of(t->ctx, r, NULL)); r++) json_array_append_new(array, json_string(name));
+    return array;
+}
+
 void json_run(json_t *o, tool *t, const wisp_mat_info *info)
 {
     int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
     wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
     there = plan_most(t, there);
+    limit = plan_most(t, limit);
     JSON_PUT(o, J("order", text_order(info->order)), J("format", text_format(info->format)),
              J("threads", wisp_ctx_threads(t->ctx)), J("ranks", wisp_ctx_processes(t->ctx)),
              J("halo", json_halo(t, info)), J("valid", json_valid(t, info)), J("weights", weights_json(t)),
-             J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)),
+             J("device", wisp_ctx_device(t->ctx)), J("devices", json_devices(t)), J("isa", wisp_ctx_isa(t->ctx)),
              J("memory_bytes", plan_most(t, held)), J_MAYBE(limit > 0, "device_memory_bytes", there),
              J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume));
 }

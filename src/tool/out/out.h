@@ -68,6 +68,7 @@ json_t *json_bounds(const wisp_bounds *b, wisp_bounds_method method);
 char *json_text(const json_t *object);
 /* How the processes exchanged halos; null: there is one alone. */
 json_t *json_halo(const tool *t, const wisp_mat_info *info);
+json_t *json_devices(const tool *t);                          /* of each rank */
 json_t *json_valid(const tool *t, const wisp_mat_info *info); /* false: they never did, and the results are wrong */
 /* How the matrix is stored, where the run was, and the most memory that it held. */
 void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */

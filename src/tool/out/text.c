@@ -137,12 +137,35 @@ void text_bounds(const wisp_bounds *b, wisp_bounds_method method)
     text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
 }
 
+/* Whether a lower rank has a device of this name. */
+static bool is_named(const tool *t, int rank)
+{
+    const char *name = wisp_ctx_device_of(t->ctx, rank, NULL);
+    int r = 0;
+    while (strcmp(wisp_ctx_device_of(t->ctx, r, NULL), name) != 0) r++;
+    return r < rank;
+}
+
+/* "device cuda, ", or each of several once; nothing, where all is on the CPU. */
+static const char *text_devices(char *buf, size_t size, const tool *t)
+{
+    size_t n = 0;
+    int count = 0;
+    const char *name;
+    *buf = '\0';
+    for (int r = 0; (name = wisp_ctx_device_of(t->ctx, r, NULL)); r++) count += !is_named(t, r);
+    if (count == 1 && !strcmp(wisp_ctx_device(t->ctx), "cpu")) return buf;
+    for (int r = 0; (name = wisp_ctx_device_of(t->ctx, r, NULL)) && n < size; r++)
+        if (!is_named(t, r))
+            n += (size_t)snprintf(buf + n, size - n, "%s%s, ", n ? "" : count > 1 ? "devices " : "device ", name);
+    return buf;
+}
+
 void text_run(const tool *t, const wisp_mat_info *info, const char *more)
 {
-    char team[TEXT], device[TEXT] = "";
-    const char *name = wisp_ctx_device(t->ctx);
-    if (strcmp(name, "cpu") != 0) snprintf(device, sizeof device, "device %s, ", name);
-    text_line("run", "%s%s%s%s, %s, order %s, format %s", more, *more ? ", " : "", device,
+    char team[TEXT], devices[8 * TEXT];
+    text_line("run", "%s%s%s%s, %s, order %s, format %s", more, *more ? ", " : "",
+              text_devices(devices, sizeof devices, t),
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(info->order), text_format(info->format));
 }
