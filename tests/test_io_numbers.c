@@ -1,6 +1,6 @@
 /* Numbers to and from text: exact, against the C library. */
 #include "io/format.h"
-#include "io/scan.h"
+#include "base/scan.h"
 #include "io_naive.h"
 
 static const char *scan(const char *text, double *v, locale_t c)

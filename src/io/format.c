@@ -1,7 +1,7 @@
 /* Numbers to text: 17 digits by exact 128-bit arithmetic (of numbers of extreme size by printf), of which the shortest
    of 15, 16 or 17 is taken that reads back. Short decimals are found before, directly. */
 #include "format.h"
-#include "scan.h"
+#include "../base/scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

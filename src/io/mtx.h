@@ -1,6 +1,7 @@
 /* The files of the Matrix Market reader share this: the head of a file, and its lines. */
 #ifndef WISP_MTX_H
 #define WISP_MTX_H
+#include "../base/scan.h"
 #include "io.h"
 #include <locale.h>
 
@@ -15,19 +16,6 @@ typedef struct {
     bool array, integer;
     locale_t c; /* the C locale, in which a point is a point */
 } wisp__mtx;
-
-/* A word of a line; n = 0 at the end of the line. */
-typedef struct {
-    const char *p;
-    size_t n;
-} wisp__word;
-
-static inline bool wisp__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-/* Lines end in '\n' always. */
-wisp__word wisp__next_word(const char **p);
-/* A word as messages show it: short and printable. */
-enum { WISP__QUOTE = 40 };
-const char *wisp__quote(char text[WISP__QUOTE], wisp__word w);
 
 /* The banner, and the line of sizes. */
 wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line);

@@ -2,23 +2,6 @@
 #include "mtx.h"
 #include <stdio.h>
 
-wisp__word wisp__next_word(const char **p)
-{
-    while (wisp__blank(**p)) ++*p;
-    wisp__word w = {*p, 0};
-    while (**p != '\n' && !wisp__blank(**p)) ++*p;
-    w.n = (size_t)(*p - w.p);
-    return w;
-}
-
-const char *wisp__quote(char text[WISP__QUOTE], wisp__word w)
-{
-    size_t most = WISP__QUOTE - 4, n = WISP__MIN(w.n, most);
-    for (size_t i = 0; i < n; i++) text[i] = w.p[i] > ' ' && w.p[i] <= '~' ? w.p[i] : '?';
-    snprintf(text + n, 4, "%s", w.n > most ? "..." : "");
-    return text;
-}
-
 static bool is_word(wisp__word w, const char *lower)
 {
     size_t i = 0;

@@ -1,6 +1,5 @@
 /* Matrix Market: lines of entries. The parser only finds that a line is bad; a slow one then says why. */
 #include "mtx.h"
-#include "scan.h"
 #include <stdio.h>
 
 static int64_t count_lines(const char *p, const char *end)

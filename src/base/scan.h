@@ -1,10 +1,23 @@
-/* Numbers from text: exact as strtod, and much faster. The text must be followed by 8 readable bytes, and end in a
-   character that is no part of a number. */
+/* Words and numbers from text. Numbers are exact as by strtod, and much faster. The text must be followed by 8 readable
+   bytes, and end in a character that is no part of a number. */
 #ifndef WISP_SCAN_H
 #define WISP_SCAN_H
-#include "../base/base.h"
+#include "base.h"
 #include <locale.h>
 #include <string.h>
+
+/* A word of a line; n = 0 at the end of the line. */
+typedef struct {
+    const char *p;
+    size_t n;
+} wisp__word;
+
+static inline bool wisp__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* Lines end in '\n' always. */
+wisp__word wisp__next_word(const char **p);
+/* A word as messages show it: short and printable. */
+enum { WISP__QUOTE = 40 };
+const char *wisp__quote(char text[WISP__QUOTE], wisp__word w);
 
 enum { WISP__POW5 = 28 };
 extern const uint64_t wisp__pow5[WISP__POW5]; /* all that fit in 64 bits */

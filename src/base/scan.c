@@ -1,8 +1,25 @@
-/* Numbers from text: up to 19 digits by 128-bit arithmetic, correctly rounded; all else by strtod. */
+/* Words, and numbers from text: up to 19 digits by 128-bit arithmetic, correctly rounded; all else by strtod. */
 #include "scan.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+wisp__word wisp__next_word(const char **p)
+{
+    while (wisp__blank(**p)) ++*p;
+    wisp__word w = {*p, 0};
+    while (**p != '\n' && !wisp__blank(**p)) ++*p;
+    w.n = (size_t)(*p - w.p);
+    return w;
+}
+
+const char *wisp__quote(char text[WISP__QUOTE], wisp__word w)
+{
+    size_t most = WISP__QUOTE - 4, n = WISP__MIN(w.n, most);
+    for (size_t i = 0; i < n; i++) text[i] = w.p[i] > ' ' && w.p[i] <= '~' ? w.p[i] : '?';
+    snprintf(text + n, 4, "%s", w.n > most ? "..." : "");
+    return text;
+}
 
 const uint64_t wisp__pow5[WISP__POW5] = {1u,
                                          5u,
