@@ -46,9 +46,10 @@ typedef struct {
 } wisp_src;
 
 /* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are
-   computed, or a file (.mtx, .mtx.gz, .crs), which is read into memory, by each rank its own rows. A file goes before
-   a spec of the same name, if rank 0 sees it. WISP_ERR_IO: the file can't be read; WISP_ERR_FORMAT: it is malformed,
-   and the message names the place; WISP_ERR_ARG: an unknown name or key. */
+   computed (of "wannier:FILE" from the numbers in that file, which each rank reads), or a file (.mtx, .mtx.gz, .crs),
+   which is read into memory, by each rank its own rows. A file goes before a spec of the same name, if rank 0 sees it.
+   WISP_ERR_IO: the file can't be read; WISP_ERR_FORMAT: it is malformed, and the message names the place; WISP_ERR_ARG:
+   an unknown name or key. */
 WISP_SIZED wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
 WISP_SIZED wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
 WISP_SIZED wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
@@ -116,7 +117,8 @@ WISP_API int wisp_file_same(const char *a, const char *b); /* 1: both names stan
 /* The gallery, for listings: entry number i, or NULL past the end. The texts are the library's. */
 typedef struct {
     const char *name, *summary;
-    const char *keys; /* one line per key: "key=default  meaning\n" */
+    const char
+        *keys; /* one line per key: "key=default  meaning\n"; "FILE  meaning\n": a spec begins with a file's name */
 } wisp_gallery_entry;
 WISP_API const wisp_gallery_entry *wisp_gallery_list(int i);
 

@@ -4,8 +4,9 @@
 #include "../base/rng.h"
 
 /* What may stand behind a key. A real may be a fraction ("1/3"); a word is one of `choices`, separated by
-   spaces; letters are any of the characters of `choices`, each once, or "none". */
-typedef enum { WISP__GAL_INT, WISP__GAL_REAL, WISP__GAL_WORD, WISP__GAL_LETTERS } wisp__gal_kind;
+   spaces; letters are any of the characters of `choices`, each once, or "none". A file's name is the first key alone,
+   and stands in the spec without it. */
+typedef enum { WISP__GAL_INT, WISP__GAL_REAL, WISP__GAL_WORD, WISP__GAL_LETTERS, WISP__GAL_FILE } wisp__gal_kind;
 
 typedef struct {
     const char *name, *fallback; /* the default, as one would write it */
@@ -17,8 +18,10 @@ typedef struct {
 
 typedef struct {
     bool given;
-    int64_t i;   /* integer, number of the word, or one bit per letter */
-    double real; /* real */
+    int64_t i;        /* integer, number of the word, or one bit per letter */
+    double real;      /* real */
+    const char *text; /* file: its name in the spec, of so many bytes */
+    size_t length;
 } wisp__gal_value;
 
 /* An entry opens a source from its values, in the order of its keys. */
@@ -45,9 +48,9 @@ enum { WISP__GAL_MAX_KEYS = 16 };
 #define WISP__GAL_SIZE WISP__GAL_INTEGER(1, INT64_MAX)
 #define WISP__GAL_SEED WISP__GAL_INTEGER(0, INT64_MAX)
 
-extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg,
-    wisp__gal_band, wisp__gal_spinchain, wisp__gal_delaunay, wisp__gal_tetrahedra, wisp__gal_elasticity,
-    wisp__gal_matpde, wisp__gal_hubbard;
+extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_haldane, wisp__gal_square, wisp__gal_kagome,
+    wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg, wisp__gal_band, wisp__gal_spinchain, wisp__gal_delaunay,
+    wisp__gal_tetrahedra, wisp__gal_elasticity, wisp__gal_matpde, wisp__gal_hubbard, wisp__gal_wannier;
 
 /* Reads "key=value,key=value" (what stands after "name:", perhaps nothing) into value[key_count]. */
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value);

@@ -128,6 +128,7 @@ static wisp_status parse_value(wisp_ctx *ctx, const char *name, const wisp__gal_
     case WISP__GAL_INT: return parse_integer(ctx, name, key, text, value);
     case WISP__GAL_REAL: return parse_real(ctx, name, key, text, value);
     case WISP__GAL_WORD: return parse_word(ctx, name, key, text, value);
+    case WISP__GAL_FILE: return WISP_OK; /* is there already */
     default: return parse_letters(ctx, name, key, text, value);
     }
 }
@@ -164,9 +165,27 @@ static wisp_status parse_item(wisp_ctx *ctx, const wisp__gal_entry *entry, const
     return unknown_key(ctx, entry, key);
 }
 
+/* The name up to the first comma; *text moves behind that. */
+static wisp_status take_file(wisp_ctx *ctx, const wisp__gal_entry *entry, const char **text, wisp__gal_value *value)
+{
+    const size_t length = strcspn(*text, ","), word = strcspn(*text, "=,");
+    bool key = length == 0;
+    for (int i = 1; i < entry->key_count && word < length; i++)
+        key |= strlen(entry->keys[i].name) == word && strncmp(entry->keys[i].name, *text, word) == 0;
+    if (key)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: the name of a file must come first: %s:NAME,key=value",
+                              entry->text.name, entry->text.name);
+    *value = (wisp__gal_value){.given = true, .text = *text, .length = length};
+    *text += length;
+    if (**text == ',' && !*++*text)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: nothing follows the last comma", entry->text.name);
+    return WISP_OK;
+}
+
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value)
 {
     wisp_status status = WISP_OK;
+    if (entry->keys[0].kind == WISP__GAL_FILE) WISP_TRY(take_file(ctx, entry, &text, value));
     while (*text) {
         size_t length = strcspn(text, ",");
         WISP_TRY(parse_item(ctx, entry, text, length, value));

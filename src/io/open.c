@@ -33,6 +33,10 @@ static wisp_status recognise(wisp_ctx *ctx, const wisp__input *in, sight *s)
     s->dealt = in->size < 0 || (gzip && !s->crs); /* < 0: a pipe */
     if (s->crs || wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0) return WISP_OK;
     if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return WISP_OK;
+    if (wisp__ends_in(in->path, "_hr.dat"))
+        return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
+                              "%s: unknown kind of file (one of Wannier90 is opened as wannier:%s)", in->path,
+                              in->path);
     return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
 }
 
