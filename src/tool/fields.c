@@ -36,6 +36,7 @@ static const struct {
     {"opts.n", ANY, "resolution", NULL},
     {"opts.vectors", ANY, "vectors", NULL},
     {"opts.vectors", CMD_LDOS, "sites", NULL},
+    {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
     {"opts.sites", ANY, "sites", NULL},
     {"opts.seed", ANY, "seed", NULL},

@@ -48,6 +48,9 @@ static const struct {
     {"resolution", "broadening smearing eta sigma fwhm linewidth"},
     {"interval", "energies energy energy-range energy-window erange emin emax range window limits eps-interval"},
     {"points", "grid bins num-energies n-energies nenergies"},
+    {"energies", "energy at fermi-energy omega omegas"},
+    {"per", "normalise normalize normalization normalisation norm volume scale-by divide"},
+    {"first-vector", "first offset vector-offset skip start-vector"},
     {"bounds", "eps spectrum spectral-range"},
     {"depth", "powers interleaved interleave"},
     {"kernel", "damping"},
@@ -282,7 +285,9 @@ void options_free(options *o)
     free(o->sites);
     free(o->watch);
     free(o->weights);
+    free(o->energies);
     o->sites = o->watch = o->weights = NULL;
+    o->energies = NULL;
 }
 
 bool option_there(const command_def *cmd, const char *name)

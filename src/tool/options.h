@@ -43,7 +43,9 @@ typedef struct {
     uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
-    int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps;
+    int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps, first_vector;
+    double *energies, per; /* per: 0: not given, below 0: rows */
+    int64_t energy_count;
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
     const char *from_list[LIST];
@@ -139,5 +141,5 @@ wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
     parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_precond,
-    parse_number, parse_watchdog;
+    parse_number, parse_watchdog, parse_energies, parse_per;
 #endif

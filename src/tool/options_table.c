@@ -44,6 +44,8 @@ const option_def option_table[] = {
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
     COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT, vectors, 1, 1 << 30, "number of random vectors (32)"),
+    COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT, first_vector, 0, UINT32_MAX,
+          "number of the first one (0): runs with other numbers of one --seed add up by --from"),
     CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT, trace, trace_names, 0, 2,
            "random vectors, or every unit vector (for small matrices)"),
     COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
@@ -139,6 +141,10 @@ const option_def option_table[] = {
           "where eigenvalues are counted; A must be below B; -inf,B and A,inf have one end"),
     COUNT("points", "P", CMD_DOS | CMD_LDOS, points, 2, 1 << 30,
           "number of energies (twice the moments, at least 1024)"),
+    VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS, energies,
+          "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
+    VALUE("per", "rows|X", parse_per, CMD_DOS, per,
+          "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
     VALUE("from", "FILE.h5", parse_from, KPM, from,
           "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with different "
           "seeds"),

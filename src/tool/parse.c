@@ -408,6 +408,36 @@ bool parse_sites(option_value *v) { return read_rows(v, &v->o->sites, &v->o->sit
 
 bool parse_watch(option_value *v) { return read_rows(v, &v->o->watch, &v->o->watch_count); }
 
+/* Numbers that rise. */
+bool parse_energies(option_value *v)
+{
+    static const char what[] = "expected an energy, or several that rise, such as -0.5,0,1";
+    options *o = v->o;
+    const char *text = v->text;
+    o->energy_count = 0;
+    for (;;) {
+        double e, *more;
+        if (!read_number(&text, &e) || (*text && *text != ',')) return refuse(v, what);
+        if (o->energy_count > 0 && !(e > o->energies[o->energy_count - 1])) return refuse(v, what);
+        if (o->energy_count == v->def->max) return refuse(v, "at most %lld energies at a time", (long long)v->def->max);
+        if (!(more = realloc(o->energies, (size_t)(o->energy_count + 1) * sizeof *more)))
+            return refuse(v, "out of memory");
+        o->energies = more;
+        o->energies[o->energy_count++] = e;
+        if (!*text++) return true;
+    }
+}
+
+/* A word, or a number. */
+bool parse_per(option_value *v)
+{
+    double x = -1;
+    if (strcmp(v->text, "rows") && (!is_number(v, &x) || x <= 0))
+        return refuse(v, "expected rows, or a number above 0");
+    *(double *)v->value = x;
+    return true;
+}
+
 /* A list of any length, or a word. */
 bool parse_weights(option_value *v)
 {

@@ -23,6 +23,11 @@ static int check_options(tool *t)
         return tool_usage(t, "wisp count needs --interval A,B");
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
+    if (o->trace == WISP_TRACE_EXACT && option_seen(o, "first-vector"))
+        return tool_usage(t, "--first-vector and --trace exact exclude each other");
+    if (o->energy_count && (o->points || option_seen(o, "interval")))
+        return tool_usage(t, "--energies gives all energies, so --interval and --points do not go with it");
+    if (o->energy_count == 1 && o->plot) return tool_usage(t, "--plot needs two energies or more");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
     if (o->variant == WISP_KPM_NAIVE && o->depth > 1)
         return tool_usage(t, "--depth is not for --variant naive, which takes one step at a time");
@@ -37,6 +42,7 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .vectors = o->site_count ? o->site_count : o->vectors,
                          .trace = o->site_count ? WISP_TRACE_SITES : (wisp_trace)o->trace,
                          .sites = o->sites,
+                         .first_vector = o->first_vector,
                          .seed = o->seed,
                          .variant = (wisp_kpm_variant)o->variant,
                          .width = (int)o->width,

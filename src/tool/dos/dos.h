@@ -15,10 +15,11 @@ typedef struct {
     double interval[2];
     int64_t curves, *site, *vector; /* ldos: rows, and which vector of m; else one curve, vector -1 */
     int64_t points;
+    double per;                     /* by which densities are divided */
     double *energy, *dos, *error;   /* dos[curve][point] */
     double *low, *high;             /* the ends of its 95% bar, likewise */
     double spacing;                 /* the largest between two energies */
-    double *integral;               /* [curves] */
+    double *integral;               /* [curves]; NaN with --energies */
     double *mean, *mean_error;      /* [n]; not for ldos */
     double count, count_error, bar; /* bar: half of a typical 95% bar, over the DOS; NaN without one */
     double count_low, count_high;   /* its 95% bar */
@@ -70,6 +71,8 @@ const char *results_count(char *buf, const results *r, const char *sign);
 const char *results_smearing(char *buf, const results *r);
 void results_summary(tool *t, const results *r);
 int results_write(tool *t, const results *r); /* all outputs that the options ask for */
-csv_table_fn results_table;                   /* of results */
-plot_script_fn results_script;                /* likewise */
+/* What the density counts, such as "states per energy"; TEXT_BAR bytes. */
+const char *results_unit(char *buf, const tool *t, const results *r);
+csv_table_fn results_table;    /* of results */
+plot_script_fn results_script; /* likewise */
 #endif

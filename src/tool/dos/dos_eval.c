@@ -42,7 +42,8 @@ static int choose_sites(tool *t, results *r)
 
 static int make_grid(tool *t, results *r)
 {
-    r->points = t->opt.points ? t->opt.points : r->n > 512 ? 2 * r->n : 1024;
+    const int64_t listed = t->opt.energy_count;
+    r->points = listed ? listed : t->opt.points ? t->opt.points : r->n > 512 ? 2 * r->n : 1024;
     if (wisp_alloc(t->ctx, &r->energy, (size_t)r->points, sizeof(double)) ||
         wisp_alloc(t->ctx, &r->dos, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->error, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
@@ -50,6 +51,10 @@ static int make_grid(tool *t, results *r)
         wisp_alloc(t->ctx, &r->high, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->integral, (size_t)r->curves, sizeof(double)))
         return tool_fail_ctx(t);
+    if (listed) {
+        memcpy(r->energy, t->opt.energies, (size_t)listed * sizeof *r->energy);
+        return EXIT_FINE;
+    }
     /* A count is drawn with the whole spectrum around it. */
     if (!r->interval_given || t->cmd->bit == CMD_COUNT) {
         wisp_energies(&r->m->bounds, r->points, r->energy);
@@ -110,6 +115,17 @@ static void count_doubtful(results *r)
     }
 }
 
+/* The densities of one curve, and their bars, by what --per says. */
+static void divide(results *r, size_t at)
+{
+    for (int64_t i = 0; r->per != 1 && i < r->points; i++) {
+        r->dos[at + (size_t)i] /= r->per;
+        r->error[at + (size_t)i] /= r->per;
+        r->low[at + (size_t)i] /= r->per;
+        r->high[at + (size_t)i] /= r->per;
+    }
+}
+
 static int evaluate_dos(tool *t, results *r)
 {
     int rc = make_grid(t, r);
@@ -120,12 +136,13 @@ static int evaluate_dos(tool *t, results *r)
                      r->error + at))
             return tool_fail_ctx(t);
         wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
-        r->integral[c] = trapezoid(r->points, r->energy, r->dos + at);
+        divide(r, at);
+        r->integral[c] = t->opt.energy_count ? NAN : trapezoid(r->points, r->energy, r->dos + at);
     }
     r->bar = typical_bar(t, r);
     if (r->m->trace == WISP_TRACE_RANDOM && r->has_error) count_doubtful(r);
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
-    if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT)
+    if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT && !t->opt.energy_count)
         wisp_ctx_logf(
             t->ctx, WISP_LOG_WARN,
             "energies are up to %.3g apart, more than the resolution of %.3g: peaks may lie between them, and the "
@@ -179,6 +196,7 @@ int results_evaluate(tool *t, results *r)
     r->t95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
     r->bar = NAN;
     r->curves = 1;
+    r->per = t->opt.per > 0 ? t->opt.per : t->opt.per < 0 ? (double)m->rows : 1;
     r->interval_given = option_seen(&t->opt, "interval");
     memcpy(r->interval, t->opt.interval, sizeof r->interval);
     if (local) {

@@ -25,7 +25,8 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
     const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
     const bool grid = t->cmd->bit != CMD_COUNT || t->opt.plot;
-    const double points = !grid ? 0 : t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
+    const int64_t given = t->opt.energy_count ? t->opt.energy_count : t->opt.points;
+    const double points = !grid ? 0 : given ? (double)given : fmax(2 * n, 1024);
     const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;

@@ -34,9 +34,10 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
     fputs(t->cmd->bit == CMD_LDOS ? "outside right top vertical\n"
                                   : "at graph 1,1.01 right bottom horizontal samplen 2\n",
           f);
+    char unit[TEXT_BAR];
     fprintf(f, "set ylabel '%s (%s%s)'\nset format y '%%g'\n",
             t->cmd->bit == CMD_LDOS ? "local density of states" : "density of states", powers[power],
-            t->cmd->bit == CMD_LDOS ? "1 per energy" : "states per energy");
+            t->cmd->bit == CMD_LDOS ? "1 per energy" : results_unit(unit, t, r));
     write_title(t, r, f);
     fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->energy[0], r->energy[r->points - 1]);
     if (t->cmd->bit == CMD_COUNT)

@@ -78,7 +78,7 @@ static void add_data(json_t *o, const tool *t, const results *r)
              J_IF(r->has_error, "moments_error", local ? site_moments(r, true) : json_numbers(r->mean_error, r->n)));
     if (count) return;
     JSON_PUT(o, J("integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0])),
-             J("coarse_grid", json_boolean(r->spacing > r->resolution)),
+             J_IF(!t->opt.energy_count, "coarse_grid", json_boolean(r->spacing > r->resolution)),
              J("energies", json_numbers(r->energy, r->points)), J("dos", json_curves(r, r->dos, r->points)),
              J_IF(r->has_error, "dos_error", json_curves(r, r->error, r->points)),
              J_IF(r->has_error, "dos_low", json_curves(r, r->low, r->points)),
@@ -87,16 +87,28 @@ static void add_data(json_t *o, const tool *t, const results *r)
              J_IF(!local && r->has_error, "energies_with_few_states", r->few));
 }
 
+const char *results_unit(char *buf, const tool *t, const results *r)
+{
+    if (t->opt.per > 0)
+        snprintf(buf, TEXT_BAR, "states per energy, over %g", r->per);
+    else
+        snprintf(buf, TEXT_BAR, "states per energy%s", t->opt.per < 0 ? " and row" : "");
+    return buf;
+}
+
 json_t *results_json(tool *t, const results *r)
 {
+    char unit[TEXT_BAR];
     json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
     add_run(o, t, r);
-    JSON_PUT(o, J("kernel", damping_names[r->eval.kernel]),
-             J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
-             J("number_of_moments", r->n), J("resolution", r->resolution),
-             J_IF(r->interval_given, "interval", json_numbers(r->interval, 2)),
-             J("units", JSON_NEW(J("energy", "units of the matrix"),
-                                 J("dos", t->cmd->bit == CMD_LDOS ? "probability per energy" : "states per energy"))));
+    JSON_PUT(
+        o, J("kernel", damping_names[r->eval.kernel]),
+        J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
+        J("number_of_moments", r->n), J("resolution", r->resolution),
+        J_IF(r->interval_given, "interval", json_numbers(r->interval, 2)),
+        J("units", JSON_NEW(J("energy", "units of the matrix"),
+                            J("dos", t->cmd->bit == CMD_LDOS ? "probability per energy" : results_unit(unit, t, r)))),
+        J("per", r->per));
     add_data(o, t, r);
     return o;
 }
@@ -172,29 +184,58 @@ static void show_dos_bar(const results *r)
     if (r->few) text_line("", "less sure at %s energies, where few states make up the density", text_count(a, r->few));
 }
 
+/* The densities at the energies of --energies, if they are few. */
+static void show_densities(const tool *t, const results *r)
+{
+    enum { MOST = 8 };
+    char a[TEXT_BAR], unit[TEXT_BAR];
+    const int64_t all = r->curves * r->points;
+    for (int64_t i = 0; i < all && i < MOST; i++) {
+        const double e = r->energy[i % r->points];
+        if (r->high[i] > r->low[i])
+            text_with_bar(a, "+-", r->dos[i], r->low[i], r->high[i], 0);
+        else
+            text_states(a, r->dos[i]);
+        if (r->site)
+            text_line(i ? "" : "density", "%s at %.6g of row %lld%s", a, e, (long long)r->site[i / r->points],
+                      i == MOST - 1 && all > MOST ? ", ..." : "");
+        else
+            text_line(i ? "" : "density", "%s at %.6g%s", a, e, i == MOST - 1 && all > MOST ? ", ..." : "");
+    }
+    if (!r->site) text_line("", "%s%s", results_unit(unit, t, r), r->has_error && r->t95 > 0 ? "; 95% bars" : "");
+}
+
 static void show_numbers(const tool *t, const results *r)
 {
-    char a[TEXT], b[TEXT];
+    char a[TEXT], b[TEXT], unit[TEXT_BAR];
     if (t->cmd->bit == CMD_COUNT) {
         show_count(r);
         return;
     }
     if (r->interval_given) text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
     text_line("energies", "%s", text_count(a, r->points));
+    if (t->opt.energy_count) {
+        show_densities(t, r);
+        if (!r->site) show_dos_bar(r);
+        return;
+    }
     if (r->site) {
         for (int64_t c = 0; c < r->curves && c < 8; c++)
             text_line(c ? "" : "integral", "%.6f of row %lld%s", r->integral[c], (long long)r->site[c],
                       c == 7 && r->curves > 8 ? ", ..." : "");
         return;
     }
-    text_line("integral", "%s of %s states", text_states(a, r->integral[0]), text_count(b, r->m->rows));
+    if (t->opt.per != 0)
+        text_line("integral", "%s   (%s)", text_states(a, r->integral[0]), results_unit(unit, t, r));
+    else
+        text_line("integral", "%s of %s states", text_states(a, r->integral[0]), text_count(b, r->m->rows));
     show_dos_bar(r);
 }
 
 void results_summary(tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
-    char a[TEXT];
+    char a[TEXT], b[TEXT];
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     text_bounds(&m->bounds, m->bounds_method);
@@ -208,8 +249,9 @@ void results_summary(tool *t, const results *r)
     else if (m->first_vector < 0)
         text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));
     else if (m->trace == WISP_TRACE_RANDOM)
-        text_line("vectors", "%s random, seed %llu, %s", text_count(a, m->vectors), (unsigned long long)m->seed,
-                  wisp_type_name(m->type));
+        text_line("vectors", "%s random%s%s, seed %llu, %s", text_count(a, m->vectors),
+                  m->first_vector ? " from number " : "", m->first_vector ? text_count(b, m->first_vector) : "",
+                  (unsigned long long)m->seed, wisp_type_name(m->type));
     else
         text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
                   wisp_type_name(m->type));
