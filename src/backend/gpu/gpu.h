@@ -51,6 +51,7 @@ struct wisp__gpu {
     int64_t most_groups;   /* that are worth launching, where any number does */
     wisp__gpu_steps steps; /* DRAWN where each group goes on whatever others do, and sees what they have fenced */
     bool on_cpu;           /* it is a CPU, which compiles slowly: kernels for any width and terms alone */
+    bool driver_keeps;     /* compiled kernels by itself; and compiles each once more where it is to give it away */
     /* What the driver knows of it; 0: not known. */
     int units;                        /* that groups run on */
     int64_t cache_bytes, local_bytes; /* of the last cache; of a unit's memory for its groups */

@@ -176,6 +176,7 @@ static wisp_status opencl_open(wisp__gpu *g, int number)
     text_of(o->id, CL_DEVICE_VERSION, version, sizeof version);
     text_of(o->id, CL_DRIVER_VERSION, driver, sizeof driver);
     snprintf(o->made_by, sizeof o->made_by, "opencl %s %s %s %s", name, version, driver, options);
+    g->driver_keeps = strstr(version, "pocl") || strstr(version, "PoCL");
     const bool cpu = type & CL_DEVICE_TYPE_CPU;
     g->group_size = cpu ? CPU_GROUP : GPU_GROUP;
     g->most_groups = cpu ? CPU_GROUPS : GPU_GROUPS;
@@ -290,7 +291,7 @@ static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *te
     cl_int error = CL_SUCCESS;
     wisp_status status = WISP_OK;
     if (wisp__gpu_is_child(g)) return wisp__gpu_not_here(g);
-    cl_program p = from_kept(g, text);
+    cl_program p = g->driver_keeps ? NULL : from_kept(g, text);
     const bool kept = p;
     if (!p) p = cl.clCreateProgramWithSource(o->context, 1, &text, NULL, &error);
     if (!p) return told(g, "a program", error);
@@ -298,7 +299,7 @@ static wisp_status opencl_compile(wisp__gpu *g, const char *name, const char *te
         g->compiled = true;
         error = cl.clBuildProgram(p, 1, &o->id, options, NULL, NULL);
         if (error != CL_SUCCESS) status = does_not_compile(g, name, p, error);
-        if (error == CL_SUCCESS) keep(g, text, p);
+        if (error == CL_SUCCESS && !g->driver_keeps) keep(g, text, p);
     }
     if (status == WISP_OK) {
         *kernel = cl.clCreateKernel(p, name, &error);
