@@ -110,7 +110,7 @@ static void check_ways(const wisp_mat *A, const call *c, const char *what)
 
 /* ---- tests ------------------------------------------------------------------------------------- */
 
-/* Each kind of storage with a pair of types, and all that goes with a step at random. */
+/* One in so many kinds of storage, each with a pair of types, and all that goes with a step at random. */
 static void ways_on(const char *device, int kinds)
 {
     static const int width[] = {1, 3, 8, 33};
@@ -132,10 +132,12 @@ static void ways_on(const char *device, int kinds)
     wisp_ctx_free(ctx);
 }
 
+/* What reads an entry is that of sweeps, which test_gpu has of each kind of storage. One in four are some of columns,
+   patterns, lists, short columns and codes, and all pairs of types. */
 static void ways(void **state)
 {
     (void)state;
-    ways_on("plain", 1);
+    ways_on("plain", 4);
 }
 
 static void ways_on_the_other(void **state)
