@@ -361,10 +361,10 @@ const char *const ref_isa[REF_ISAS] = {"generic", "avx2", "avx512", "neon"};
 wisp_ctx *ref_isa_ctx(const char *isa, int threads)
 {
     wisp_ctx *ctx;
-    const int ranks = ref_ranks();
-    const wisp_ctx_opts o = {.isa = ranks > 1 ? NULL : isa, .threads = threads, .no_pin = 1};
+    const int best = ref_elsewhere();
+    const wisp_ctx_opts o = {.isa = best ? NULL : isa, .threads = threads, .no_pin = 1};
     const int made = wisp_ctx_create(&ctx, &o) == WISP_OK;
-    if (made && isa && ranks > 1 && strcmp(wisp_ctx_isa(ctx), isa)) {
+    if (made && isa && best && strcmp(wisp_ctx_isa(ctx), isa)) {
         wisp_ctx_free(ctx);
         return NULL;
     }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include <wisp/wisp.h>
@@ -149,8 +150,8 @@ double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);
 
 /* Instruction sets by name, and a context on one of them (NULL: on the best), unpinned; NULL if this CPU does not run
-   it or the library was built without it. On several ranks NULL for all but the best: which rank has which rows is
-   nothing that kernels see. */
+   it or the library was built without it. On several ranks, and on another device, NULL for all but the best: which
+   rank has which rows, and where memory is, is nothing that kernels see. */
 enum { REF_ISAS = 4 };
 extern const char *const ref_isa[REF_ISAS];
 wisp_ctx *ref_isa_ctx(const char *isa, int threads);
@@ -183,9 +184,15 @@ enum { REF_SANITIZED = 0 };
 #else
 enum { REF_SANITIZED = 0 };
 #endif
+/* Whether a test is run once more, by several ranks or on the device of WISP_DEVICE. */
+static inline int ref_elsewhere(void)
+{
+    const char *device = getenv("WISP_DEVICE");
+    return ref_ranks() > 1 || (device && strcmp(device, "cpu"));
+}
 /* Whether a test takes a sample of cases that differ in numbers alone: of those a sanitizer sees no difference, and
-   several ranks, which share cores and have an oracle each, make none. */
-static inline int ref_few(void) { return REF_SANITIZED || ref_ranks() > 1; }
+   several ranks or another device make none. */
+static inline int ref_few(void) { return REF_SANITIZED || ref_elsewhere(); }
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
 static inline int ref_far(const wisp_ctx *ctx) { return strcmp(wisp_ctx_device(ctx), "cpu") != 0; }
 /* Steps that a solver gives wisp_mpk at once, where on the CPU it gives it so many. */

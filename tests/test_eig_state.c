@@ -159,8 +159,8 @@ static void ask(const question *q, int chains)
     ref_rng r = {(uint64_t)q->o.seed + 5};
     wisp_eigen want = undisturbed(ctx, q, &A, &offers);
     /* To a sanitizer each offer is like the one before it: one chain that ends anywhere, and one at the last offer. */
-    for (int i = REF_SANITIZED ? chains - 1 : 0; i < chains; i++) chain(ctx, q, &want, offers, 1 + 5 * i, 0, &r);
-    for (int i = 0; i < (REF_SANITIZED ? 1 : 2); i++)
+    for (int i = ref_few() ? chains - 1 : 0; i < chains; i++) chain(ctx, q, &want, offers, 1 + 5 * i, 0, &r);
+    for (int i = 0; i < (ref_few() ? 1 : 2); i++)
         chain(ctx, q, &want, offers, 8, offers - 4 * i, &r); /* while it looks what is missing */
     wisp_eigen_free(&want);
     wisp_mat_free(A);
@@ -271,7 +271,7 @@ static void ask_ranks(const question *q)
     int64_t offers;
     int result = 0, i = 0;
     wisp_eigen want = undisturbed(ctx, q, &A, &offers);
-    for (int64_t first = 2; first < (REF_SANITIZED ? 3 : 30); first += 17) {
+    for (int64_t first = 2; first < (ref_few() ? 3 : 30); first += 17) {
         by_ranks b = {.q = q, .want = &want, .end = first};
         file_name(ctx, b.file);
         for (i = 0; !b.done; i++) {
@@ -293,7 +293,7 @@ static void other_ranks(void **state)
     (void)state;
     if (ref_ranks() > 1) return;
     static const int some[] = {0, 1, 4, 5};
-    const size_t step = REF_SANITIZED ? 2 : 1; /* those of single precision, and a nearest one; each method */
+    const size_t step = ref_few() ? 2 : 1; /* those of single precision, and a nearest one; each method */
     for (size_t i = step - 1; i < sizeof some / sizeof *some; i += step) ask_ranks(&filtered[some[i]]);
     for (size_t i = 0; i < sizeof outer / sizeof *outer; i += 3 * step) ask_ranks(&outer[i]);
 }

@@ -48,7 +48,7 @@ static void given_vectors(void **state)
     wisp_ctx *ctx = *state;
     static const int widths[] = {1, 3, 5, 33};
     ref_rng r = {31};
-    for (int i = 0; i < (REF_SANITIZED ? 24 : 144); i++) {
+    for (int i = 0; i < (ref_few() ? 24 : 144); i++) {
         const ref_types pair = ref_pair[i % REF_PAIRS];
         sides_case c = {.mat = pair.mat, .blk = pair.blk, .B = ref_pair[i % REF_PAIRS].mat, .width = widths[i % 4]};
         c.n = (int)(2 + ref_below(&r, 40));

@@ -70,19 +70,9 @@ static void check(ref_rng *r, wisp_ctx *const ctx[REF_ISAS], const sample *s, wi
     ref_call_free(&c);
 }
 
-/* On a device only the best instruction set: where memory is, is nothing that kernels see. (ref_isa_ctx says so of
-   several ranks.) */
 static void contexts(wisp_ctx *ctx[REF_ISAS], int threads)
 {
-    for (int isa = 0, best = -1; isa < REF_ISAS; isa++) {
-        ctx[isa] = ref_isa_ctx(ref_isa[isa], threads);
-        if (!ctx[isa] || !ref_far(ctx[isa])) continue;
-        if (best >= 0) {
-            wisp_ctx_free(ctx[best]);
-            ctx[best] = NULL;
-        }
-        best = isa;
-    }
+    for (int isa = 0; isa < REF_ISAS; isa++) ctx[isa] = ref_isa_ctx(ref_isa[isa], threads);
 }
 
 static void contexts_free(wisp_ctx *ctx[REF_ISAS])
