@@ -8,28 +8,49 @@ static int64_t row_of(int64_t k) { return k * 7919 % ROWS; }
 static int64_t col_of(int64_t k) { return k * 104729 % 997; }
 static double value_of(int64_t k) { return (double)k + 0.125; }
 
-/* Lines of very different lengths, so that seams fall everywhere. Line HEAD + bad + 1 is replaced, and the one after
-   the middle of the rest too. */
+/* Lines of very different lengths, so that seams fall everywhere; the k-th entry's begins at begin[k]. Made once. */
+static char *text;
+static size_t begin[ENTRIES + 1];
+
+static void make_lines(void)
+{
+    size_t bytes, at;
+    FILE *f = open_memstream(&text, &bytes);
+    at = (size_t)fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", ROWS, 997, ENTRIES);
+    for (int64_t k = 0; k < ENTRIES; k++) {
+        begin[k] = at;
+        at += (size_t)fprintf(f, "%lld %*lld %.*f\n", (long long)row_of(k) + 1, k % 1000 == 0 ? 300 : 1,
+                              (long long)col_of(k) + 1, 3 + (int)(k % 5), value_of(k));
+    }
+    begin[ENTRIES] = at;
+    fclose(f);
+    assert_int_equal(bytes, at);
+}
+
+static void put(FILE *f, gzFile gz, const char *from, size_t bytes)
+{
+    if (gz)
+        assert_int_equal(gzwrite(gz, from, (unsigned)bytes), (int)bytes);
+    else
+        assert_int_equal(fwrite(from, 1, bytes, f), bytes);
+}
+
+/* Line HEAD + bad + 1 is replaced, and the one after the middle of the rest too. */
 static void put_large(const char *path, int64_t bad)
 {
     gzFile gz = strstr(path, ".gz") ? gzopen(path, "wb1") : NULL;
     FILE *f = gz ? NULL : fopen(path, "wb");
-    char line[512];
-    for (int64_t k = -1; k < ENTRIES; k++) {
-        if (k < 0) {
-            snprintf(line, sizeof line, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", ROWS, 997,
-                     ENTRIES);
-        } else if (bad >= 0 && (k == bad || k == (bad + ENTRIES) / 2)) {
-            snprintf(line, sizeof line, "%lld oops 1\n", (long long)k % ROWS + 1);
-        } else {
-            snprintf(line, sizeof line, "%lld %*lld %.*f\n", (long long)row_of(k) + 1, k % 1000 == 0 ? 300 : 1,
-                     (long long)col_of(k) + 1, 3 + (int)(k % 5), value_of(k));
-        }
-        if (gz)
-            gzputs(gz, line);
-        else
-            fputs(line, f);
+    size_t done = 0;
+    for (int i = 0; i < 2 && bad >= 0; i++) {
+        char wrong[64];
+        const int64_t k = i == 0 ? bad : (bad + ENTRIES) / 2;
+        if (begin[k] < done) continue; /* the last line is both */
+        snprintf(wrong, sizeof wrong, "%lld oops 1\n", (long long)k % ROWS + 1);
+        put(f, gz, text + done, begin[k] - done);
+        put(f, gz, wrong, strlen(wrong));
+        done = begin[k + 1];
     }
+    put(f, gz, text + done, begin[ENTRIES] - done);
     if (gz)
         gzclose(gz);
     else
@@ -80,6 +101,7 @@ static void test_large(void **state)
     (void)state;
     static const char *const names[] = {"io_large.mtx", "io_large.mtx.gz"};
     ref_rng r = {21};
+    make_lines();
     for (int i = 0; i < 2; i++) {
         put_large(names[i], -1);
         expect_large(names[i]);
@@ -90,6 +112,7 @@ static void test_large(void **state)
         }
         unlink(names[i]);
     }
+    free(text);
 }
 
 /* What is written does not depend on the threads, gzip included, and comes back. */
