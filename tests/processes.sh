@@ -7,6 +7,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 WISP_STREAM_LIMIT=67108864 WISP_MEASURE_LIMIT=100 # as tests/CMakeLists.txt
 # Who waits within MPI gives its core up, also where there are as many cores, for other work may need it.
 export OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_pml=ob1 # what it takes on one host; to look for networks took longer than all else of a short run
 # One that hangs is ended when CTest would end it, so that the others run.
 for name in "${@:4}"; do
     began=$EPOCHREALTIME

@@ -357,6 +357,7 @@ rm -f plan.ck*
 
 if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/null; then
     echo "- processes under mpirun: one is killed, the others end, and as many or fewer go on"
+    export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 # as tests/processes.sh
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
     by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 300 --vectors 8 --width 4 --threads 1 --json)
     launch() { mpirun --oversubscribe -n "$1" "$wisp" "${by_mpi[@]}" "${@:2}"; }

@@ -16,7 +16,7 @@ command -v ${launcher%% *} >/dev/null || { echo "test_mpi: there is no ${launche
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # When a run has failed, mpirun would wait for a second, twice, before it looks whether all have ended; they have.
 export OMPI_MCA_odls_base_sigkill_timeout=0
-export OMPI_MCA_mpi_yield_when_idle=1 # as tests/processes.sh
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 # as tests/processes.sh
 # by N COMMAND...
 # shellcheck disable=SC2086 # words
 by() { $launcher -n "$@"; }

@@ -47,7 +47,7 @@ launcher="mpirun --oversubscribe --bind-to none -n 3" ranks=3
 # waits so long.
 silence=60 most=900 stop=${WISP_STOP_SECONDS:-12}
 [ -z "$all" ] || silence=4 most=60
-endless=(dos 'topi:nx=60,ny=60,nz=20' --moments 200000 --vectors 8 --threads 1 --log text --watchdog "$silence")
+endless=(dos 'topi:nx=30,ny=30,nz=20' --moments 200000 --vectors 8 --threads 1 --log text --watchdog "$silence")
 # begin WATCHDOGS ARGUMENTS...: $ranks processes, up to where they compute and so many have a watchdog; $run is the
 # launcher, and $copier copies what it says to err.
 begin() {
