@@ -225,6 +225,8 @@ check "--plan gives a time" grep -q '^time .*about' out
 ok dos $topi --plan --resolution 0.1
 grep -q '^time' out && fail "--plan tells a time though the number of moments is not known"
 refused 1 "more than --mem-limit $limit MB" dos $large --width 8 --mem-limit ${limit}MB
+WISP_INDEX_LIMIT=26 refused 1 "more than one process can index (26)" dos laplace:nx=3,ny=3,nz=3 --moments 4
+WISP_INDEX_LIMIT=27 ok dos laplace:nx=3,ny=3,nz=3 --moments 4
 ok dos $topi --moments 64 --vectors 2 --mem-limit 1G --quiet
 
 # ---- save and from
