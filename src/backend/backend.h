@@ -151,6 +151,10 @@ typedef struct wisp__backend {
     wisp_status (*read)(wisp_ctx *ctx, const void *address, void *host, size_t bytes);
     wisp_status (*write)(wisp_ctx *ctx, void *address, const void *host, size_t bytes);
     wisp_status (*finish)(wisp_ctx *ctx);
+    /* Memory of the host's, from which and to which copies go fastest. What unpack is given of it is read until the
+       next call that waits. NULL: any memory is as good, and is read before the call returns. */
+    wisp_status (*stage)(wisp_ctx *ctx, size_t bytes, void *pointer_to_host);
+    void (*unstage)(wisp_ctx *ctx, void *host);
 
     /* The kernel for a key and such entries; there is one for every valid key (a generic one at worst, logged once). */
     wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a);
@@ -210,6 +214,20 @@ extern const wisp__tuned wisp__cpu_tuned, wisp__gpu_tuned;
 
 /* time.c */
 wisp_status wisp__time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
+
+/* Memory for pack and unpack. */
+static inline wisp_status wisp__stage(wisp_ctx *ctx, size_t bytes, void *pointer_to_host)
+{
+    return ctx->backend->stage ? ctx->backend->stage(ctx, bytes, pointer_to_host)
+                               : wisp_alloc(ctx, pointer_to_host, bytes, 1);
+}
+static inline void wisp__unstage(wisp_ctx *ctx, void *host)
+{
+    if (host && ctx->backend->unstage)
+        ctx->backend->unstage(ctx, host);
+    else
+        wisp_free(ctx, host);
+}
 
 /* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
 static inline void wisp__add(double *a, double *error, double b, double b_error)

@@ -7,7 +7,8 @@ void wisp__halo_free(wisp__halo *h)
 {
     if (!h) return;
     h->ctx->backend->free(h->ctx, h->send);
-    void *own[] = {h->global, h->from, h->to, h->message, h->buffer, h->group, h->here};
+    wisp__unstage(h->ctx, h->buffer);
+    void *own[] = {h->global, h->from, h->to, h->message, h->group, h->here};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(h->ctx, own[i]);
     wisp_free(h->ctx, h);
 }
@@ -128,10 +129,10 @@ static wisp_status make_buffer(wisp__halo *h, const wisp_blk *x)
     bool needed = !in_place(x);
     for (int i = 0; i < h->to_count; i++) needed |= !sends_straight(x, &h->to[i]);
     if (!needed || bytes <= h->buffer_bytes) return WISP_OK;
-    wisp_free(h->ctx, h->buffer);
+    wisp__unstage(h->ctx, h->buffer);
     h->buffer = NULL;
     h->buffer_bytes = 0;
-    const wisp_status status = wisp_alloc(h->ctx, &h->buffer, bytes, 1);
+    const wisp_status status = wisp__stage(h->ctx, bytes, &h->buffer);
     if (status == WISP_OK) h->buffer_bytes = bytes;
     return status;
 }
@@ -146,6 +147,8 @@ static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
     p.row = h->send;
     p.count = h->sends;
     if (at_once && h->sends > 0) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
+    /* Messages may come again to where the device reads those of the last exchange from, when it was waited for. */
+    if (at_once && h->sends == 0 && h->rows > 0) WISP_TRY(h->ctx->backend->finish(h->ctx));
     for (int i = 0; i < h->to_count; i++) {
         const wisp__range *to = &h->to[i];
         const bool straight = sends_straight(x, to);

@@ -33,6 +33,17 @@ dos csv dos topi:nx=4,ny=3,nz=2 --moments 16 --vectors 3
 solve mtx solve laplace:nx=6,ny=5 --precision single --method cg
 JOBS
 
+# By three ranks on two devices, each way in which they exchange rows, which go by pinned memory.
+arguments="solve laplace:nx=6,ny=5 --precision single --method cg --rhs random:2"
+for halo in none task columns; do
+    # shellcheck disable=SC2086 # words
+    WISP_RANKS=3 job plain "$scratch/ranks.mtx" $arguments --halo $halo || bad "three ranks on plain: $(tail -n 3 "$scratch/ranks.mtx.said")"
+    # shellcheck disable=SC2086 # words
+    WISP_RANKS=3 WISP_STANDIN_DEVICES=2 WISP_STANDIN_SEED=1 job cuda "$scratch/ranks.cuda.mtx" $arguments --halo $halo ||
+        bad "three ranks on cuda: $(tail -n 3 "$scratch/ranks.cuda.mtx.said")"
+    cmp -s "$scratch/ranks.mtx.bits" "$scratch/ranks.cuda.mtx.bits" || bad "three ranks on cuda, --halo $halo: other bits than on plain"
+done
+
 # Call 1 fails, call 2, and so on, until a job makes no more calls; then some of them with all that follow.
 arguments="dos laplace:nx=4,ny=3 --moments 4 --vectors 1 --bounds 0,8"
 out=$scratch/fails.csv

@@ -29,6 +29,13 @@ typedef struct {
     CUevent copied; /* what was last copied by it */
 } wisp__cuda_piece;
 
+/* The same of a user's own, for copies that go straight. */
+typedef struct wisp__cuda_stage {
+    struct wisp__cuda_stage *next;
+    char *host;
+    size_t bytes;
+} wisp__cuda_stage;
+
 typedef struct wisp__cuda_buffer {
     struct wisp__cuda_buffer *next;
     CUdeviceptr at;
@@ -47,6 +54,7 @@ typedef struct {
     pthread_mutex_t lock, writing, reading; /* for what is below; `reading` is taken before `lock` */
     /* lock: */
     wisp__cuda_buffer *freed;
+    wisp__cuda_stage *stage;
     int64_t waits; /* that have begun */
     /* writing: */
     wisp__cuda_piece to[CUDA_PIECES]; /* in a circle */
@@ -67,6 +75,8 @@ wisp_status wisp__cuda_clear(wisp__gpu *g, void *buffer, size_t bytes);
 wisp_status wisp__cuda_write(wisp__gpu *g, void *buffer, size_t at, const void *host, size_t bytes);
 wisp_status wisp__cuda_read(wisp__gpu *g, void *buffer, size_t at, void *host, size_t bytes);
 wisp_status wisp__cuda_finish(wisp__gpu *g);
+wisp_status wisp__cuda_new_stage(wisp__gpu *g, size_t bytes, void **host);
+void wisp__cuda_free_stage(wisp__gpu *g, void *host);
 
 /* ---- compile.c ----------------------------------------------------------------------------------- */
 

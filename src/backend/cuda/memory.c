@@ -152,6 +152,72 @@ void wisp__cuda_memory_close(wisp__gpu *g, bool entered)
     if (c->pinned) c->cu->cuMemFreeHost(c->pinned);
 }
 
+/* ---- pinned memory of a user's own ---------------------------------------------------------------- */
+
+wisp_status wisp__cuda_new_stage(wisp__gpu *g, size_t bytes, void **host)
+{
+    wisp__cuda *c = wisp__cuda_of(g);
+    wisp__cuda_stage *s = NULL;
+    *host = NULL;
+    wisp_status status = wisp__memory_book(g->ctx, bytes);
+    if (status != WISP_OK) return status;
+    status = wisp__cuda_enter(g);
+    if (status == WISP_OK) {
+        s = calloc(1, sizeof *s);
+        if (!s) status = wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of memory for copies of the device 'cuda'");
+        if (s)
+            status =
+                wisp__cuda_status(g, "memory for copies", c->cu->cuMemHostAlloc(host, bytes, CU_MEMHOSTALLOC_DEFAULT));
+        wisp__cuda_leave(g);
+    }
+    if (status != WISP_OK) {
+        free(s);
+        wisp__memory_unbook(g->ctx, bytes);
+        return status;
+    }
+    wisp__memory_is_there(g->ctx);
+    s->host = *host;
+    s->bytes = bytes;
+    pthread_mutex_lock(&c->lock);
+    s->next = c->stage;
+    c->stage = s;
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+/* When no copy uses it any more. Without the device's context it goes with that. */
+void wisp__cuda_free_stage(wisp__gpu *g, void *host)
+{
+    wisp__cuda *c = wisp__cuda_of(g);
+    CUcontext own;
+    pthread_mutex_lock(&c->lock);
+    wisp__cuda_stage **at = &c->stage;
+    while ((*at)->host != host) at = &(*at)->next;
+    wisp__cuda_stage *s = *at;
+    *at = s->next;
+    pthread_mutex_unlock(&c->lock);
+    if (!wisp__gpu_is_child(g) && c->cu->cuCtxPushCurrent_v2(c->context) == CUDA_SUCCESS) {
+        c->cu->cuStreamSynchronize(c->stream);
+        c->cu->cuMemFreeHost(host);
+        c->cu->cuCtxPopCurrent_v2(&own);
+    }
+    wisp__memory_unbook(g->ctx, s->bytes);
+    free(s);
+}
+
+/* Whether copies from there, or to there, go straight. */
+static bool is_staged(wisp__cuda *c, const void *host, size_t bytes)
+{
+    const char *from = host;
+    pthread_mutex_lock(&c->lock);
+    const wisp__cuda_stage *s = c->stage;
+    while (s && !(from >= s->host && from + bytes <= s->host + s->bytes)) s = s->next;
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+/* ---- copies to the device, and from there --------------------------------------------------------- */
+
 /* The next piece of the circle, when what it was last used for is done. */
 static CUresult next_piece(wisp__cuda *c)
 {
@@ -171,8 +237,10 @@ wisp_status wisp__cuda_write(wisp__gpu *g, void *buffer, size_t at, const void *
     const wisp_status status = wisp__cuda_enter(g);
     CUresult error = CUDA_SUCCESS;
     if (status != WISP_OK) return status;
+    const bool straight = bytes > 0 && is_staged(c, host, bytes);
     pthread_mutex_lock(&c->writing);
-    for (size_t done = 0, some; done < bytes && error == CUDA_SUCCESS; done += some) {
+    if (straight) error = c->cu->cuMemcpyHtoDAsync_v2(b->at + at, host, bytes, c->stream);
+    for (size_t done = straight ? bytes : 0, some; done < bytes && error == CUDA_SUCCESS; done += some) {
         some = 0;
         if (c->filled == CUDA_PIECE) error = next_piece(c);
         if (error != CUDA_SUCCESS) break;
@@ -185,6 +253,13 @@ wisp_status wisp__cuda_write(wisp__gpu *g, void *buffer, size_t at, const void *
     pthread_mutex_unlock(&c->writing);
     wisp__cuda_leave(g);
     return wisp__cuda_status(g, "copying to it", error);
+}
+
+static CUresult read_straight(wisp__cuda *c, CUdeviceptr from, char *host, size_t bytes)
+{
+    CUresult error = c->cu->cuMemcpyDtoHAsync_v2(host, from, bytes, c->stream);
+    if (error == CUDA_SUCCESS) error = c->cu->cuEventRecord(c->from->copied, c->stream);
+    return error == CUDA_SUCCESS ? c->cu->cuEventSynchronize(c->from->copied) : error;
 }
 
 /* A piece is copied while the one before it goes to the host. */
@@ -219,7 +294,7 @@ wisp_status wisp__cuda_read(wisp__gpu *g, void *buffer, size_t at, void *host, s
     }
     pthread_mutex_lock(&c->reading);
     const int64_t number = wait_begins(c);
-    const CUresult error = read_pieces(c, b->at + at, host, bytes);
+    const CUresult error = (is_staged(c, host, bytes) ? read_straight : read_pieces)(c, b->at + at, host, bytes);
     if (error == CUDA_SUCCESS) wait_ends(c, number);
     pthread_mutex_unlock(&c->reading);
     wisp__cuda_leave(g);

@@ -25,6 +25,10 @@ typedef struct {
     wisp_status (*clear)(wisp__gpu *g, void *buffer, size_t bytes);
     wisp_status (*write)(wisp__gpu *g, void *buffer, size_t at, const void *host, size_t bytes);
     wisp_status (*read)(wisp__gpu *g, void *buffer, size_t at, void *host, size_t bytes); /* waits */
+    /* Memory of the host's from which and to which copies go straight: then write reads it until the next wait. NULL:
+       there is none. */
+    wisp_status (*stage)(wisp__gpu *g, size_t bytes, void **host);
+    void (*unstage)(wisp__gpu *g, void *host); /* waits */
     /* The kernel of this name in a program; its text is in kernel/dialect.h's language. */
     wisp_status (*compile)(wisp__gpu *g, const char *name, const char *text, void **kernel);
     void (*drop)(wisp__gpu *g, void *kernel);
@@ -84,6 +88,8 @@ void wisp__gpu_unlend(wisp_ctx *ctx, void *address);
 wisp_status wisp__gpu_read(wisp_ctx *ctx, const void *address, void *host, size_t bytes);
 wisp_status wisp__gpu_write(wisp_ctx *ctx, void *address, const void *host, size_t bytes);
 wisp_status wisp__gpu_finish(wisp_ctx *ctx);
+wisp_status wisp__gpu_stage(wisp_ctx *ctx, size_t bytes, void *pointer_to_host);
+void wisp__gpu_unstage(wisp_ctx *ctx, void *host);
 wisp_status wisp__gpu_told(wisp__gpu *g); /* what has failed, once */
 /* The driver's buffer around an address, and the bytes from its begin. */
 wisp_status wisp__gpu_place(wisp_ctx *ctx, const void *address, void **buffer, int64_t *at);
@@ -228,8 +234,8 @@ wisp_status wisp__gpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     .measure = wisp__gpu_measure, .alloc = wisp__gpu_alloc, .free = wisp__gpu_free, .take = wisp__gpu_take,           \
     .prepare = wisp__gpu_prepare, .release = wisp__gpu_release, .foresee = wisp__gpu_foresee,                         \
     .borrow = wisp__gpu_borrow, .lend = wisp__gpu_lend, .unlend = wisp__gpu_unlend, .read = wisp__gpu_read,           \
-    .write = wisp__gpu_write, .finish = wisp__gpu_finish, .find_spmmv = wisp__gpu_find_spmmv,                         \
-    .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots,                                     \
+    .write = wisp__gpu_write, .finish = wisp__gpu_finish, .stage = wisp__gpu_stage, .unstage = wisp__gpu_unstage,     \
+    .find_spmmv = wisp__gpu_find_spmmv, .launch_spmmv = wisp__gpu_launch_spmmv, .finish_dots = wisp__gpu_finish_dots, \
     .reserve_steps = wisp__gpu_reserve_steps, .launch_steps = wisp__gpu_launch_steps,                                 \
     .launch_half = wisp__gpu_launch_half, .fill = wisp__gpu_fill, .random = wisp__gpu_random, .put = wisp__gpu_put,   \
     .get = wisp__gpu_get, .copy_columns = wisp__gpu_copy_columns, .pack = wisp__gpu_pack, .unpack = wisp__gpu_unpack, \

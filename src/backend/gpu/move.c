@@ -267,6 +267,25 @@ wisp_status wisp__gpu_random(wisp_ctx *ctx, const wisp__random_params *p)
 
 /* ---- rows for other ranks, and from there ------------------------------------------------------ */
 
+wisp_status wisp__gpu_stage(wisp_ctx *ctx, size_t bytes, void *pointer_to_host)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    void *host = NULL;
+    if (!g->driver->stage) return wisp_alloc(ctx, pointer_to_host, bytes, 1);
+    const wisp_status status = g->driver->stage(g, bytes, &host);
+    memcpy(pointer_to_host, &host, sizeof host);
+    return status;
+}
+
+void wisp__gpu_unstage(wisp_ctx *ctx, void *host)
+{
+    wisp__gpu *g = wisp__gpu_of(ctx);
+    if (g->driver->unstage)
+        g->driver->unstage(g, host);
+    else
+        wisp_free(ctx, host);
+}
+
 static bool rows_are_packed(const wisp__rows_params *p) { return !p->row && p->ld == p->bytes; }
 
 static char *first_of(const wisp__rows_params *p) { return (char *)p->x + p->first * p->ld; }
