@@ -1,8 +1,8 @@
-/* One language for kernels of GPUs: OpenCL C 1.2, CUDA C++, and C whose work-items take turns (item.h). Every kernel
-   has the same arguments: a struct p, which begins with at[K_PLACES], and K_PLACES arrays; PLACE is what lies at[i]
-   bytes behind array i. Groups that share what they make meet at flags: ATOMIC_ADD and LOAD_FLAG, with a FENCE between
-   these and all else. BARRIER orders what is LOCAL, BARRIER_ALL all that the group has put and seen. Arithmetic is fma
-   and what is written, in this order, so that results are the same bits in each. */
+/* One language for kernels of GPUs: OpenCL C 1.2, CUDA C++ (HIP has the same words), and C whose work-items take turns
+   (item.h). Every kernel has the same arguments: a struct p, which begins with at[K_PLACES], and K_PLACES arrays; PLACE
+   is what lies at[i] bytes behind array i. Groups that share what they make meet at flags: ATOMIC_ADD and LOAD_FLAG,
+   with a FENCE between these and all else. BARRIER orders what is LOCAL, BARRIER_ALL all that the group has put and
+   seen. Arithmetic is fma and what is written, in this order, so that results are the same bits in each. */
 #ifndef WISP_DIALECT_H
 #define WISP_DIALECT_H
 
@@ -32,7 +32,7 @@ typedef uchar u8;
 #define FMA fma
 #define KERNEL(name, params) \
     __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void name(ARGUMENTS(params))
-#elif defined(__CUDACC__)
+#elif defined(__CUDACC__) || defined(__HIP__)
 #define GLOBAL
 #define LOCAL __shared__
 #define IN_LOCAL
