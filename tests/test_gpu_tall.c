@@ -167,9 +167,33 @@ static void compensated(void **state)
     }
 }
 
+/* What a device holds for the sums of a product is little beside the blocks. */
+static void sums_are_few(void **state)
+{
+    enum { ROWS = 2048, WIDTH = 64 };
+    const double blocks = 2.0 * ROWS * WIDTH * sizeof(double);
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "plain", .threads = 1});
+    wisp_scalar *x = calloc(WIDTH * WIDTH, sizeof *x);
+    wisp_map *map;
+    wisp_blk *v, *w;
+    (void)state;
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    REF_OK(ctx, wisp_blk_create(&v, ctx, map, WISP_D, WIDTH));
+    REF_OK(ctx, wisp_blk_create(&w, ctx, map, WISP_D, WIDTH));
+    REF_OK(ctx, wisp_tsm_gram(x, WIDTH, (wisp_scalar){1, 0}, v, w, (wisp_scalar){0}, 0));
+    const double held = (double)atomic_load(&ctx->device_calls);
+    if (!(held > 0 && held <= blocks / 16)) fail_msg("%.0f bytes for sums beside blocks of %.0f", held, blocks);
+    wisp_blk_free(v);
+    wisp_blk_free(w);
+    wisp_map_free(map);
+    free(x);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tall), cmocka_unit_test(compensated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tall), cmocka_unit_test(compensated),
+                                       cmocka_unit_test(sums_are_few)};
     look_for_devices();
     return devices_done("test_gpu_tall", cmocka_run_group_tests(tests, NULL, NULL));
 }

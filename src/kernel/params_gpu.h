@@ -163,6 +163,7 @@ typedef struct {
     i64 at[K_PLACES];
     i64 rows, rows_per_block, p, q, ld_v, ld_w, same; /* same: as wisp__gram_params */
     i64 v_items, w_items, tile_rows;                  /* items of a tile along V's columns and W's, powers of 2 */
+    i64 shares;                                       /* groups that share the tiles of a block of rows */
 } k_gram;
 typedef struct {
     i64 at[K_PLACES];

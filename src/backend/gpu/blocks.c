@@ -48,14 +48,25 @@ static void set_tile(k_gram *k, int group, int item_v, int item_w)
     k->tile_rows = G_GRAM_REALS(group) / (item_v * k->v_items + item_w * k->w_items) / abreast * abreast;
 }
 
-/* Rows of a group's sums: groups enough for the device, rows enough for all items, and so few groups that their sums
-   are a quarter of the blocks. */
-static int64_t rows_per_group(const k_gram *k, int group, int real)
+enum { GRAM_GROUPS = 1024 }; /* enough for the device */
+
+/* Rows of a block, of which each has its sums: enough for all items, and so many that the sums of all blocks, which are
+   written and read again, are a part of V and W, and few bytes. */
+static int64_t rows_per_block(const k_gram *k, int group, int real)
 {
-    enum { GROUPS = 1024, LEAST = 64, TURNS = 8 };
-    const int64_t quarter = 4 * k->p * k->q * (int64_t)sizeof(double) / ((k->p + k->q) * real);
+    enum { SUMS = 1 << 20, PART = 32, LEAST = 64, TURNS = 8 };
+    const int64_t size = k->p * k->q, blocks = WISP__MIN(WISP__MAX(SUMS / size, 1), GRAM_GROUPS);
+    const int64_t part = PART * size * (int64_t)sizeof(double) / ((k->p + k->q) * real);
     const int64_t abreast = group / (k->v_items * k->w_items), least = WISP__MAX(TURNS * abreast, LEAST);
-    return WISP__MAX(WISP__MAX((k->rows + GROUPS - 1) / GROUPS, least), quarter);
+    return WISP__MAX(WISP__MAX((k->rows + blocks - 1) / blocks, least), part);
+}
+
+/* Where blocks are fewer than groups are to be, several groups share the tiles of one. */
+static int64_t shares_of(const k_gram *k, int64_t blocks, int item_v, int item_w)
+{
+    const int64_t v = item_v * k->v_items, w = item_w * k->w_items;
+    const int64_t tiles = (k->p + v - 1) / v * ((k->q + w - 1) / w);
+    return WISP__MAX(WISP__MIN(tiles, GRAM_GROUPS / WISP__MAX(blocks, 1)), 1);
 }
 
 wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
@@ -69,18 +80,19 @@ wisp_status wisp__gpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, cons
     wisp_status status;
     (void)per_block;
     set_tile(&k, g->group_size, item_v, item_w);
-    k.rows_per_block = rows_per_group(&k, g->group_size, (int)wisp__real_bytes(is_double));
-    const int64_t groups = (k.rows + k.rows_per_block - 1) / k.rows_per_block;
-    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(groups * size) * (compensated ? 2 : 1) * sizeof(double)));
+    k.rows_per_block = rows_per_block(&k, g->group_size, (int)wisp__real_bytes(is_double));
+    const int64_t blocks = (k.rows + k.rows_per_block - 1) / k.rows_per_block;
+    k.shares = shares_of(&k, blocks, item_v, item_w);
+    WISP_TRY(wisp__gpu_room(g, &g->partial, (size_t)(blocks * size) * (compensated ? 2 : 1) * sizeof(double)));
     if (k.rows > 0) {
         wisp__gpu_at(&c, T_V, p->v);
         wisp__gpu_at(&c, T_W, p->w);
     }
     wisp__gpu_own(&c, T_X, g->partial, 0);
-    WISP_TRY(wisp__gpu_launch(&c, "gram", groups,
+    WISP_TRY(wisp__gpu_launch(&c, "gram", blocks * k.shares,
                               "#define REAL %s\n#define PARTS 1\n#define ITEM_V %d\n#define ITEM_W %d\n%s",
                               WISP__GPU_REAL(is_double), item_v, item_w, compensated ? WISP__GPU_COMPENSATED : ""));
-    status = wisp__gpu_sum(ctx, 0, groups, size, false, sum, compensated ? sum + size : NULL);
+    status = wisp__gpu_sum(ctx, 0, blocks, size, false, sum, compensated ? sum + size : NULL);
 out:
     return status;
 }

@@ -120,12 +120,16 @@ void wisp__gpu_own(wisp__gpu_call *c, int i, const wisp__gpu_buffer *b, size_t a
     at_of(c)[i] = (int64_t)at;
 }
 
-/* Work before this call has read what was there: the queue is in order. */
+/* The first array of a call makes room for the others, too, which are short where it is long. Work before this call has
+   read what was there: the queue is in order. */
 void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
 {
+    enum { OTHERS = 3, LONG = 1 << 20, LEAST = 1 << 16 };
     wisp__gpu *g = c->g;
+    const size_t own = wisp__lines(bytes);
     if (!host || c->status != WISP_OK) return;
-    if (c->staged_at == 0) c->status = wisp__gpu_room(g, c->staged, WISP__MAX(4 * wisp__lines(bytes), 1 << 16));
+    if (c->staged_at == 0)
+        c->status = wisp__gpu_room(g, c->staged, WISP__MAX(own + OTHERS * WISP__MIN(own, LONG), LEAST));
     if (c->status != WISP_OK) return;
     if (!wisp__gpu_fits(*c->staged, c->staged_at + bytes)) {
         c->status = wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of room for what comes with a call");
@@ -133,7 +137,7 @@ void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
     }
     wisp__gpu_own(c, i, *c->staged, c->staged_at);
     c->status = g->driver->write(g, wisp__gpu_handle(*c->staged), c->staged_at, host, bytes);
-    c->staged_at += wisp__lines(bytes);
+    c->staged_at += own;
 }
 
 void wisp__gpu_complex(double *to, const void *factors, bool is_double, int reals, int width, int64_t behind)

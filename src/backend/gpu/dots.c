@@ -44,8 +44,8 @@ wisp_status wisp__gpu_sum(wisp_ctx *ctx, size_t partial_at, int64_t groups, int6
 
 void wisp__gpu_dot_groups(const wisp__gpu *g, int64_t rows, int width, int64_t *per, int64_t *groups)
 {
-    enum { GROUPS = 1024, TURNS = 8 };
-    const int64_t least = (int64_t)(g->group_size / wisp__gpu_lanes(g, width)) * TURNS;
+    enum { GROUPS = 1024, TURNS = 8, LEAST = 64 }; /* so that sums of groups are few beside what is summed */
+    const int64_t least = WISP__MAX((int64_t)(g->group_size / wisp__gpu_lanes(g, width)) * TURNS, LEAST);
     *per = WISP__MAX((rows + GROUPS - 1) / GROUPS, least);
     *groups = (rows + *per - 1) / *per;
 }

@@ -202,7 +202,7 @@ static int64_t number_of(const wisp__random_params *p, int64_t i)
 /* Those of traces, made on the device. Rows that have no running numbers are told theirs, some at a time. */
 static wisp_status random_signs(wisp_ctx *ctx, const wisp__random_params *p)
 {
-    enum { LISTED = 1 << 19 };
+    enum { LISTED = 1 << 17 };
     const wisp__view *v = &p->v;
     const bool listed = p->row || p->number;
     const int64_t most = listed ? WISP__MIN(LISTED, v->rows) : v->rows;
