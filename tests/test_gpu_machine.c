@@ -113,6 +113,12 @@ static void taken(void **state)
     assert_true(f.rates.memory == 100e9 && f.rates.l3 == 300e9 && f.kept == 123456);
     assert_true(wisp__core_seconds(f.tuned, &work, &f.rates) == 7e-6);
     assert_true(wisp__core_seconds(f.tuned, &work, &before.rates) == f.tuned->core.wait);
+    static const double wait[][2] = {{NAN, 0}, {-1e-6, 1e-6}, {1, 0}, {1e-6, 1e308}, {1e-6, -1}, {2.1e-5, 1e-5}};
+    for (size_t i = 0; i < sizeof wait / sizeof *wait; i++) {
+        other = m;
+        other.launch_seconds = wait[i][0], other.round_trip_seconds = wait[i][1];
+        REF_FAILS(ctx, wisp_ctx_set_machine(ctx, &other), WISP_ERR_ARG, "can't be true: launches: ");
+    }
     m.gbs[WISP_LOAD][WISP_MEMORY][1] = 700;
     REF_FAILS(ctx, wisp_ctx_set_machine(ctx, &m), WISP_ERR_ARG, "loads: memory has 700 GB/s");
     wisp_ctx_free(ctx);

@@ -23,6 +23,8 @@ static void contexts(void **state)
         {{.memory_limit = -5}, "opts.memory_limit -5"},
         {{.device_memory_limit = -6}, "opts.device_memory_limit is -6"},
         {{.level = (wisp_log_level)9}, "opts.level: unknown value 9"},
+        {{.device = "cpu", .device_memory_limit = 1 << 30}, "opts.device_memory_limit: the device 'cpu' has no memory"},
+        {{.device = "far", .device_memory_limit = 1 << 30}, "opts.device_memory_limit: the device 'far' has no memory"},
         {{.device = "toaster"}, "toaster"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -142,7 +142,8 @@ typedef struct {
                             /* 0 (else WISP_ERR_ARG). NULL: $WISP_WEIGHTS, such as 2,0,1 for three ranks, else */
                             /* equal ones. See wisp_src_weights, wisp_mat_weights */
     int64_t device_memory_limit; /* bytes that it may hold of a device's own memory; 0: what the device has, of which */
-                                 /* ranks that have the same one get a part each */
+                                 /* ranks that have the same one get a part each. Where no rank's device has memory */
+                                 /* of its own, it is WISP_ERR_ARG */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL, ..) says why.

@@ -159,6 +159,7 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));
+    WISP_TRY(wisp__check_device_limit(ctx));
     if (ctx->simulated) take_simulated(ctx);
     status = wisp__agree_on_steps(ctx);
 out:
@@ -239,7 +240,7 @@ wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     set_rate(&r->exchange, m->exchange_gbs, 1);
     set_rate(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
     set_rate(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
-    if (own && m->launch_seconds > 0 && m->launch_seconds < 1) r->wait = m->launch_seconds;
+    if (own && m->launch_seconds > 0) r->wait = m->launch_seconds;
     pthread_mutex_unlock(&ctx->lock);
     return WISP_OK;
 }

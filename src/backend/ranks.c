@@ -151,6 +151,23 @@ out:
     return status;
 }
 
+wisp_status wisp__check_device_limit(wisp_ctx *ctx)
+{
+    const bool mine = ctx->device_limit > 0;
+    bool *all = NULL, some = false;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
+    for (int r = 0; r < ctx->ranks; r++) some |= all[r];
+    if (ctx->opts.device_memory_limit > 0 && !some)
+        status = wisp_ctx_failf(
+            ctx, WISP_ERR_ARG, "opts.device_memory_limit: the device '%s' has no memory of its own that it would limit",
+            ctx->device_name);
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
 wisp_status wisp__agree_on_steps(wisp_ctx *ctx)
 {
     struct {

@@ -1,5 +1,6 @@
 /* Whether figures of a machine can be true. Where other work kept it busy while they were measured, all threads
-   together seem slower than one alone, and what is far away faster than what is near. */
+   together seem slower than one alone, what is far away faster than what is near, and a launch that is not waited for
+   slower than one that is. */
 #include "machine.h"
 #include <stdio.h>
 
@@ -17,7 +18,7 @@ static bool no_bandwidth(double v)
 
 static bool slower_together(const double v[2]) { return v[0] > 0 && v[1] > 0 && far_off * v[1] < v[0]; }
 
-static bool faster(double a, double than) { return a > 0 && than > 0 && a > far_off * than; }
+static bool far_more(double a, double than) { return a > 0 && than > 0 && a > far_off * than; }
 
 static bool doubt_streams(const wisp_machine *m, char *why, size_t size)
 {
@@ -62,12 +63,12 @@ static bool doubt_levels(const wisp_machine *m, char *why, size_t size)
         for (int k = 0; k < l; k++)
             for (int all = 0; all < 2; all++) {
                 const double a = m->gbs[WISP_LOAD][l][all], b = m->gbs[WISP_LOAD][k][all];
-                if (!faster(a, b)) continue;
+                if (!far_more(a, b)) continue;
                 snprintf(why, size, "loads: %s has %.3g GB/s, and %s no more than %.3g", wisp_level_name(l), a,
                          wisp_level_name(k), b);
                 return true;
             }
-    if (!no_rate(shared) && !faster(shared, near)) return false;
+    if (!no_rate(shared) && !far_more(shared, near)) return false;
     snprintf(why, size, "loads: what other threads have written comes at %.3g GB/s, and L2 has %.3g", shared, near);
     return true;
 }
@@ -80,8 +81,27 @@ static bool doubt_kept(const wisp_machine *m, char *why, size_t size)
     return true;
 }
 
+/* Of a launch among many, and of one that is waited for; 0: not measured. */
+static bool no_wait(double v)
+{
+    const double most = 1;
+    return !(v >= 0 && v < most);
+}
+
+static bool doubt_waits(const wisp_machine *m, char *why, size_t size)
+{
+    const double launch = m->launch_seconds, trip = m->round_trip_seconds;
+    if (no_wait(launch) || no_wait(trip))
+        snprintf(why, size, "launches: %g and, waited for, %g s are no times", launch, trip);
+    else if (far_more(launch, trip))
+        snprintf(why, size, "launches: one among many takes %.3g s, and one that is waited for %.3g", launch, trip);
+    else
+        return false;
+    return true;
+}
+
 bool wisp__machine_doubt(const wisp_machine *m, char *why, size_t size)
 {
     return doubt_kept(m, why, size) || doubt_streams(m, why, size) || doubt_fma(m, why, size) ||
-           doubt_levels(m, why, size);
+           doubt_levels(m, why, size) || doubt_waits(m, why, size);
 }
