@@ -132,6 +132,8 @@ void wisp__ctx_let_go(wisp_ctx *ctx)
     if (atomic_fetch_sub(&ctx->held, 1) == 1) ctx->end(ctx);
 }
 
+bool wisp__alloc_fails(wisp_ctx *ctx) { return atomic_fetch_add(&ctx->alloc_number, 1u) + 1 == ctx->alloc_fail_at; }
+
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
 {
     void **out = pointer_to_pointer;

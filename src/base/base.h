@@ -160,6 +160,8 @@ size_t wisp__page_bytes(void); /* of the machine's memory */
 /* WISP_ERR_CANCELLED if a run is not whole. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
+/* Whether the next allocation is to fail, for tests; it counts as one. For memory that a device allocates. */
+bool wisp__alloc_fails(wisp_ctx *ctx);
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
 /* At least this many bytes, uninitialised, until the next call for the same user; kept with the team. For the call

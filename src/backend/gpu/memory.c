@@ -66,7 +66,7 @@ static wisp_status out_of_memory(const wisp__gpu *g, size_t bytes)
 
 static wisp_status new_buffer(wisp__gpu *g, size_t bytes, wisp__gpu_buffer **made)
 {
-    wisp__gpu_buffer *b = calloc(1, sizeof *b);
+    wisp__gpu_buffer *b = wisp__alloc_fails(g->ctx) ? NULL : calloc(1, sizeof *b);
     *made = NULL;
     if (!b) return out_of_memory(g, bytes);
     b->bytes = wisp__lines(WISP__MAX(bytes, 1));
