@@ -55,6 +55,7 @@ typedef struct {
                          /* threads and cores, its kind for isa, all of its units for "all", and of caches L2 alone */
     double launch_seconds, round_trip_seconds; /* of a launch among many, and of one that is waited for; 0: not */
                                                /* measured, or the CPU */
+    int64_t measure_bytes;                     /* of a GPU's own memory that measuring it takes; 0: the CPU */
 } wisp_machine;
 /* Finds the topology, and measures the ceilings that `what` (WISP_MEASURE_...) asks for: a second or two for all. On a
    GPU they are the device's own. The context takes over the figures, as by wisp_ctx_set_machine, unless they can't be

@@ -32,24 +32,27 @@ static wisp_status launch(wisp_ctx *ctx, void *arg)
                             WISP__GPU_REAL(!r->is_single), r->code);
 }
 
-static int64_t unit_bytes(const run *r)
+static int64_t unit_bytes(wisp_ctx *ctx)
 {
-    return G_ABREAST * (int64_t)wisp__gpu_of(r->ctx)->group_size * (int64_t)sizeof(double);
+    return G_ABREAST * (int64_t)wisp__gpu_of(ctx)->group_size * (int64_t)sizeof(double);
 }
 
 /* Arrays that have so many bytes together, so often. */
 static void set_arrays(run *r, char *buffer, int64_t set, int arrays, int64_t passes)
 {
     const wisp__gpu *g = wisp__gpu_of(r->ctx);
-    r->k = (k_stream){
-        .units = WISP__MAX(set / arrays / unit_bytes(r), 1), .passes = passes, .turn = 37, .scale = 0.5, .never = -3};
+    r->k = (k_stream){.units = WISP__MAX(set / arrays / unit_bytes(r->ctx), 1),
+                      .passes = passes,
+                      .turn = 37,
+                      .scale = 0.5,
+                      .never = -3};
     r->groups = WISP__MIN(r->k.units, g->most_groups);
-    for (int i = 0; i < 3; i++) r->array[i] = buffer + WISP__MIN(i, arrays - 1) * r->k.units * unit_bytes(r);
+    for (int i = 0; i < 3; i++) r->array[i] = buffer + WISP__MIN(i, arrays - 1) * r->k.units * unit_bytes(r->ctx);
 }
 
 static double bytes_of(const run *r, int moves)
 {
-    return (double)r->k.units * (double)unit_bytes(r) * (double)r->k.passes * moves;
+    return (double)r->k.units * (double)unit_bytes(r->ctx) * (double)r->k.passes * moves;
 }
 
 static int by_value(const void *a, const void *b)
@@ -121,7 +124,7 @@ static wisp_status measure_kept(run *r, char *buffer, wisp_machine *m, int64_t m
         double seconds;
         set_arrays(r, buffer, (int64_t)set, 1, passes_over(wisp__gpu_of(r->ctx), (int64_t)set));
         WISP_TRY(seconds_of(r, true, &seconds));
-        bytes[n] = (double)r->k.units * (double)unit_bytes(r);
+        bytes[n] = (double)r->k.units * (double)unit_bytes(r->ctx);
         rate[n] = bytes_of(r, 1) / seconds;
         fastest = WISP__MAX(fastest, rate[n]);
     }
@@ -142,7 +145,7 @@ static wisp_status measure_fma(run *r, char *buffer, wisp_machine *m)
     r->code = G_FMA;
     for (int is_double = 0; is_double < 2; is_double++) {
         r->is_single = !is_double;
-        set_arrays(r, buffer, unit_bytes(r), 1, g->on_cpu ? 16 : 256);
+        set_arrays(r, buffer, unit_bytes(r->ctx), 1, g->on_cpu ? 16 : 256);
         r->groups = g->most_groups;
         WISP_TRY(seconds_of(r, true, &seconds));
         m->fma_gflops[is_double][1] =
@@ -160,7 +163,7 @@ static wisp_status measure_waiting(run *r, char *buffer, wisp_machine *m)
     double queued[MOST_ROUNDS], waited[MOST_ROUNDS];
     wisp_status status;
     r->code = G_UPDATE;
-    set_arrays(r, buffer, unit_bytes(r), 1, 1);
+    set_arrays(r, buffer, unit_bytes(r->ctx), 1, 1);
     WISP_TRY(launch(r->ctx, r));
     WISP_TRY(r->ctx->backend->finish(r->ctx));
     for (int i = 0; i < r->rounds; i++) {
@@ -197,6 +200,8 @@ static void describe(wisp_ctx *ctx, wisp_machine *m)
     snprintf(m->cpu, sizeof m->cpu, "%s", d.what);
     snprintf(m->isa, sizeof m->isa, "%s", ctx->backend->name);
     snprintf(m->device, sizeof m->device, "%s", ctx->device_name);
+    /* Whole units, of each of three arrays. */
+    m->measure_bytes = memory_set(wisp__gpu_of(ctx), m) + 3 * unit_bytes(ctx);
 }
 
 static wisp_status measure_streams(run *r, char *buffer, wisp_machine *m, unsigned what, int64_t most)
@@ -226,8 +231,7 @@ wisp_status wisp__gpu_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (!what) return WISP_OK;
     if (what == WISP__MEASURE_NOW) r.rounds = 3;
     const int64_t most = memory_set(wisp__gpu_of(ctx), m);
-    /* Whole units, of each of three arrays. */
-    WISP_TRY(wisp__gpu_alloc(ctx, &buffer, (size_t)(most + 3 * unit_bytes(&r)), 1));
+    WISP_TRY(wisp__gpu_alloc(ctx, &buffer, (size_t)m->measure_bytes, 1));
     WISP_TRY(measure_streams(&r, buffer, m, what, most));
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(&r, buffer, m, most));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(&r, buffer, m));

@@ -276,6 +276,15 @@ static int run_matrix(tool *t, bench *b, bool first)
     return rc;
 }
 
+/* The ceilings, beside which all rows are set, take more than may be held. */
+static int refuse_limit(tool *t, const bench *b)
+{
+    char needs[TEXT], limit[TEXT];
+    return tool_fail(t, "the device's ceilings take %s of its memory, more than --device-mem-limit %s",
+                     text_bytes(needs, (double)b->machine.measure_bytes),
+                     text_bytes(limit, (double)t->opt.device_mem_limit));
+}
+
 /* What runs on the CPU alone is in no relation to a device. */
 static int check_device(tool *t, const bench *b)
 {
@@ -285,6 +294,7 @@ static int check_device(tool *t, const bench *b)
         if (has_variant(&t->opt, host[i]))
             return tool_fail(t, "%s runs on the CPU alone, and the others on the device %s",
                              bench_variant_names[host[i]], b->machine.device);
+    if (t->opt.device_mem_limit && b->machine.measure_bytes > t->opt.device_mem_limit) return refuse_limit(t, b);
     return EXIT_FINE;
 }
 
