@@ -91,7 +91,7 @@ static void planned_memory(void **state)
 typedef struct {
     int64_t n;
     double factor;
-    int general;
+    int general, single;
 } chain;
 
 static int chain_row(void *arg, int64_t i, int64_t *col, void *val)
@@ -101,13 +101,17 @@ static int chain_row(void *arg, int64_t i, int64_t *col, void *val)
     for (int64_t j = i - 1; j <= i + 1; j++) {
         if (j < 0 || j >= c->n) continue;
         const double site = 2 + (double)(i * 7919 % 20011) / 2001.1, hop = c->general && j < i ? -0.5 : -1;
-        if (col) col[entries] = j, ((double *)val)[entries] = c->factor * (i == j ? site : hop);
+        const double entry = c->factor * (i == j ? site : hop);
+        if (col) col[entries] = j;
+        if (col && c->single) ((float *)val)[entries] = (float)entry;
+        if (col && !c->single) ((double *)val)[entries] = entry;
         entries++;
     }
     return entries;
 }
 
-/* Those of the dense method, and matrices that are solved in units of their own: a factor of 2^400. */
+/* Those of the dense method, and matrices that are solved in units of their own: a factor of 2^400,
+   or 2^100 in single precision. */
 static void planned_dense_and_scaled(void **state)
 {
     (void)state;
@@ -115,19 +119,22 @@ static void planned_dense_and_scaled(void **state)
         int64_t n;
         wisp_eig_method method;
         wisp_eig_which which;
-        int general;
-    } q[] = {{10, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0},        {150, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0},
-             {20, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1},    {150, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1},
-             {900, WISP_LANCZOS, WISP_EIG_LARGEST, 0},          {1200, WISP_CHEBFD, WISP_EIG_NEAREST, 0},
-             {900, WISP_KRYLOV_SCHUR, WISP_EIG_LARGEST_REAL, 1}};
+        int general, single;
+    } q[] = {{10, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0, 0},         {150, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0, 0},
+             {20, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1, 0},     {150, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1, 0},
+             {900, WISP_LANCZOS, WISP_EIG_LARGEST, 0, 0},           {1200, WISP_CHEBFD, WISP_EIG_NEAREST, 0, 0},
+             {900, WISP_KRYLOV_SCHUR, WISP_EIG_LARGEST_REAL, 1, 0}, {40, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1, 1},
+             {184, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1, 1},    {300, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0, 1}};
     for (size_t i = 0; i < 2 * sizeof q / sizeof q[0]; i++) {
-        chain c = {q[i / 2].n, i % 2 ? ldexp(1, 400) : 1, q[i / 2].general};
-        const wisp_src src = {.rows = c.n, .cols = c.n, .max_row = 3, .type = WISP_D, .row = chain_row, .arg = &c};
+        const int single = q[i / 2].single;
+        chain c = {q[i / 2].n, i % 2 ? ldexp(1, single ? 100 : 400) : 1, q[i / 2].general, single};
+        const wisp_src src = {
+            .rows = c.n, .cols = c.n, .max_row = 3, .type = single ? WISP_S : WISP_D, .row = chain_row, .arg = &c};
         const wisp_eig_opts o = {.which = q[i / 2].which,
                                  .method = q[i / 2].method,
                                  .count = 4,
                                  .any = 1,
-                                 .tolerance = 1e-6,
+                                 .tolerance = single ? 1e-3 : 1e-6,
                                  .target = 7 * c.factor};
         wisp_ctx *ctx;
         wisp_mat *A;

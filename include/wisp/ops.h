@@ -148,6 +148,8 @@ typedef struct {
     double seconds;     /* by the model of docs/model.md, or by what was timed */
     double iteration_bytes, iteration_seconds; /* of an iteration, where it is their number that is not known: least */
                                                /* traffic, and time; else NaN */
+    int64_t device_bytes; /* of wisp_eig, among `bytes`: about what a device with memory of its own has of them, but */
+                          /* for what it holds for its calls; the rest is the host's. Else 0: it is not told apart */
 } wisp_plan;
 /* For those who write plans: bytes of a call's lists, options and other small arrays; and what a dot of so many columns
    over so many rows holds at most, the sums of row blocks. */

@@ -144,16 +144,26 @@ static int64_t device_limit(const tool *t)
 
 bool plan_has_sides(const tool *t) { return device_limit(t) > 0; }
 
-plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t *part, int held, int parts, bool most)
+/* What a device holds for its calls: sums of groups, what comes with a call, rows on their way. No more than twice the
+   vectors, where these are few; as a rule a small part of them. */
+static int64_t call_bytes(int64_t vectors, bool most)
 {
-    enum { OWN = 8 << 20 }; /* what a device holds for its calls: sums of groups, rows that are updated in place */
-    plan_sides s = {.device = A->bytes + vectors + (most ? OWN : 0)};
-    for (int i = 0; i < parts; i++) {
-        int64_t host = part[i];
-        if (i < held) host -= A->bytes + (most ? 0 : vectors);
-        if (host > s.host) s.host = host;
+    enum { MOST = 16 << 20, LITTLE = 1 << 20, USUAL = 128 << 10, PART = 16 };
+    const int64_t bytes = most ? LITTLE + 2 * vectors : USUAL + vectors / PART;
+    return bytes < MOST ? bytes : MOST;
+}
+
+int64_t plan_total(const tool *t, const plan_held *p, bool most, plan_sides *sides)
+{
+    const int64_t vectors = p->vectors - (most ? 0 : p->on_host),
+                  calls = plan_has_sides(t) ? call_bytes(vectors, most) : 0;
+    *sides = (plan_sides){.device = p->matrix + vectors + calls};
+    for (int i = 0; i < p->parts; i++) {
+        int64_t host = p->part[i];
+        if (i < p->held) host -= p->matrix + (most ? 0 : vectors);
+        if (host > sides->host) sides->host = host;
     }
-    return s;
+    return plan_largest(p->part, (size_t)p->parts) + calls;
 }
 
 int plan_fits_device(tool *t, int64_t bytes, bool *fits)

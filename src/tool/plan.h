@@ -33,9 +33,15 @@ typedef struct {
 } plan_bytes;
 
 bool plan_has_sides(const tool *t); /* of this rank */
-/* With so many parts at once in turn, each of all that is held, the first `held` of which have matrix and vectors. What
-   solvers have on the host is but some of the vectors; all of them are more than it is. */
-plan_sides plan_sides_of(const wisp_mat_info *A, int64_t vectors, const int64_t *part, int held, int parts, bool most);
+/* So many parts at once in turn, each of all that is held, the first `held` of which have the matrix and the vectors.
+   Of these solvers have some on any host, on_host of them about; all of them are more than it is. */
+typedef struct {
+    int64_t matrix, vectors, on_host;
+    const int64_t *part;
+    int held, parts;
+} plan_held;
+/* All that is held at once, with what a device holds for its calls; and how it lies on both sides. */
+int64_t plan_total(const tool *t, const plan_held *p, bool most, plan_sides *sides);
 /* Whether a run fits the device; and refuses one that does not. advice: what takes less. */
 int plan_fits_device(tool *t, int64_t bytes, bool *fits);
 int plan_refuse_device(tool *t, int64_t bytes, int64_t matrix, int64_t vectors, const char *advice);

@@ -142,6 +142,8 @@ bool wisp__chebfd_is_whole(const wisp__chebfd *c);
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c);
 /* Bytes that a run holds beside the matrix. */
 int64_t wisp__chebfd_memory(const wisp__chebfd *c);
+/* Of these, about what a device with memory of its own has. */
+int64_t wisp__chebfd_on_device(const wisp__chebfd *c);
 /* The density alone. */
 int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c);
 /* A residual, times k->scale, up to which a pair is one in the target. */

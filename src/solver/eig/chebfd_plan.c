@@ -78,6 +78,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     choice->filter_type = wisp__chebfd_type(&c);
     choice->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
     plan->bytes_most = wisp__chebfd_memory(&c);
+    plan->device_bytes = wisp__chebfd_on_device(&c);
     WISP_TRY(time_products(&c, &product, &fill));
     WISP_TRY(time_dense(&c, &dense));
     /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each, and residuals that

@@ -13,8 +13,8 @@ static const double series_work = 2e6;
 
 /* ---- memory and work ------------------------------------------------------------------------------ */
 
-/* Bytes that the density held beside the matrix: more than all else, where a rank has few rows. */
-int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c)
+/* Bytes that the density held beside the matrix, about or at most: more than all else, where a rank has few rows. */
+static int64_t look_bytes(const wisp__chebfd *c, bool most)
 {
     const wisp__eig *k = c->k;
     wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
@@ -24,8 +24,11 @@ int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c)
     wisp_plan plan = {0};
     wisp_mat_get_info(k->A, &info);
     wisp_kpm_plan(&plan, k->ctx, &info, &o, NULL); /* the run had these options */
-    return plan.bytes_most + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
+    return (most ? plan.bytes_most : plan.bytes) + wisp__eig_scaled_blocks(k) * block +
+           wisp__eig_beside(k, 0, o.width, 0);
 }
+
+int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c) { return look_bytes(c, true); }
 
 /* What products of columns have beside their result: sums of a panel, on the device, on the host, and as they are made;
    and the dots of the search for what is missing. */
@@ -53,6 +56,19 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
                      more * (width + 3) * sizeof(wisp_scalar) + sums_bytes(k, search, fmax(width, CHECK_COLUMNS))) +
            SMALL + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
+}
+
+int64_t wisp__chebfd_on_device(const wisp__chebfd *c)
+{
+    const double blocks = wisp__eig_scaled_blocks(c->k) + 3.0, search = c->search;
+    wisp_mat_info info;
+    wisp_mat_get_info(c->k->A, &info);
+    const int64_t copy = c->is_single && !wisp__is_single(info.type) ? info.bytes / 2 : 0,
+                  run = wisp__eig_on_device(c->k, search + blocks * c->width + fmax(c->width, CHECK_COLUMNS),
+                                            search * search) +
+                        copy,
+                  look = c->m->n > 0 ? look_bytes(c, false) : 0;
+    return run > look ? run : look;
 }
 
 /* The density's memory has gone when filters are chosen. */

@@ -207,6 +207,7 @@ static wisp_status plan_all(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choi
     WISP_TRY(wisp__eig_bounds_bytes(k, &before));
     if (before > (double)plan->bytes_most) plan->bytes_most = (int64_t)before;
     plan->bytes_most += k->scaled.bytes;
+    plan->device_bytes += k->scaled.bytes;
     if (k->scaled.assembly > plan->bytes_most) plan->bytes_most = k->scaled.assembly;
 out:
     return status;
@@ -228,6 +229,7 @@ wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, plan_all(&k, plan, choice));
     plan->bytes = plan->bytes_most;
+    if (plan->device_bytes > plan->bytes) plan->device_bytes = plan->bytes;
     plan->sweeps = plan->products / fmax(choice->block, 1);
     choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);
     wisp__eig_scale_back(&k);

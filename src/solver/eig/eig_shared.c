@@ -116,6 +116,12 @@ int64_t wisp__eig_held(const wisp__eig *k)
     return info.local_rows + info.halo_rows;
 }
 
+int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers)
+{
+    return (int64_t)((double)wisp__eig_held(k) * columns * (double)wisp_type_size(k->type) +
+                     numbers * (double)sizeof(wisp_scalar));
+}
+
 int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers)
 {
     enum { STRIP = 64 }; /* rows of a space that a thread keeps while it is multiplied in place */

@@ -428,6 +428,8 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     plan->bytes_most = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
                        wisp__arnoldi_numbers(K.m, k->o.count, choice->block) +
                        wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
+    plan->device_bytes = wisp__eig_on_device(k, (double)(all - 2 * block + more / 2),
+                                             (double)wisp__arnoldi_products(m + found, (int)block));
     if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

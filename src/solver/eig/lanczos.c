@@ -260,6 +260,8 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
     plan->bytes_most = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
                        wisp__arnoldi_numbers(m, k->o.count, block) +
                        wisp__eig_beside(k, m + (int)found, block, parts * ((int64_t)m * m + m));
+    plan->device_bytes = wisp__eig_on_device(k, (double)(m + found + (blocks - 3) * block),
+                                             (double)wisp__arnoldi_products(m + found, block));
     if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

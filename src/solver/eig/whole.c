@@ -13,6 +13,13 @@ static double work(const wisp__eig *k)
     return each * n * n * n * (k->is_complex ? 4 : 1);
 }
 
+/* Bytes of the sums that a panel of H is made of: on the device, on the host, and of each block of so many rows. */
+static double sums_bytes(double rows, double numbers)
+{
+    enum { PANEL = 256, BLOCK = 256 };
+    return (3 + rows / BLOCK) * fmin(rows, PANEL) * numbers * sizeof(double);
+}
+
 /* Bytes beside A: the space, which becomes the vectors, blocks, H and what becomes of it, and LAPACK's own. */
 static int64_t memory(const wisp__eig *k)
 {
@@ -21,7 +28,7 @@ static int64_t memory(const wisp__eig *k)
     const double columns = n + (2.0 + 2 * wisp__eig_scaled_blocks(k)) * width, parts = k->is_complex ? 2 : 1;
     const double numbers = (k->hermitian ? 1 : 2) * parts * n * (n + 1); /* that LAPACK makes, and ranks share */
     return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n +
-                     528 * parts * n) +
+                     528 * parts * n + sums_bytes(parts * n, parts * width)) +
            wisp__arnoldi_numbers((int)k->rows, k->o.count, 0) +
            wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
 }
@@ -55,6 +62,8 @@ wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice 
     choice->block = wisp__ritz_width(k, choice->search);
     plan->products = 2 * (double)k->rows;
     plan->bytes_most = memory(k);
+    plan->device_bytes =
+        wisp__eig_on_device(k, choice->search + 2.0 * choice->block, (double)k->rows * (double)k->rows);
     return WISP_OK;
 }
 

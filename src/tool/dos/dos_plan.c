@@ -35,16 +35,6 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + image + 4096);
 }
 
-/* The source goes when the matrix stands; the blocks come after that. */
-static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, run_bytes *r)
-{
-    enum { HELD = 1, PARTS = HELD + 4 };
-    const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks, p->reading, p->choosing,
-                                  p->source + r->matrix.assembly_bytes, evaluation_bytes(t, ko, r->matrix.rows)};
-    r->total = plan_largest(parts, PARTS);
-    r->sides = plan_sides_of(&r->matrix, r->blocks, parts, HELD, PARTS, r == &p->most);
-}
-
 /* The copy of a checkpoint: two blocks, and moments so far. */
 static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type, const wisp_kpm_opts *ko)
 {
@@ -54,6 +44,18 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type,
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
     const int64_t numbers = t->opt.partition ? 8 * rows : 0;
     return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
+}
+
+/* The source goes when the matrix stands; the blocks come after that. */
+static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bool most, run_bytes *r)
+{
+    enum { HELD = 1, PARTS = HELD + 4 };
+    const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks, p->reading, p->choosing,
+                                  p->source + r->matrix.assembly_bytes, evaluation_bytes(t, ko, r->matrix.rows)};
+    const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
+    const int64_t on_host = 8 * moments_of(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
+    const plan_held held = {r->matrix.bytes, r->blocks, on_host, parts, HELD, PARTS};
+    r->total = plan_total(t, &held, most, &r->sides);
 }
 
 /* r->blocks of r->matrix. */
@@ -71,7 +73,7 @@ static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, cons
 {
     if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
     const int rc = find_blocks(t, ko, true, most);
-    add_up(t, p, ko, most);
+    add_up(t, p, ko, true, most);
     return rc;
 }
 
@@ -110,7 +112,7 @@ static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, 
 {
     if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
     const int rc = find_blocks(t, ko, false, &p->about);
-    add_up(t, p, ko, &p->about);
+    add_up(t, p, ko, false, &p->about);
     return rc;
 }
 
@@ -168,7 +170,7 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     plan_need need;
     bool fits, device;
     int rc = find_blocks(t, ko, false, &p.about);
-    add_up(t, &p, ko, &p.about);
+    add_up(t, &p, ko, false, &p.about);
     if (!rc) rc = check_fit(t, &p.about, &need, &fits, &device);
     return rc || fits ? rc : refuse_side(t, &p.about, &need, device);
 }

@@ -64,6 +64,16 @@ static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_ch
     return rows * columns * (int64_t)wisp_type_size(r->type) + numbers + HEADS;
 }
 
+/* All that is held at once, vectors with the copy of a checkpoint. */
+static int64_t add_up(const tool *t, const eig_results *r, const wisp_plan *run, int64_t vectors, int64_t reading,
+                      int64_t output, bool most, plan_sides *sides)
+{
+    enum { HELD = 1, PARTS = HELD + 3 };
+    const int64_t parts[PARTS] = {r->info.bytes + vectors, reading, r->info.assembly_bytes, output};
+    const plan_held held = {r->info.bytes, vectors, vectors - run->device_bytes, parts, HELD, PARTS};
+    return plan_total(t, &held, most, sides);
+}
+
 /* Where to know it costs no run of its own. */
 int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
 {
@@ -75,12 +85,13 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
     const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
+    plan_sides sides;
     const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice);
     bool fits;
+    add_up(t, r, &plan, vectors, 0, 0, false, &sides);
     int rc = plan_needed(t, vectors + (plan_has_sides(t) ? 0 : r->info.bytes), &need);
-    const int64_t part = r->info.bytes + vectors, device = plan_sides_of(&r->info, vectors, &part, 1, 1, false).device;
-    if (!rc) rc = plan_fits_device(t, device, &fits);
-    if (!rc && !fits) return plan_refuse_device(t, device, r->info.bytes, vectors, advice);
+    if (!rc) rc = plan_fits_device(t, sides.device, &fits);
+    if (!rc && !fits) return plan_refuse_device(t, sides.device, r->info.bytes, sides.device - r->info.bytes, advice);
     return rc || need.bytes <= need.limit ? rc : refuse(t, "about", &need, r->info.bytes);
 }
 
@@ -172,14 +183,9 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     eig_plan p = {0};
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
-    p.total =
-        larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.run.bytes_most + copy_bytes(t, r, &p.choice));
-    p.total = larger(p.total, output_bytes(t, r, &p.choice));
-    const int64_t parts[] = {r->info.bytes + p.run.bytes_most, reading, r->info.assembly_bytes,
-                             output_bytes(t, r, &p.choice)};
-    const int64_t vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice);
-    p.sides = plan_sides_of(&r->info, vectors, parts, 1, 4, false);
-    p.most = plan_sides_of(&r->info, vectors, parts, 1, 4, true);
+    const int64_t vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice), output = output_bytes(t, r, &p.choice);
+    add_up(t, r, &p.run, vectors, reading, output, false, &p.sides);
+    p.total = add_up(t, r, &p.run, vectors, reading, output, true, &p.most);
     struct {
         eig_plan plan;
         wisp_mat_info info;

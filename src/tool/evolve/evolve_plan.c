@@ -40,13 +40,12 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
         return tool_fail_ctx(t);
     if (find_run(t, r, a, NULL, &run)) return tool_fail_ctx(t);
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
-    b->vectors =
-        block + held + numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held) + WISP_PLAN_LITTLE;
+    const int64_t on_host = numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held);
+    b->vectors = block + held + on_host + WISP_PLAN_LITTLE;
     enum { HELD = 1, PARTS = HELD + 3 };
     const int64_t parts[PARTS] = {a->bytes + b->vectors, in->reading, source + a->assembly_bytes,
                                   a->bytes + in->start + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE};
-    b->total = plan_largest(parts, PARTS);
-    b->sides = plan_sides_of(a, b->vectors, parts, HELD, PARTS, most);
+    b->total = plan_total(t, &(plan_held){a->bytes, b->vectors, on_host, parts, HELD, PARTS}, most, &b->sides);
     return EXIT_FINE;
 }
 

@@ -44,8 +44,8 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
                                   held + plan_output(t, t->opt.output, p->type, rows, written * p->width, most),
                                   most ? held + file : a->bytes + blocks + file, p->reading,
                                   source + a->assembly_bytes};
-    b->total = plan_largest(parts, PARTS);
-    b->sides = plan_sides_of(a, b->vectors, parts, most ? HELD + 1 : HELD, PARTS, most);
+    const plan_held all = {a->bytes, b->vectors, numbers, parts, most ? HELD + 1 : HELD, PARTS};
+    b->total = plan_total(t, &all, most, &b->sides);
     if (!most && file > b->sides.host) b->sides.host = file;
     return EXIT_FINE;
 }

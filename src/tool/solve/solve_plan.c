@@ -35,8 +35,8 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     const int64_t parts[PARTS] = {a->bytes + s->vectors, reading, source + a->assembly_bytes,
                                   file ? source + a->bytes + 3 * block : 0,
                                   plan_output(t, t->opt.output, r->type, rows, r->columns, most)};
-    s->total = plan_largest(parts, PARTS);
-    s->sides = plan_sides_of(a, s->vectors, parts, HELD, PARTS, most);
+    const plan_held all = {a->bytes, s->vectors, copy_bytes(t, r, a), parts, HELD, PARTS};
+    s->total = plan_total(t, &all, most, &s->sides);
     return EXIT_FINE;
 }
 
