@@ -271,14 +271,14 @@ static void put_bytes(const char *path, const unsigned char *data, size_t bytes)
     fclose(f);
 }
 
-/* A byte of a file becomes another, or the file ends there; of most bytes in turn, by processes of some. */
+/* A byte of a file becomes another, or the file ends there; of one byte in four or five, by processes of some. */
 static void damage(const char *path, ref_rng *r)
 {
     static unsigned char data[1 << 16];
     static const char text[] = "0129 \n\r%.-xe\t";
     const size_t n = get_bytes(path, data, sizeof data);
     const bool is_text = strstr(path, ".mtx") && !strstr(path, ".gz");
-    const int64_t step = ref_by_mpi() || REF_SANITIZED ? 40 : 3;
+    const int64_t step = ref_by_mpi() || REF_SANITIZED ? 40 : 8;
     for (size_t i = 0; i < n; i += 1 + (size_t)ref_below(r, step)) {
         const unsigned char old = data[i];
         const unsigned other = is_text ? (unsigned)text[ref_below(r, sizeof text - 1)] : old ^ (1u << ref_below(r, 8));
