@@ -190,7 +190,7 @@ static int disordered_row(void *arg, int64_t row, int64_t *col, void *val)
     return n;
 }
 
-static int format_of(const wisp_mat *A)
+static wisp_format format_of(const wisp_mat *A)
 {
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
