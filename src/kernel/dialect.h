@@ -197,7 +197,8 @@ INLINE void group_sums(const double *s, int n, int lanes, IN_LOCAL double *all)
     for (int i = 0; i < SUM_NUMBERS * n; i++) all[i * GROUP_SIZE + ITEM] = s[i];
     for (int reach = GROUP_SIZE / 2; reach >= lanes; reach /= 2) {
         BARRIER();
-        for (int i = 0; i < n && ITEM < reach; i++) {
+        if (ITEM >= reach) continue;
+        for (int i = 0; i < n; i++) {
             IN_LOCAL double *to = all + i * GROUP_SIZE + ITEM;
 #ifdef COMPENSATED
             double sum = to[0], error = to[n * GROUP_SIZE];

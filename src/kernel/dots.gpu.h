@@ -14,7 +14,9 @@ KERNEL(dots, k_dot)
         for (int k = 0; k < SUM_NUMBERS * 2; k++) s[k] = 0;
         for (i64 row = begin + ITEM / lanes; row < end && at < p.width; row += abreast) {
             elem a = x[row * p.ld_x + at], b = y[row * p.ld_y + at];
+#ifndef COMPENSATED /* these have no rows */
             if (rows) b = mul_add(rows[row * p.ld_rows], b, make(0, 0));
+#endif
             if (p.scale != 1) {
                 a = real_mul_add((real)p.scale, a, make(0, 0));
                 b = real_mul_add((real)p.scale, b, make(0, 0));
@@ -23,6 +25,6 @@ KERNEL(dots, k_dot)
         }
         group_sums(s, 2, lanes, all);
         for (int k = 0; k < SUM_NUMBERS * 2 && ITEM < lanes && at < p.width; k++)
-            partial[k / 2 * p.size + 2 * at + k % 2] = all[k * GROUP_SIZE + ITEM];
+            partial[2 * (k / 2 * p.width + at) + k % 2] = all[k * GROUP_SIZE + ITEM];
     }
 }
