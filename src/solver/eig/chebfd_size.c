@@ -60,7 +60,7 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
 
 int64_t wisp__chebfd_on_device(const wisp__chebfd *c)
 {
-    const double blocks = wisp__eig_scaled_blocks(c->k) + 3.0, search = c->search;
+    const double blocks = wisp__eig_scaled_blocks(c->k) + 6.0, search = c->search; /* as memory() has them */
     wisp_mat_info info;
     wisp_mat_get_info(c->k->A, &info);
     const int64_t copy = c->is_single && !wisp__is_single(info.type) ? info.bytes / 2 : 0,
