@@ -136,6 +136,12 @@ static void rectangular(void **state)
     wisp_src src = ref_random_src(&r, WISP_D, 5, 5, 5);
     wisp_mat *A;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = (wisp_order)9}), WISP_ERR_ARG, "order");
+    const wisp_mat_opts refused[] = {{.order = WISP_ROWS_RCM, .slices = 2},
+                                     {.tiles_on = WISP_ROWS_RCM},
+                                     {.order = WISP_ROWS_TILES, .slices = -1},
+                                     {.order = WISP_ROWS_TILES, .tiles_on = WISP_ROWS_TILES}};
+    for (int i = 0; i < 4; i++)
+        REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &refused[i]), WISP_ERR_ARG, i < 3 ? "opts.slices" : "tiles_on");
     src.free_arg(src.arg);
     wisp_ctx_free(ctx);
 }

@@ -215,11 +215,61 @@ static void rows_that_repeat_keep_their_numbers(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Slices that were chosen for some caches are taken for others, and give the same bits. */
+static void slices_repeat(void **state)
+{
+    (void)state;
+    enum { W = 16 };
+    const int64_t near = 350000; /* half of it holds three lines of about 270 rows, of 2000 */
+    lattice l;
+    wisp_src src = lattice_open(&l, 60, 2000, 1, 0);
+    wisp_mat_opts o = {.order = WISP_ROWS_TILES, .width = W};
+    wisp_mat_info info[3];
+    wisp_scalar dot[3][3 * W];
+    for (int i = 0; i < 3; i++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1 + i % 2, .no_pin = 1});
+        wisp_mat *A;
+        wisp_blk *x, *y;
+        set_caches(ctx, i ? 3 * near : near, i ? 9 * near : 3 * near);
+        if (i == 2) o.tiles_on = info[0].tiles_on, o.slices = info[0].slices;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        wisp_mat_get_info(A, &info[i]);
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, W));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, W));
+        REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+        REF_OK(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot[i]}));
+        wisp_blk_free(x);
+        wisp_blk_free(y);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    if (info[0].local_rows > 0) {
+        assert_int_equal(info[0].tiles_on, WISP_ROWS_NATURAL);
+        assert_int_not_equal(info[0].slices, info[1].slices);
+    }
+    assert_int_equal(info[2].slices, info[0].slices);
+    assert_memory_equal(dot[2] + W, dot[0] + W, 2 * W * sizeof **dot);
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    o.tiles_on = WISP_ROWS_RCM, o.slices = 5; /* of rows that would be taken as they come */
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+    wisp_mat_get_info(A, &info[0]);
+    if (info[0].local_rows > 0) {
+        assert_int_equal(info[0].tiles_on, WISP_ROWS_RCM);
+        assert_int_equal(info[0].slices, 5);
+        assert_non_null(A->map->user);
+    }
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    lattice_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_counts), cmocka_unit_test(tiles_save_traffic),
         cmocka_unit_test(new_gathers),  cmocka_unit_test(who_asks),
-        cmocka_unit_test(turns),        cmocka_unit_test(rows_that_repeat_keep_their_numbers)};
+        cmocka_unit_test(turns),        cmocka_unit_test(rows_that_repeat_keep_their_numbers),
+        cmocka_unit_test(slices_repeat)};
     return REF_RUN(tests);
 }

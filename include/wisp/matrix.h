@@ -37,7 +37,7 @@ typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a vie
 /* The order of rows in memory: natural; reverse Cuthill-McKee; or tiles, whose block rows stay in cache until they are
    gathered again. Each rank orders its own rows. DEFAULT: the order that a model of the caches finds best, for this
    machine and number of threads. Orders differ in the last bits of results; for the same bits with another number of
-   threads, name NATURAL or RCM, or share a map. */
+   threads, name NATURAL or RCM, or TILES with their slices, or share a map. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_order;
 /* How entries are stored.
    SELL: SELL-C-sigma, each entry with its column and value.
@@ -63,8 +63,11 @@ typedef struct {
     wisp_map *map;  /* put the rows on this map; NULL: a new one (in the order that order and sigma ask for) */
     wisp_order order;
     wisp_format format;
-    wisp_halo halo; /* how its products exchange the rows of other ranks */
-    int reserved;   /* 0: room for a field that comes later */
+    wisp_halo halo;      /* how its products exchange the rows of other ranks */
+    wisp_order tiles_on; /* TILES: on rows in this order, NATURAL or RCM; DEFAULT: chosen */
+    int64_t slices;      /* TILES: of each level, for the caches; 0: chosen. Bits hang on it, so that a matrix of the */
+                         /* same bits on another machine is asked for with that of wisp_mat_info. order, tiles_on and */
+                         /* slices may be others on each rank */
 } wisp_mat_opts;
 
 /* Assembles a matrix from a source in two parallel passes; the source may be closed afterwards. opts may be NULL. A
@@ -162,6 +165,8 @@ typedef struct {
     int64_t user_bytes;  /* of `bytes` those that are the user's, in place (wisp_mat_borrow_crs): all or 0 */
     wisp_format asked_format; /* opts.format and opts.width that it was made with */
     int width;
+    wisp_order tiles_on; /* TILES, of a matrix that is made: as in opts; else DEFAULT and 0 */
+    int64_t slices;
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

@@ -14,6 +14,9 @@ struct wisp_map {
     int32_t *user;        /* [local] the inverse */
     int64_t *number;      /* [local] numbers of the user's local rows for random vectors; NULL: from `first` on */
     wisp_order order;
+    /* As in wisp_mat_info. */
+    wisp_order tiles_on;
+    int64_t slices;
     int32_t *visit; /* [visits] the order in which a sweep takes blocks of visit_rows rows; NULL: as they come */
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
 };

@@ -32,6 +32,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .format = A->format,
                             .asked_format = A->asked_format,
                             .width = A->width,
+                            .tiles_on = A->map->tiles_on,
+                            .slices = A->map->slices,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
                             .local_nnz = A->local.nnz};

@@ -75,6 +75,15 @@ static wisp_status set_order(wisp_mat *A, const wisp_mat_opts *o)
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
         return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "opts.order is %d, opts.format %d: one is unknown", (int)o->order,
                               (int)o->format);
+    if (o->tiles_on != WISP_ROWS_DEFAULT && o->tiles_on != WISP_ROWS_NATURAL && o->tiles_on != WISP_ROWS_RCM)
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG,
+                              "opts.tiles_on is %d; tiles are on rows in the order WISP_ROWS_NATURAL or WISP_ROWS_RCM",
+                              (int)o->tiles_on);
+    if (o->slices < 0 || ((o->slices || o->tiles_on) && o->order != WISP_ROWS_TILES))
+        return wisp_ctx_failf(A->ctx, WISP_ERR_ARG,
+                              "opts.slices is %lld, opts.tiles_on %d: they go with opts.order = WISP_ROWS_TILES alone, "
+                              "and slices are not negative",
+                              (long long)o->slices, (int)o->tiles_on);
     A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
     A->format = is_half(o) ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
     return WISP_OK;
@@ -112,6 +121,7 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
 {
     wisp_ctx *ctx = A->ctx;
     const wisp_src *whole = part->whole;
+    const wisp__order_want want = {A->order, o->tiles_on, o->slices};
     wisp_status status = WISP_OK;
     if (o->map) {
         if (o->map->rows != whole->rows)
@@ -119,7 +129,7 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
                                   (long long)whole->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
     } else if (A->square) {
-        WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, A->order, A->type, WISP__MAX(o->width, 1)));
+        WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, &want, A->type, WISP__MAX(o->width, 1)));
         WISP_TRY(wisp__map_share(A->map, whole->rows, part->weights));
         WISP_TRY(wisp__map_number(A->map, wisp_src_numbers(whole)));
     } else {

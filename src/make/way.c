@@ -164,5 +164,6 @@ wisp_status wisp__way_order(wisp__order_plan *p, const wisp_mat *A, const wisp_s
 {
     *p = (wisp__order_plan){0};
     if (!A->square || o->map) return WISP_OK;
-    return wisp__order_foresee(p, A->ctx, src, nnz, A->order, A->type, WISP__MAX(o->width, 1));
+    const wisp__order_want want = {A->order, o->tiles_on, o->slices};
+    return wisp__order_foresee(p, A->ctx, src, nnz, &want, A->type, WISP__MAX(o->width, 1));
 }

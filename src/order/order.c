@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     wisp_ctx *ctx;
     wisp_order want;
+    const wisp__order_want *asked;
     int64_t rows;
     wisp_type type;
     int width;
@@ -116,6 +117,10 @@ static void add(search *s, wisp_order order, int from, int64_t tiles)
 /* Tiles from slices of which three levels just fit a part of L2 up to those that fit the last cache. */
 static void add_tiles(search *s, int from)
 {
+    if (s->asked->slices > 0) {
+        add(s, WISP_ROWS_TILES, from, WISP__MIN(s->asked->slices, s->rows));
+        return;
+    }
     const wisp__levels *v = &s->levels[from];
     const double matrix = s->entries * (4 + (double)wisp_type_size(s->type)) + 12;
     const double bytes = 2 * (2 * (double)row_bytes(s) + matrix); /* fetched until a level's rows come again */
@@ -143,7 +148,12 @@ static const candidate *best(const search *s)
     return b;
 }
 
-static bool is_banded(const search *s) { return s->reach < s->rows / s->facts.tuned->order.levels; }
+/* Rows reach a small part of the matrix: tiles are on rows as they come, unless others are asked for. */
+static bool is_banded(const search *s)
+{
+    if (s->asked->tiles_on) return s->asked->tiles_on == WISP_ROWS_NATURAL;
+    return s->reach < s->rows / s->facts.tuned->order.levels;
+}
 
 static wisp_status search_orders(search *s)
 {
@@ -177,6 +187,10 @@ static wisp_status make_map(search *s, const candidate *c, wisp_map **out)
     wisp_status status;
     WISP_TRY(wisp__map_alone(&map, s->ctx, s->rows));
     map->order = c->order;
+    if (c->order == WISP_ROWS_TILES) {
+        map->tiles_on = c->from ? WISP_ROWS_RCM : WISP_ROWS_NATURAL;
+        map->slices = c->tiles;
+    }
     map->user = s->levels[c->from].row;
     map->position = s->levels[c->from].place;
     s->levels[c->from].row = s->levels[c->from].place = NULL;
@@ -237,11 +251,12 @@ out:
     return status;
 }
 
-static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_order order, wisp_type type,
-                        int width)
+static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, const wisp__order_want *want,
+                        wisp_type type, int width)
 {
     *s = (search){.ctx = ctx,
-                  .want = order,
+                  .want = want->order,
+                  .asked = want,
                   .rows = rows,
                   .type = type,
                   .width = width,
@@ -251,16 +266,16 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
     wisp__caches_find(&s->facts, width, row_bytes(s), (double)rows, &s->caches);
 }
 
-wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,
-                                wisp_type type, int width)
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
+                                const wisp__order_want *want, wisp_type type, int width)
 {
     const int64_t rows = src->rows, blocks = rows / K_STRIP + 2; /* of a visit, and slices, at most */
     search s;
     bool natural;
     wisp_status status = WISP_OK;
     *p = (wisp__order_plan){0};
-    if (order == WISP_ROWS_NATURAL || rows < 2) return status;
-    search_open(&s, ctx, rows, nnz, order, type, width);
+    if (want->order == WISP_ROWS_NATURAL || rows < 2) return status;
+    search_open(&s, ctx, rows, nnz, want, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
     if (s.reach >= 0) p->bytes = p->likely = wisp__sample_bytes(src, nnz);
     if (natural) return status;
@@ -271,23 +286,23 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
     p->likely = WISP__MAX(p->likely, graph + judges);
     if (p->banded) p->likely += 8 * (rows / WISP__MAX(s.reach, 1) + 2);
     p->bytes = p->likely + breadth_first;
-    if (!p->banded || order == WISP_ROWS_RCM) p->likely = p->bytes;
+    if (!p->banded || want->order == WISP_ROWS_RCM) p->likely = p->bytes;
 out:
     return status;
 }
 
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
-                              wisp_order order, wisp_type type, int width)
+                              const wisp__order_want *want, wisp_type type, int width)
 {
     const int64_t rows = src->rows;
     search s;
-    bool natural = order == WISP_ROWS_NATURAL || rows < 2;
+    bool natural = want->order == WISP_ROWS_NATURAL || rows < 2;
     wisp_status status = WISP_OK;
     int64_t nnz = 0;
     *map = NULL;
     if (natural) return wisp__map_alone(map, ctx, rows);
     for (int64_t i = 0; i < rows; i++) nnz += row_len[i];
-    search_open(&s, ctx, rows, nnz, order, type, width);
+    search_open(&s, ctx, rows, nnz, want, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
     if (natural && s.reach >= 0)
         wisp_ctx_logf(ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
@@ -302,7 +317,7 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
 out:
     search_close(&s);
     /* An order is a gain, not a need. */
-    if (status == WISP_ERR_NOMEM && order == WISP_ROWS_DEFAULT) {
+    if (status == WISP_ERR_NOMEM && want->order == WISP_ROWS_DEFAULT) {
         wisp_ctx_logf(ctx, WISP_LOG_PERF, "no memory to look for an order of the rows; they stay as they are");
         natural = true;
         status = WISP_OK;

@@ -8,19 +8,25 @@
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
+/* What is asked for, as in wisp_mat_opts. */
+typedef struct {
+    wisp_order order, tiles_on;
+    int64_t slices;
+} wisp__order_want;
+
 /* What wisp__map_ordered will do with a square source of nnz entries. */
 typedef struct {
     bool looks;            /* it looks at the whole pattern; else rows stay as they come */
-    bool banded;           /* rows reach a small part of the matrix: tiles need no other order */
+    bool banded;           /* tiles need no other order, mostly as rows reach a small part of the matrix */
     int64_t bytes, likely; /* that it holds at most while it looks, beside the lengths of rows; as a rule */
 } wisp__order_plan;
-wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,
-                                wisp_type type, int width);
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
+                                const wisp__order_want *want, wisp_type type, int width);
 
 /* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of
    time finds best for blocks of this width and type. */
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
-                              wisp_order order, wisp_type type, int width);
+                              const wisp__order_want *want, wisp_type type, int width);
 
 /* ---- level structures ------------------------------------------------------------------------ */
 
