@@ -50,6 +50,25 @@ static void ask_graphene(wisp_ctx *ctx, wisp_mat *A, const double *e, int64_t n,
     wisp_eigen_free(&v);
 }
 
+/* The width of its blocks that a call has chosen gives the same bits; another one is taken, too. */
+static void again(wisp_ctx *ctx, const wisp_mat *A)
+{
+    wisp_eigen v[3];
+    wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3, .filter_type = WISP_D};
+    for (int i = 0; i < 3; i++) {
+        if (i) o.row_bytes = i == 1 ? v[0].row_bytes : 24;
+        REF_OK(ctx, wisp_eig(&v[i], A, &o));
+        assert_int_equal(v[i].found, v[0].found);
+        assert_true(v[i].complete && v[0].row_bytes > 0);
+    }
+    assert_int_equal(v[1].row_bytes, v[0].row_bytes);
+    assert_memory_equal(v[1].value, v[0].value, (size_t)v[0].found * sizeof *v[0].value);
+    assert_memory_equal(v[1].residual, v[0].residual, (size_t)v[0].found * sizeof *v[0].residual);
+    assert_int_equal(v[2].row_bytes, 24);
+    assert_int_equal(v[2].block, 3);
+    for (int i = 0; i < 3; i++) wisp_eigen_free(&v[i]);
+}
+
 /* Inside, at a multiplet, in a gap, at an end of the spectrum, far from its middle. */
 static void lattice(void **state)
 {
@@ -90,6 +109,7 @@ static void lattice(void **state)
            wisp_eig_plan(&cost, &choice, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.2, .high = 0.2}));
     assert_true(cost.products > 0 && cost.bytes > 0 && cost.seconds > 0 && choice.search > 0 &&
                 cost.bytes <= cost.bytes_most);
+    again(ctx, A);
     free(e);
     wisp_mat_free(A);
 }
@@ -311,6 +331,8 @@ static void refused(void **state)
                {A, {.which = WISP_EIG_NEAREST, .target = INFINITY}, WISP_ERR_ARG},
                {A, {.count = 61}, WISP_ERR_ARG},
                {A, {.count = -1}, WISP_ERR_ARG},
+               {A, {.row_bytes = -1}, WISP_ERR_ARG},
+               {A, {.row_bytes = 7}, WISP_ERR_ARG},
                {A, {.tolerance = 2}, WISP_ERR_ARG},
                {A, {.tolerance = 1e-17}, WISP_ERR_ARG},
                {A, {.tolerance_abs = 1e-17}, WISP_ERR_ARG},

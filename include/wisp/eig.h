@@ -90,7 +90,9 @@ typedef struct {
     int any; /* all but INTERVAL: 1: where the last one of `count` belongs to a multiplet, any of that do. Then no */
              /* more than `count` are given (but both of a conjugate pair), and "complete" means that no other */
              /* eigenvalue comes before the last one that is given, by more than twice the tolerance */
-    int reserved; /* 0: room for a field that comes later */
+    int row_bytes; /* CHEBFD: of a row of the blocks that are filtered, and of those of the density of states, unless */
+                   /* it has fewer columns than that; 0: chosen, by a model of time. Bits hang on it, so that a call */
+                   /* with the same bits on another machine is given that of wisp_eigen */
 } wisp_eig_opts;
 
 /* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */
@@ -133,6 +135,8 @@ typedef struct {
                        /* times what rounding leaves, is more than ten times what the tolerance allows */
     double *condition; /* [found] 1 / |<y, x>|, y and x the left and the right eigenvector of length 1, as far as the */
                        /* search space shows it: so many times as far as the matrix a value may move. NULL: Hermitian */
+    int row_bytes;     /* CHEBFD, also where it has gone over to DENSE: as in wisp_eig_opts; else 0 */
+    int reserved;      /* 0: room for a field that comes later */
 } wisp_eigen;
 
 /* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller

@@ -23,10 +23,12 @@ static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
     wisp_choice choice;
     wisp_status status = WISP_OK;
     c->look_began = wisp_now();
+    if (c->row_bytes == 0) c->row_bytes = k->o.row_bytes;
     if (c->row_bytes == 0) {
         WISP_TRY(wisp_mat_choose(k->A, k->type, WISP__VECTORS, moments / 2, &choice));
         c->row_bytes = choice.width * (int)wisp_type_size(k->type);
     }
+    k->e->row_bytes = c->row_bytes;
     wisp_kpm_opts o = wisp__chebfd_look_opts(c, moments);
     o.offer = k->o.offer ? offer_look : NULL;
     o.offer_arg = c;

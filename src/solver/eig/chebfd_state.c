@@ -178,6 +178,7 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *s)
     if (status != WISP_OK) return status;
     WISP_TRY(wisp_state_data(s, "progress", &c->at, sizeof c->at));
     WISP_TRY(wisp_state_data(s, "bytes of rows", &c->row_bytes, sizeof c->row_bytes));
+    c->k->e->row_bytes = c->row_bytes;
     if (c->at.phase != WISP__LOOKS) status = all_items(c, s);
 out:
     return status;

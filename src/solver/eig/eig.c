@@ -27,6 +27,10 @@ static wisp_status check_numbers(const wisp__eig *k)
             k->ctx, WISP_ERR_ARG,
             "eig: opts.count is %d, opts.search %d, opts.block %d, opts.max_rounds %lld; none can be negative",
             o->count, o->search, o->block, (long long)o->max_rounds);
+    const int size = (int)wisp_type_size(k->type);
+    if (o->row_bytes != 0 && o->row_bytes < size)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.row_bytes is %d, and a number of the vectors has %d",
+                              o->row_bytes, size);
     if (o->any && o->which == WISP_EIG_INTERVAL)
         return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
                               "eig: opts.any is for a number of eigenvalues; an interval has all of its own");
