@@ -102,7 +102,7 @@ int checkpoint_open(tool *t)
     t->kept.file = o->resume;
     const checkpoint_layout *l = &t->kept.layout;
     if (!option_seen(o, "width") && l->width > 0) o->width = l->width;
-    if (!option_seen(o, "order")) o->order = (int)l->order;
+    if (!option_seen(o, "order")) o->order = (int)l->order, o->tiles_on = (int)l->tiles_on, o->slices = l->slices;
     if (!option_seen(o, "format")) o->format = (int)l->format;
     if (o->precision == PRECISION_AUTO && option_seen(o, "precision") && asks_double((wisp_type)l->type))
         o->precision = PRECISION_DOUBLE;
@@ -115,6 +115,8 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
     wisp_mat_get_info(A, &info);
     t->kept.layout.width = width;
     t->kept.layout.order = info.order;
+    t->kept.layout.tiles_on = info.tiles_on;
+    t->kept.layout.slices = info.slices;
     t->kept.layout.format = info.format;
     t->kept.layout.type = info.type;
     t->kept.more = more;

@@ -9,7 +9,7 @@ typedef struct tool tool;
 
 /* what a run that goes on takes over, unless options say otherwise. */
 typedef struct {
-    int64_t width, order, format, type;
+    int64_t width, order, tiles_on, slices, format, type;
     int64_t moments;       /* those that --resolution needs; 0: not known */
     wisp_bounds bounds;    /* from which these follow */
     double bounds_seconds; /* that it took to know them */

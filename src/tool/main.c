@@ -74,14 +74,20 @@ static int make_context(tool *t, bool no_pin)
                        .device = t->opt.device,
                        .memory_limit = t->opt.mem_limit,
                        .device_memory_limit = t->opt.device_mem_limit,
-                       .weights = t->opt.weights,
+                       .isa = like_isa(t),
+                       .weights = t->opt.weights ? t->opt.weights : t->like.weights,
                        .log = monitor_log,
                        .log_arg = mon,
                        .level = mon->level,
                        .progress = monitor_progress,
                        .progress_arg = mon};
     mon->holding = true;
-    const wisp_status status = processes_context(t, &o);
+    wisp_status status = processes_context(t, &o);
+    if (status == WISP_ERR_UNSUPPORTED && o.isa) { /* which is told once there is a context */
+        *mon->held = '\0';
+        o.isa = NULL;
+        status = processes_context(t, &o);
+    }
     mon->holding = false;
     if (status != WISP_OK) return tool_fail(t, "%s", *mon->held ? mon->held : wisp_status_string(status));
     monitor_release(mon);
@@ -122,9 +128,11 @@ int tool_start(tool *t)
 
 int tool_begin(tool *t)
 {
-    int rc = weights_refuse_pipe(t);
+    int rc = like_read(t);
+    if (!rc) rc = weights_refuse_pipe(t);
     if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
+    if (!rc) like_begin(t);
     return rc ? rc : outputs_check(t);
 }
 
@@ -260,6 +268,7 @@ static int run_on_ranks(tool *t, const char *number)
     for (long i = 0; i < ranks; i++) {
         wisp_ctx_free(r.t[i].ctx);
         weights_free(&r.t[i]);
+        like_free(&r.t[i]);
         if (i > 0) free(r.t[i].done);
     }
     t->monitor = r.t[0].monitor;
@@ -344,6 +353,7 @@ int main(int argc, char **argv)
     options_free(&t.opt);
     free(t.typed_line);
     weights_free(&t);
+    like_free(&t);
     free(t.done);
     return processes_end(&t, rc);
 }

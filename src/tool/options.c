@@ -243,6 +243,7 @@ static bool parse_value(options *o, int row, const char *text, const char *next,
     char why[WHY];
     option_value v = {.def = def, .text = text, .value = (char *)o + def->offset, .o = o, .why = why};
     o->seen[row] = def->parse(&v);
+    o->text[row] = text;
     if (o->seen[row]) return true;
     if (two_words(def, text, next))
         snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s", def->name, text,

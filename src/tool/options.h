@@ -66,13 +66,18 @@ typedef struct {
     int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
     double target, watchdog; /* seconds; 0: not given, below 0: off */
     const char *vectors_in, *vectors_out;
-    const char *checkpoint, *resume; /* files */
-    double every;                    /* seconds; 0: not given */
+    const char *checkpoint, *resume, *like; /* files */
+    /* What has no option, of --like and --resume; 0: not given. */
+    int tiles_on; /* wisp_order */
+    int64_t slices, row_bytes, bytes;
+    bool takes_precision; /* though it was not given */
+    double every;         /* seconds; 0: not given */
     bool measure;
     bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
-    bool seen[OPTIONS]; /* for each row of the table */
+    bool seen[OPTIONS];        /* for each row of the table */
+    const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;
 
 enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO };

@@ -222,6 +222,9 @@ const option_def option_table[] = {
     VALUE("watchdog", "off|SECONDS", parse_watchdog, KPM | SYSTEMS, watchdog,
           "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
           "(30)"),
+    FILENAME("like", NEW_RUN | RUNS, like,
+             "choose what another run has chosen, so that this one has the same bits: results of the same command, by "
+             "--json or in a file of -o; what is given beside it is taken instead"),
     FLAG("plan", NEW_RUN | RUNS, plan, "print the memory and the time that the run would take"),
     VALUE("mem-limit", "BYTES", parse_bytes, ALL, mem_limit,
           "limit the library's arrays to this; the machine's own memory is then not looked at; 8G and 8GiB are 8 times "

@@ -117,12 +117,14 @@ wisp_mat_opts source_options(const options *o, wisp_type type, int width)
                            .width = width,
                            .order = (wisp_order)o->order,
                            .format = (wisp_format)o->format,
+                           .tiles_on = (wisp_order)o->tiles_on,
+                           .slices = o->slices,
                            .halo = (wisp_halo)o->halo};
 }
 
 wisp_type tool_type(const options *o, wisp_type type)
 {
-    if (!option_seen(o, "precision")) return type;
+    if (!option_seen(o, "precision") && !o->takes_precision) return type;
     if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
     return o->precision ? WISP_D : WISP_S;
 }

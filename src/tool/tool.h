@@ -46,6 +46,10 @@ struct tool {
         wisp_checkpoint_info info;
         const char *file; /* with a state of this run, until the results are there; NULL: none */
     } kept;
+    struct {
+        json_t *chosen;      /* what the results say of that run */
+        int64_t *weights;    /* [ranks] */
+    } like;                  /* --like; NULL without */
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 };
 

@@ -70,7 +70,8 @@ int weights_keep(tool *t)
     const char *env = getenv("WISP_WEIGHTS"), *numbers = NULL;
     if (ranks == 1 || t->weights) return EXIT_FINE;
     /* Given ones may be in a part of the line that is cut, or the option be typed short. */
-    if (t->opt.weight_count ? weights_in(t->typed_line, &numbers) > 0 : !env || !*env) return EXIT_FINE;
+    const bool others = t->like.weights || (env && *env);
+    if (t->opt.weight_count ? weights_in(t->typed_line, &numbers) > 0 : !others) return EXIT_FINE;
     int64_t *weights = calloc((size_t)ranks, sizeof *weights);
     int rc = weights ? EXIT_FINE : tool_fail(t, "out of memory for the weights of %d processes", ranks);
     if (!rc && wisp_ctx_weights(t->ctx, weights)) rc = tool_fail_ctx(t);

@@ -229,6 +229,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         wisp_mat_get_info(A, &r->stored);
+        like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, r, A, source, &k, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */

@@ -58,9 +58,11 @@ static void add_run(json_t *o, tool *t, const results *r)
              J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "devices", json_devices(t)),
              J_IF(own, "isa", wisp_ctx_isa(t->ctx)), J_IF(own, "memory_bytes", plan_most(t, held)),
              J_MAYBE(own && limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
-             J("resumed", t->opt.resume), J("seconds", m->seconds), J("gflops", gflops(m)),
-             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
-             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
+             J("resumed", t->opt.resume),
+             J_IF(own, "chosen", like_json(t, &r->stored, &(like_run){.width = m->width, .depth = m->depth})),
+             J("seconds", m->seconds), J("gflops", gflops(m)), J("bounds_seconds", m->bounds_seconds),
+             J_IF(own, "assemble_seconds", r->assemble_seconds), J("evaluate_seconds", r->evaluate_seconds),
+             J("total_seconds", r->total_seconds));
     json_decref(seeds);
 }
 

@@ -67,6 +67,7 @@ static void set_options(tool *t, wisp_eig_opts *eo)
                           .any = o->any,
                           .max_rounds = o->max_iterations,
                           .seed = o->seed,
+                          .row_bytes = (int)o->row_bytes,
                           .bounds = bounds_options(o),
                           .observe = observe,
                           .observe_arg = t};
@@ -141,9 +142,12 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_ctx_device_memory(t->ctx, NULL, NULL, &there);
     if (there > 0) free_bytes = there - r->info.bytes;
     const int64_t rest = free_bytes / (t->opt.checkpoint ? 2 : 1); /* for its copy */
-    r->opts.bytes = -plan_most(t, rest > 0 ? -rest : -1); /* of the rank that has least: an option is the same on all */
+    /* Of the rank that has least: an option is the same on all. */
+    const int64_t least = -plan_most(t, rest > 0 ? -rest : -1);
+    r->opts.bytes = t->opt.bytes ? t->opt.bytes : least;
     r->hermitian = props.hermitian;
     warn_of_rounding(t, r, &props);
+    like_matrix(t, &r->info, 0);
     return EXIT_FINE;
 }
 

@@ -88,7 +88,7 @@ static json_t *make_json(tool *t, const eig_results *r)
         J("hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
         J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
         J("type", wisp_type_name(r->type)));
-    json_run(o, t, &r->info);
+    json_run(o, t, &r->info, &(like_run){.row_bytes = e->row_bytes, .bytes = q->bytes});
     return JSON_PUT(
         o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds), J("dos_seconds", e->dos_seconds),
         J("filter_seconds", e->filter_seconds), J("ortho_seconds", e->ortho_seconds),

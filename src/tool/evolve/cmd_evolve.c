@@ -192,6 +192,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     wisp_src_close(&src);
     r->assemble_seconds = wisp_now() - started;
     if (!rc && *A) wisp_mat_get_info(*A, &r->info);
+    if (!rc && *A) like_matrix(t, &r->info, 0);
     if (!rc && *A && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
     if (!rc && *A) rc = begin(t, *psi, &start);
     wisp_src_close(&start);

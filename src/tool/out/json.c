@@ -43,7 +43,7 @@ json_t *json_devices(const tool *t)
     return array;
 }
 
-void json_run(json_t *o, tool *t, const wisp_mat_info *info)
+void json_run(json_t *o, tool *t, const wisp_mat_info *info, const like_run *run)
 {
     int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
@@ -55,7 +55,7 @@ void json_run(json_t *o, tool *t, const wisp_mat_info *info)
              J("halo", json_halo(t, info)), J("valid", json_valid(t, info)), J("weights", weights_json(t)),
              J("device", wisp_ctx_device(t->ctx)), J("devices", json_devices(t)), J("isa", wisp_ctx_isa(t->ctx)),
              J("memory_bytes", plan_most(t, held)), J_MAYBE(limit > 0, "device_memory_bytes", there),
-             J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume));
+             J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume), J("chosen", like_json(t, info, run)));
 }
 
 json_t *json_seed(uint64_t seed)

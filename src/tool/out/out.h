@@ -1,6 +1,7 @@
 /* Results as files, pictures and JSON. */
 #ifndef WISP_TOOL_OUT_H
 #define WISP_TOOL_OUT_H
+#include "../like.h"
 #include "../tool.h"
 
 /* outfile.c: a whole file at once; the context must be there. */
@@ -70,10 +71,10 @@ char *json_text(const json_t *object);
 json_t *json_halo(const tool *t, const wisp_mat_info *info);
 json_t *json_devices(const tool *t);                          /* of each rank */
 json_t *json_valid(const tool *t, const wisp_mat_info *info); /* false: they never did, and the results are wrong */
-/* How the matrix is stored, where the run was, and the most memory that it held. */
-void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
-int json_print(tool *t, const json_t *object);                /* to the standard output */
-int json_print_new(tool *t, json_t *object);                  /* likewise, and frees it; NULL: there was no memory */
+/* How the matrix is stored, where the run was, the most memory that it held, and what it chose. */
+void json_run(json_t *o, tool *t, const wisp_mat_info *info, const like_run *run); /* all ranks together */
+int json_print(tool *t, const json_t *object);                                     /* to the standard output */
+int json_print_new(tool *t, json_t *object); /* likewise, and frees it; NULL: there was no memory */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);

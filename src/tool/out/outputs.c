@@ -21,14 +21,15 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 4, KEPT = 2, READ = 3 };
+    enum { WRITTEN = 4, KEPT = 2, READ = 4 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {
         {"output", o->output}, {"save", o->save}, {"plot", o->plot}, {"vectors-out", o->vectors_out}};
     named read[READ + LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
                                {"start", o->start},
-                               {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL}};
+                               {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
+                               {"like", o->like}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
     int rc = compare_names(t, kept, KEPT, written, WRITTEN);
     if (!rc) rc = compare_names(t, written, WRITTEN, written, WRITTEN);

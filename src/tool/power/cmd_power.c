@@ -68,6 +68,7 @@ static int open_all(tool *t, powers *p)
     p->assemble_seconds = wisp_now() - begin;
     if (!rc && p->A) {
         wisp_mat_get_info(p->A, &p->info);
+        like_matrix(t, &p->info, p->width);
         rc = make_blocks(t, p);
         if (!rc) rc = set_start(t, p, &start);
         if (!rc && p->keeps &&
@@ -157,6 +158,7 @@ static int some_steps(tool *t, powers *p, int64_t k, int count)
                              .alpha = p->scale != 1 ? p->work : NULL,
                              .terms = WISP_DOT_XX | WISP_DOT_YY,
                              .dot = dot,
+                             .depth = (int)t->opt.depth,
                              .cache_budget = p->cache_budget,
                              .depth_used = &depth};
     wisp_blk *turned[2] = {block(p, k - 1), block(p, k)};
@@ -253,8 +255,10 @@ static json_t *result_json(tool *t, const powers *p)
                     J("order", text_order(p->info.order)), J("format", text_format(p->info.format)),
                     J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
                     J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held),
-                    J_MAYBE(limit > 0, "device_memory_bytes", there), J("assemble_seconds", p->assemble_seconds),
-                    J("seconds", p->seconds), J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
+                    J_MAYBE(limit > 0, "device_memory_bytes", there),
+                    J("chosen", like_json(t, &p->info, &(like_run){.width = p->width, .depth = p->depth})),
+                    J("assemble_seconds", p->assemble_seconds), J("seconds", p->seconds),
+                    J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
 }
 
 /* The first powers and the last ones. */

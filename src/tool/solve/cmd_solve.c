@@ -126,6 +126,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
         wisp_src_close(&in.matrix);
         if (!rc) rc = weights_by_matrix(t, *A, mo.width);
         if (!rc) wisp_mat_get_info(*A, &r->info);
+        if (!rc) like_matrix(t, &r->info, 0);
         if (!rc) rc = tool_agree(t, make_blocks(t, r, *A, b, x));
         if (!rc) rc = fill(t, &in, *b, *x);
     }

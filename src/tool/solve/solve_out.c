@@ -48,7 +48,7 @@ static json_t *make_json(tool *t, const solve_results *r)
              J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
              J("replacements", s->replacements), J("rows", r->info.rows), J("nnz", r->info.nnz),
              J("columns", r->columns), J("type", wisp_type_name(r->type)));
-    json_run(o, t, &r->info);
+    json_run(o, t, &r->info, &(like_run){.width = 0});
     return JSON_PUT(o, J("seconds", s->seconds), J("setup_seconds", s->setup_seconds),
                     J("assemble_seconds", r->assemble_seconds), J("bytes_per_iteration", s->bytes),
                     J("gbs", gigabytes_per_second(r)), J("residuals", json_numbers(s->residuals, s->columns)),
