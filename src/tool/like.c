@@ -275,11 +275,15 @@ void like_free(tool *t)
     t->like.weights = NULL;
 }
 
+/* These have the same bits. */
+static bool is_cpu(const char *device) { return device && (!strcmp(device, "cpu") || !strcmp(device, "far")); }
+
+static const char *device_there(const tool *t) { return json_string_value(json_object_get(t->like.chosen, "device")); }
+
 const char *like_isa(const tool *t)
 {
-    const char *env = getenv("WISP_ISA"), *device = json_string_value(json_object_get(t->like.chosen, "device"));
-    const bool by_cpu = device && (!strcmp(device, "cpu") || !strcmp(device, "far"));
-    return !by_cpu || (env && *env) ? NULL : json_string_value(json_object_get(t->like.chosen, "isa"));
+    const char *env = getenv("WISP_ISA");
+    return !is_cpu(device_there(t)) || (env && *env) ? NULL : json_string_value(json_object_get(t->like.chosen, "isa"));
 }
 
 /* ---- what differs ---------------------------------------------------------------------------------- */
@@ -331,6 +335,7 @@ void like_begin(const tool *t)
     if (!t->like.chosen) return;
     json_t *asked = asked_json(t), *place = place_json(t), *there = t->like.chosen;
     compare_all(&d, asked, json_object_get(there, "asked"), true);
+    if (is_cpu(device_there(t)) && is_cpu(wisp_ctx_device(t->ctx))) json_object_del(place, "device");
     compare_all(&d, place, there, false);
     say(t, &d);
     json_decref(asked);
