@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "base/rng.h"
 #include "gallery/gallery.h"
+#include "ref.h"
 
 static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
 static int free_ctx(void **state)
@@ -280,9 +281,30 @@ static void test_damaged(void **state)
     unlink(path);
 }
 
+/* Any allocation may fail: nothing is left then. */
+static wisp_status open_small(wisp_ctx *ctx, void *arg)
+{
+    wisp_src src;
+    const wisp_status status = wisp_src_open_gallery(&src, ctx, arg);
+    wisp_src_close(&src);
+    return status;
+}
+static void test_memory(void **state)
+{
+    char whole[100], folded[100];
+    (void)state;
+    put(graphene, sizeof graphene - 1);
+    snprintf(whole, sizeof whole, "wannier:%s,nx=9", path);
+    snprintf(folded, sizeof folded, "wannier:%s,nx=1,ny=1", path);
+    assert_in_range(ref_failing_memory(open_small, whole, 100, 1), 10, 30);
+    assert_in_range(ref_failing_memory(open_small, folded, 100, 1), 12, 30);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphene), cmocka_unit_test(test_numbers),
-                                       cmocka_unit_test(test_bad), cmocka_unit_test(test_damaged)};
+                                       cmocka_unit_test(test_bad), cmocka_unit_test(test_damaged),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }
