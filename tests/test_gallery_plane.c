@@ -215,6 +215,28 @@ static void test_triangles(void **state)
     }
 }
 
+/* With the flux p/q cells that are q apart have the same bits, so that their rows can share a pattern. */
+static void test_repetition(void **state)
+{
+    static const char *const specs[] = {"square:nx=70,ny=70,flux=3/7,t2=0.3",
+                                        "kagome:nx=70,ny=70,flux=1/7,periodic=none",
+                                        "haldane:nx=70,ny=70,flux=-1/7,periodic=x", "haldane:nx=70,ny=70,flux=50/7"};
+    for (int s = 0; s < 4; s++) {
+        wisp_src src = open_spec(*state, specs[s]);
+        const int64_t sites = src.rows / 4900, apart = 7 * sites * (s == 2 ? 1 : 70);
+        for (int64_t row = 100 * sites; row < 3500 * sites; row++) {
+            int64_t col[ROOM], other_col[ROOM];
+            cplx val[ROOM], other_val[ROOM];
+            const int n = get_row(&src, row, col, val);
+            const int64_t y = row / sites % 70;
+            if (y < 1 || y > 61) continue; /* at an end along y, perhaps of the other cell */
+            assert_int_equal(get_row(&src, row + apart, other_col, other_val), n);
+            for (int k = 0; k < n; k++) assert_true(other_col[k] - col[k] == apart && other_val[k] == val[k]);
+        }
+        close_src(&src);
+    }
+}
+
 /* An open lattice with straight bonds in the symmetric gauge, around a point of no symmetry. */
 static void test_open_spectra(void **state)
 {
@@ -361,9 +383,10 @@ static void test_landau(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bonds),        cmocka_unit_test(test_shapes),       cmocka_unit_test(test_vacancies),
-        cmocka_unit_test(test_triangles),    cmocka_unit_test(test_open_spectra), cmocka_unit_test(test_haldane_bands),
-        cmocka_unit_test(test_kagome_bands), cmocka_unit_test(test_hofstadter),   cmocka_unit_test(test_landau)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bonds),         cmocka_unit_test(test_shapes),
+                                       cmocka_unit_test(test_vacancies),     cmocka_unit_test(test_triangles),
+                                       cmocka_unit_test(test_repetition),    cmocka_unit_test(test_open_spectra),
+                                       cmocka_unit_test(test_haldane_bands), cmocka_unit_test(test_kagome_bands),
+                                       cmocka_unit_test(test_hofstadter),    cmocka_unit_test(test_landau)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

@@ -167,8 +167,8 @@ static void add_halves(plane *p, const wisp__gal_plane *l, double flux)
     }
 }
 
-/* Of a lattice that is periodic in both directions: the nearest flux that fits, if *flux is that up to rounding, and
-   the gauge. */
+/* Of a lattice that is periodic in both directions: the nearest flux that fits, if *flux is that up to rounding, also
+   without whole quanta; and the gauge. */
 static wisp_status fit_flux(wisp_ctx *ctx, const char *name, plane *p, double *flux, double given)
 {
     const double cells = (double)p->nx * (double)p->ny, quanta = rint(*flux * cells) + 0.0;
@@ -178,6 +178,7 @@ static wisp_status fit_flux(wisp_ctx *ctx, const char *name, plane *p, double *f
                               "nearest that fits is flux=%.0f/%.0f, or open a boundary",
                               name, given, cells, quanta, cells);
     *flux = quanta / cells;
+    p->flux = remainder(quanta, cells) / cells;
     const double along_x = remainder(quanta, (double)p->ny), along_y = remainder(quanta, (double)p->nx);
     p->along_y = along_x != 0 && along_y == 0;
     p->around = p->along_y ? 0 : along_x / (double)p->ny;
@@ -192,7 +193,7 @@ static void find_fraction(plane *p)
     while (rest < MOST_PARTS) {
         const double whole = floor(rest), next[2] = {whole * now[0] + before[0], whole * now[1] + before[1]};
         if (next[1] > MOST_PARTS) return;
-        if (fabs(next[0] / next[1] - size) <= 0x1p-50) {
+        if (fabs(next[0] / next[1] - size) <= size * 0x1p-51) {
             p->part = (int64_t)(p->flux < 0 ? -next[0] : next[0]);
             p->parts = (int64_t)next[1];
             return;
@@ -243,8 +244,8 @@ wisp_status wisp__gal_plane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_p
     WISP_TRY(wisp__gal_product(ctx, l->name, (int64_t[]){l->sites, p.nx, p.ny}, 3, &shape.rows));
     bool complex_values = value[KEY_flux].real != 0;
     p.along_y = p.periodic == 1;
-    if (p.periodic == 3) WISP_TRY(fit_flux(ctx, l->name, &p, &flux, value[KEY_flux].real));
     p.flux = remainder(flux, 1); /* whole quanta change nothing from x to x + 1 */
+    if (p.periodic == 3) WISP_TRY(fit_flux(ctx, l->name, &p, &flux, value[KEY_flux].real));
     find_fraction(&p);
     add_halves(&p, l, flux);
     p.diagonal = p.disorder > 0;
