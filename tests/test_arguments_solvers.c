@@ -103,6 +103,16 @@ PLAIN(wisp_chebyshev_apply, P(0, &(wisp_expansion){0}), P(1, &f->y), P(2, f->A),
       P(5, &(wisp_chebyshev_opts){0}))
 PLAIN(wisp_chebyshev_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, 1, 1, P(3, &itself),
       P(4, &(wisp_chebyshev_opts){0}), P(5, &(wisp_choice){0}))
+static int one_everywhere(void *arg, double energy, wisp_scalar *value)
+{
+    return (void)arg, (void)energy, *value = (wisp_scalar){1, 0}, 0;
+}
+static const wisp_function one = {.value = one_everywhere};
+PLAIN(wisp_trace_function, P(0, f->ctx), P(1, &f->m), P(2, &one), P(3, &(wisp_function_opts){0}), -1,
+      P(4, &(wisp_traced){0}))
+PLAIN(wisp_function_moments, P(0, f->ctx), P(1, &f->m.bounds), P(2, &one), P(3, &(wisp_function_opts){0}),
+      P(4, &(int64_t){0}))
+PLAIN(wisp_thermal, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_thermal_opts){0}), 1e6, P(3, &(wisp_ensemble){0}))
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -201,6 +211,9 @@ static const argument_row table[] = {
     ROW(wisp_evolve_plan, 6, 48, 2),
     ROW(wisp_chebyshev_apply, 6, 33, 0),
     ROW(wisp_chebyshev_plan, 6, 48, 2),
+    ROW(wisp_trace_function, 5, 8, 1),
+    ROW(wisp_function_moments, 5, 8, 1),
+    ROW(wisp_thermal, 4, 4, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),
@@ -231,7 +244,7 @@ static const argument_row table[] = {
 };
 /* Those that take no pointer. */
 static const char *const others[] = {
-    "wisp_resolution",   "wisp_moments_for",  "wisp_student95", "wisp_set_lapack",
+    "wisp_resolution",   "wisp_moments_for",  "wisp_student95", "wisp_set_lapack", "wisp_thermal_moments",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save", "wisp_moments_load",
 #endif

@@ -5,8 +5,8 @@
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
  * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_bounds_opts,
- * wisp_progress, wisp_gallery_entry, wisp_term, wisp_update, wisp_inner, wisp_filter and wisp_function never change.
- * Languages without C headers call the symbols themselves. */
+ * wisp_progress, wisp_gallery_entry, wisp_term, wisp_update, wisp_inner, wisp_filter, wisp_function and wisp_estimate
+ * never change. Languages without C headers call the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
 
@@ -135,6 +135,14 @@ WISP_API wisp_status wisp_chebyshev_plan_sized(wisp_plan *plan, size_t plan_size
                                                size_t A_size, wisp_type type, int width, int functions,
                                                const wisp_function *f, const wisp_chebyshev_opts *opts,
                                                size_t opts_size, const wisp_choice *step, size_t step_size);
+WISP_API wisp_status wisp_trace_function_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
+                                               const wisp_function *f, const wisp_function_opts *opts, size_t opts_size,
+                                               int64_t vector, wisp_traced *t, size_t t_size);
+WISP_API wisp_status wisp_function_moments_sized(wisp_ctx *ctx, const wisp_bounds *bounds, const wisp_function *f,
+                                                 const wisp_function_opts *opts, size_t opts_size, int64_t *moments);
+WISP_API wisp_status wisp_thermal_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
+                                        const wisp_thermal_opts *opts, size_t opts_size, double temperature,
+                                        wisp_ensemble *e, size_t e_size);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -383,6 +391,21 @@ static inline wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, co
 {
     return wisp_chebyshev_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, functions, f, opts,
                                      sizeof *opts, step, sizeof *step);
+}
+static inline wisp_status wisp_trace_function(wisp_ctx *ctx, const wisp_moments *m, const wisp_function *f,
+                                              const wisp_function_opts *opts, int64_t vector, wisp_traced *t)
+{
+    return wisp_trace_function_sized(ctx, m, sizeof *m, f, opts, sizeof *opts, vector, t, sizeof *t);
+}
+static inline wisp_status wisp_function_moments(wisp_ctx *ctx, const wisp_bounds *bounds, const wisp_function *f,
+                                                const wisp_function_opts *opts, int64_t *moments)
+{
+    return wisp_function_moments_sized(ctx, bounds, f, opts, sizeof *opts, moments);
+}
+static inline wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, const wisp_thermal_opts *opts,
+                                       double temperature, wisp_ensemble *e)
+{
+    return wisp_thermal_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, e, sizeof *e);
 }
 static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                          wisp_cost *cost)

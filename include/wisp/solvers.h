@@ -322,6 +322,77 @@ WISP_SIZED wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, const
                                            int width, int functions, const wisp_function *f,
                                            const wisp_chebyshev_opts *opts, const wisp_choice *step);
 
+/* ---- traces of functions, and thermodynamics -------------------------------------------------- */
+
+/* A value, its standard error (NaN for a single random vector, 0 for vectors that are not random), and the ends of its
+   95% bar (NaN likewise), in which there is also room for what is not of chance. */
+typedef struct {
+    double value, error, low, high;
+} wisp_estimate;
+typedef struct {
+    /* Of truncation + rounding (below) over mu_0 max |f|, with the largest |f| on the bounds; 0: 1e-10, 1e-4 for
+       moments in single precision. */
+    double tolerance;
+    int64_t terms, points; /* as in wisp_chebyshev_opts, where f is given by its values */
+    int64_t jackson; /* above 0: so many terms, with Jackson's damping, whatever their error: for functions that */
+                     /* are not smooth */
+} wisp_function_opts;
+typedef struct {
+    wisp_estimate trace;
+    double truncation; /* of the trace, at most: how far the series is from f. NaN with opts.jackson, where it is */
+                       /* not known, nor in the bar */
+    double rounding;   /* of the trace, about at most: what the moments' rounding makes */
+    double largest;    /* |f| on the bounds */
+    int64_t terms;     /* moments that were used */
+} wisp_traced;
+/* t->trace becomes tr f(A), the sum of c_k mu_k with the Chebyshev series of f on the moments' bounds, each vector by
+   itself: the mean over random vectors; of WISP_TRACE_SITES and GIVEN the sum of <v|f(A)|v>. vector as in wisp_dos. f
+   is real; by its values it is asked for all of the bounds, and its series is looked at, as in wisp_chebyshev_apply.
+   log det A is the trace of the logarithm. No kernel damps the moments: where the spectrum lies within the bounds,
+   |tr f(A) - sum| is at most mu_0 max |f - series|, which is t->truncation. The bar has room for it, and for
+   rounding. For f that is nowhere negative the bar is that of wisp_bars95 for densities, else Student's. opts may be
+   NULL. WISP_ERR_ARG: also if the moments are too few, or too rounded, for the tolerance (the message says how many
+   would do, or which tolerance), for f that is complex, and for moments with opts.left or opts.adjoint.
+   WISP_ERR_CALLBACK: value() failed. WISP_ERR_NUMERIC: a value of f is not finite, as that of the logarithm where
+   bounds reach below 0, or the trace is too large for a number. */
+WISP_SIZED wisp_status wisp_trace_function(wisp_ctx *ctx, const wisp_moments *m, const wisp_function *f,
+                                           const wisp_function_opts *opts, int64_t vector, wisp_traced *t);
+/* *moments becomes the number that wisp_trace_function needs on these bounds, at least 2: half of the tolerance is left
+   for rounding. Statuses as there; WISP_ERR_ARG: also if halfwidth is not above 0. */
+WISP_SIZED wisp_status wisp_function_moments(wisp_ctx *ctx, const wisp_bounds *bounds, const wisp_function *f,
+                                             const wisp_function_opts *opts, int64_t *moments);
+
+typedef struct {
+    /* Of what is not of chance (`beside`, below), in ln Z, E/T, C and S; 0: 1e-6, 1e-2 for moments in single
+       precision. */
+    double tolerance;
+} wisp_thermal_opts;
+/* A system in heat bath: energies in the unit of the matrix, k_B = 1. */
+typedef struct {
+    double temperature;
+    wisp_estimate log_z;         /* ln Z, Z = tr exp(-A/T) */
+    wisp_estimate energy;        /* E = tr A exp(-A/T) / Z */
+    wisp_estimate heat_capacity; /* C = (<A^2> - <A>^2) / T^2 */
+    wisp_estimate entropy;       /* S = ln Z + E/T */
+    double beside;               /* how far ln Z, E/T, C and S are off at most, beside chance: truncation, rounding */
+    int64_t terms;               /* moments that were used */
+} wisp_ensemble;
+/* *e becomes the canonical ensemble of A at a temperature above 0, from moments of a Hermitian matrix (Weisse et al.
+   2006; random vectors: Jaklic and Prelovsek, Phys. Rev. B 49, 5065 (1994)): series of exp(-A/T), whose
+   coefficients are Bessel functions exp(-h/T) I_k(h/T), and of its products with (A - a)/T and its square, a the lower
+   bound; no kernel. Nothing overflows, whatever the unit. Of random vectors E, C and S are ratios of means, their
+   errors are those of the jackknife, and their bars Student's, with fewer degrees of freedom where few states make up
+   Z; that of ln Z is that of Z, as in wisp_bars95. Of vectors that are not random bars hold what is not of chance
+   alone. WISP_TRACE_SITES and GIVEN: the sums over these vectors stand in place of the traces. opts may be NULL. The
+   lower the temperature, the smaller is Z beside the rows, of which the moments have their rounding: WISP_ERR_ARG names
+   the lowest temperature that these moments serve, and whether more of them or closer bounds would do. Also if the
+   temperature is not above 0 and finite, and for moments with opts.left or opts.adjoint. WISP_ERR_NUMERIC: ln Z is too
+   large for a number. */
+WISP_SIZED wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, const wisp_thermal_opts *opts,
+                                    double temperature, wisp_ensemble *e);
+/* The number of moments that does for this temperature and all above it; at least 2. */
+WISP_API int64_t wisp_thermal_moments(double halfwidth, double temperature);
+
 /* ---- time evolution -------------------------------------------------------------------------- */
 
 /* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and

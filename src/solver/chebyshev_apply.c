@@ -7,8 +7,6 @@
 #include <string.h>
 #include "solver.h"
 
-enum { MOST_TERMS = 1 << 22 };
-
 typedef struct {
     wisp_ctx *ctx;
     wisp_type type; /* of the blocks */
@@ -33,10 +31,10 @@ static wisp_status check_function(const expansion *s, int i)
     if (!f->c)
         return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "chebyshev_apply: function %d has neither values nor coefficients",
                               i);
-    if (f->terms < 1 || f->terms > MOST_TERMS)
+    if (f->terms < 1 || f->terms > WISP__MOST_TERMS)
         return wisp_ctx_failf(s->ctx, WISP_ERR_ARG,
                               "chebyshev_apply: function %d has %lld coefficients; 1 to %d are taken", i,
-                              (long long)f->terms, MOST_TERMS);
+                              (long long)f->terms, WISP__MOST_TERMS);
     if (s->o.bounds.method == WISP_BOUNDS_GIVEN) return WISP_OK;
     return wisp_ctx_failf(
         s->ctx, WISP_ERR_ARG,
@@ -59,9 +57,9 @@ static wisp_status check_options(expansion *s)
     const struct {
         const char *name;
         int64_t is, least, most;
-    } limit[] = {{"terms", o->terms, 1, MOST_TERMS},
-                 {"points", o->points, 0, 2 * MOST_TERMS + 1},
-                 {"jackson", o->jackson, 0, MOST_TERMS},
+    } limit[] = {{"terms", o->terms, 1, WISP__MOST_TERMS},
+                 {"points", o->points, 0, 2 * WISP__MOST_TERMS + 1},
+                 {"jackson", o->jackson, 0, WISP__MOST_TERMS},
                  {"depth", o->depth, 0, INT32_MAX},
                  {"cache_budget", o->cache_budget, 0, INT64_MAX}};
     for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)

@@ -67,13 +67,20 @@ static void cosines(const fit *t, const wisp_scalar *c, int64_t count, int64_t n
 /* Chebyshev point j of n + 1, which falls from 1 to -1. */
 static double point(int64_t j, int64_t n) { return sin(M_PI * (double)(n - 2 * j) / (double)(2 * n)); }
 
-static wisp_status value_at(const fit *t, double x, wisp_scalar *v)
+/* 1 + x of that point, or of any share of the way from 1 to -1 along the half circle, with all its digits. */
+static double above_low(double way)
+{
+    const double s = sin(M_PI * (1 - way) / 2);
+    return 2 * s * s;
+}
+
+static wisp_status value_at(const fit *t, double x, double above, wisp_scalar *v)
 {
     const double energy = t->f->bounds->center + t->f->bounds->halfwidth * x;
     const double low = t->f->bounds->center - t->f->bounds->halfwidth,
                  high = t->f->bounds->center + t->f->bounds->halfwidth;
     *v = wisp__real(0);
-    const int failed = t->f->value(t->f->arg, energy, v);
+    const int failed = t->f->value(t->f->arg, t->f->above_low ? t->f->bounds->halfwidth * above : energy, v);
     if (failed)
         return wisp_ctx_failf(t->f->ctx, WISP_ERR_CALLBACK, "function %d failed (%d) at energy %.10g", t->f->number,
                               failed, energy);
@@ -112,7 +119,7 @@ static wisp_status resize(fit *t, int64_t n)
         if (t->value && j % 2 == 0)
             next.value[j] = t->value[j / 2];
         else if (status == WISP_OK)
-            status = value_at(&next, point(j, n), next.value + j);
+            status = value_at(&next, point(j, n), above_low((double)j / (double)n), next.value + j);
     }
     close_fit(t);
     *t = next;
@@ -189,9 +196,9 @@ static wisp_status look_between(const fit *t, wisp__series *s)
 {
     enum { SOME = 16 };
     for (int i = 1; i <= SOME; i++) {
-        const double x = cos(M_PI * fmod(i * 0.6180339887498949, 1));
+        const double way = fmod(i * 0.6180339887498949, 1), x = cos(M_PI * way);
         wisp_scalar v, b = {0, 0}, c = {0, 0};
-        const wisp_status status = value_at(t, x, &v);
+        const wisp_status status = value_at(t, x, above_low(way), &v);
         if (status != WISP_OK) return status;
         for (int64_t k = s->terms - 1; k >= 0; k--) { /* Clenshaw */
             const double f = k ? 2 * x : x;
@@ -218,6 +225,7 @@ static wisp_status not_met(const fit *t, const wisp__series *s)
 /* The series of a function by its values. */
 static wisp_status fit_values(fit *t, wisp__series *s)
 {
+    const double rounded = 16 * DBL_EPSILON; /* what the transform's rounding may add to what is cut */
     const int64_t jackson = t->f->jackson;
     wisp_status status = WISP_OK;
     for (int64_t n = LEAST;; n *= 2) {
@@ -226,7 +234,7 @@ static wisp_status fit_values(fit *t, wisp__series *s)
         measure(t, s);
         interpolate(t, s);
         const double allowed = t->f->tolerance / 2 * s->largest;
-        const int64_t terms = cut(t, s, allowed);
+        const int64_t terms = cut(t, s, fmax(allowed / 2, allowed - rounded * s->largest));
         WISP_TRY(keep(t, s, jackson ? jackson : terms < t->f->terms ? terms : t->f->terms));
         if (jackson || s->error <= allowed) WISP_TRY(look_between(t, s));
         if (jackson || s->error <= allowed) break;

@@ -129,7 +129,8 @@ int64_t wisp__chebyshev_terms(double x, double tolerance);
 /* J[k] = J_k(x), k < n: absolute errors of a few rounding units. */
 void wisp__bessel(double x, int64_t n, double *J);
 
-/* chebyshev_fit.c: a function on bounds as a Chebyshev series. */
+/* chebyshev_fit.c: a function on bounds as a Chebyshev series, of at most so many terms. */
+enum { WISP__MOST_TERMS = 1 << 22 };
 typedef struct {
     wisp_ctx *ctx;
     const wisp_bounds *bounds;
@@ -142,6 +143,7 @@ typedef struct {
     double tolerance;      /* over the largest |f|; half of it is for the series */
     int64_t terms, points; /* of terms at most, of points at least */
     int64_t jackson;       /* above 0: so many terms, damped, whatever the tolerance */
+    bool above_low;        /* value() is asked for distances from the lower bound, which have all their digits */
 } wisp__fit_want;
 /* The series of f 2^-exponent, whose largest value is neither tiny nor huge. */
 typedef struct {

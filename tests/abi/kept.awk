@@ -60,7 +60,7 @@ END {
         sub(/\}.*$/, "", piece)
         print "typedef struct {" piece "} kept_" type ";"
         fields(type, piece)
-        if (type ~ /^(scalar|bounds|bounds_opts|progress|gallery_entry|term|update|inner|filter)$/) print "SIZE(" type ")" # they never change (sized.h)
+        if (type ~ /^(scalar|bounds|bounds_opts|progress|gallery_entry|term|update|inner|filter|estimate)$/) print "SIZE(" type ")" # they never change (sized.h)
     }
     for (rest = text; (piece = next_piece("typedef [a-z_0-9]+ \\(\\*wisp_[a-z_]+_fn\\)\\([^;]*;")) != "";) print piece
     for (rest = text; (piece = next_piece("__attribute__\\(\\(visibility\\(\"default\"\\)\\)\\) [^;{]*;")) != "";) print piece

@@ -1,6 +1,6 @@
 /* From moments to spectra: damping kernels, density of states, eigenvalue counts, and their errors. Equation
    numbers are those of Weisse, Wellein, Alvermann, Fehske, Rev. Mod. Phys. 78, 275 (2006). */
-#include "../solver.h"
+#include "values.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,68 +34,7 @@ static void damping(const wisp_eval_opts *o, double *g)
     }
 }
 
-/* Fills in the defaults and refuses what cannot be evaluated. */
-static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
-                         wisp_eval_opts *full)
-{
-    *full = opts ? *opts : (wisp_eval_opts){0};
-    if (!m->mu || m->vectors < 1)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
-    if (full->part < WISP_REAL_PART || full->part > WISP_IMAGINARY_PART)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.part: unknown value %d", (int)full->part);
-    if (full->part == WISP_IMAGINARY_PART && !m->imag)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the moments are real; they have no imaginary parts");
-    if (vector < -1 || vector >= m->vectors)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "vector %lld: the moments have vectors 0 to %lld", (long long)vector,
-                              (long long)m->vectors - 1);
-    if (full->n == 0) full->n = m->n;
-    if (full->n < 1 || full->n > m->n)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.n is %lld, and there are %lld moments", (long long)full->n,
-                              (long long)m->n);
-    if (full->kernel < WISP_JACKSON || full->kernel > WISP_DIRICHLET)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.kernel: unknown value %d", (int)full->kernel);
-    if (full->lambda == 0) full->lambda = 4;
-    if (!(full->lambda > 0) || !isfinite(full->lambda))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.lambda is %g, it must be positive", full->lambda);
-    return WISP_OK;
-}
-
-/* ---- values per vector to one value and its error --------------------------------------------- */
-
-/* The vectors that enter: all, or one. */
-typedef struct {
-    int64_t first, count;
-    wisp_trace trace;
-} choice;
-
-static choice choose(const wisp_moments *m, int64_t vector)
-{
-    return vector < 0 ? (choice){0, m->vectors, m->trace} : (choice){vector, 1, m->trace};
-}
-
-/* Mean over random vectors with its standard error; sum over sites, which is exact. value[i * stride]. By a power of 2
-   they are of size 1 meanwhile, so that no square is too large, or nothing. */
-static double combine(const choice *c, const double *value, int64_t stride, double *error)
-{
-    enum { MOST = 1000 };
-    double sum = 0, squares = 0, count = (double)c->count, largest = 0;
-    int e = 0;
-    for (int64_t i = 0; i < c->count; i++) largest = fmax(largest, fabs(value[i * stride]));
-    if (isfinite(largest)) frexp(largest, &e);
-    e = e < -MOST ? -MOST : e > MOST ? MOST : e;
-    const double down = ldexp(1, -e);
-    for (int64_t i = 0; i < c->count; i++) sum += down * value[i * stride];
-    if (c->trace != WISP_TRACE_RANDOM) {
-        if (error) *error = 0;
-        return ldexp(sum, e);
-    }
-    for (int64_t i = 0; i < c->count; i++) {
-        const double d = down * value[i * stride] - sum / count;
-        squares += d * d;
-    }
-    if (error) *error = c->count > 1 ? ldexp(sqrt(squares / (count - 1) / count), e) : (double)NAN;
-    return ldexp(sum / count, e);
-}
+/* ---- means -------------------------------------------------------------------------------------- */
 
 /* The moments of one part, [vectors][n]. */
 static const double *part_of(const wisp_moments *m, wisp_part part)
@@ -109,10 +48,11 @@ wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part pa
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, mean);
-    wisp_status status = check(ctx, m, &(wisp_eval_opts){.part = part}, -1, &full);
+    wisp_status status = wisp__eval_options(ctx, m, &(wisp_eval_opts){.part = part}, -1, &full);
     if (status != WISP_OK) return status;
-    choice all = choose(m, -1);
-    for (int64_t n = 0; n < m->n; n++) mean[n] = combine(&all, part_of(m, part) + n, m->n, error ? error + n : NULL);
+    wisp__choice all = wisp__choose(m, -1);
+    for (int64_t n = 0; n < m->n; n++)
+        mean[n] = wisp__combine(&all, part_of(m, part) + n, m->n, error ? error + n : NULL);
     return WISP_OK;
 }
 
@@ -121,7 +61,7 @@ wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part pa
 typedef struct {
     const wisp_moments *m;
     const double *mu; /* of the part */
-    choice chosen;
+    wisp__choice chosen;
     int64_t moments;
     const double *g;
     int64_t points;
@@ -182,7 +122,7 @@ static void evaluate(const density *d, int64_t first, double (*sum)[LANES])
     }
     sum_series(d, theta, sum);
     for (int p = 0; p < count; p++) {
-        double error = 0, value = combine(&d->chosen, &sum[0][p], LANES, &error);
+        double error = 0, value = wisp__combine(&d->chosen, &sum[0][p], LANES, &error);
         double scale = fabs(x[p]) < 1 ? 1 / (pi * d->m->bounds.halfwidth * sqrt((1 - x[p]) * (1 + x[p]))) : 0;
         d->dos[first + p] = scale * value;
         if (d->error) d->error[first + p] = scale > 0 ? scale * error : 0;
@@ -234,12 +174,12 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
         WISP_NEED(ctx, energy);
         WISP_NEED(ctx, dos);
     }
-    WISP_TRY(check(ctx, m, opts, vector, &full));
+    WISP_TRY(wisp__eval_options(ctx, m, opts, vector, &full));
     for (int64_t i = 0; i < points; i++)
         if (isnan(energy[i])) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "energy number %lld is NaN", (long long)i);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     damping(&full, g);
-    density d = {m, part_of(m, full.part), choose(m, vector), full.n, g, points, energy, dos, error};
+    density d = {m, part_of(m, full.part), wisp__choose(m, vector), full.n, g, points, energy, dos, error};
     WISP_TRY(evaluate_all(ctx, &d));
     for (int64_t i = 0; i < points; i++)
         if (isinf(dos[i]) || (error && isinf(error[i])))
@@ -270,9 +210,9 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, count);
-    WISP_TRY(check(ctx, m, opts, vector, &full));
+    WISP_TRY(wisp__eval_options(ctx, m, opts, vector, &full));
     if (!(a <= b)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "interval: %g to %g is empty", a, b);
-    choice chosen = choose(m, vector);
+    wisp__choice chosen = wisp__choose(m, vector);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     WISP_TRY(wisp_alloc(ctx, &value, (size_t)chosen.count, sizeof *value));
     damping(&full, g);
@@ -282,7 +222,7 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     const double *mu = part_of(m, full.part);
     for (int64_t v = 0; v < chosen.count; v++)
         for (int64_t n = 0; n < full.n; n++) value[v] += g[n] * mu[(chosen.first + v) * m->n + n];
-    *count = combine(&chosen, value, 1, error);
+    *count = wisp__combine(&chosen, value, 1, error);
 out:
     wisp_free(ctx, g);
     wisp_free(ctx, value);
@@ -318,11 +258,10 @@ static double student_within(int64_t f, double theta)
     return f % 2 ? 2 / pi * (theta + s * sum) : s * sum;
 }
 
-/* Its quantile for 0.975 and any f, expanded about the normal distribution's (Abramowitz and Stegun 26.7.5): within 1%
-   from f = 2.5 on. */
 static const double normal95 = 1.959963984540054;
 
-static double student_expanded(double f)
+/* Expanded about the normal distribution's quantile (Abramowitz and Stegun 26.7.5). */
+double wisp__student_expanded(double f)
 {
     const double z = normal95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
     return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
@@ -333,7 +272,7 @@ double wisp_student95(int64_t vectors)
 {
     if (vectors < 2) return (double)NAN;
     int64_t f = vectors - 1;
-    if (f > 1000) return student_expanded((double)f);
+    if (f > 1000) return wisp__student_expanded((double)f);
     double low = 0, high = pi / 2;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
@@ -362,7 +301,7 @@ static void positive_bar(double mean, double error, double R, double most_varian
 {
     double relative = error / mean, shape = fmax(0, (1 / (relative * relative) - 1) / R);
     double variance = shape * most_variance > 1 ? 1 / shape : most_variance;
-    double wider = student_expanded(1 / (1 / (R - 1) + variance / R)) / normal95;
+    double wider = wisp__student_expanded(1 / (1 / (R - 1) + variance / R)) / normal95;
     double f = fmax(2 * R * shape / (wider * wider), 2 * R / most_variance);
     *low = mean / chi_square(f, normal95);
     *high = mean / chi_square(f, -normal95);
