@@ -2,7 +2,7 @@
    temperatures, where all states count alike, to low ones, where hardly more than the lowest does. */
 #include "kpm_dense.h"
 
-enum { GROUPS = 1000, MOST = 64, TEMPERATURES = 6, QUANTITIES = 4, CASES = QUANTITIES + 2 };
+enum { GROUPS = 1000, MOST = 32, TEMPERATURES = 6, QUANTITIES = 4, CASES = QUANTITIES + 2 };
 static const char *const name[CASES] = {"ln Z", "E", "C", "S", "tr log", "tr inverse"};
 
 static int f_log(void *arg, double energy, wisp_scalar *value)

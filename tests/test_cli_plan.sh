@@ -52,6 +52,10 @@ planned dos graphene:nx=300,ny=300,disorder=1 --moments 8 --vectors 1 --precisio
 planned dos graphene:nx=1000,ny=1000,disorder=1 --moments 4 --vectors 1 --precision single --bounds=-6,6
 planned dos laplace:nx=40,ny=40,nz=40,points=27 --moments 8 --vectors 1 --variant naive
 planned dos spinchain:sites=16,up=8 --moments 8 --order rcm
+planned thermal general.mtx $short --temperatures 4,10
+planned thermal anderson:nx=6,ny=6,nz=6 --trace exact --moments 400 --temperatures 1:1000:300
+planned trace anderson:nx=20,ny=20,nz=20 --function exp:0.01 --moments 32 --vectors 64 --width 64
+only_bound=1 planned trace laplace:nx=3,ny=3,points=5 --function inverse --moments 20000 --bounds 1e-5,9 --vectors 1 --tol 1e-8
 planned dos spinchain:sites=16,up=8 --moments 200 --vectors 2 --depth 8
 planned dos band:n=50000,bandwidth=9 --bounds=-40,40 --resolution 2 --vectors 2
 planned count delaunay:nx=100,ny=100 --moments 8 --interval 1,2 --order tiles

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whole runs by several ranks give what one gives: wisp dos, ldos and count with WISP_RANKS.
+# Whole runs by several ranks give what one gives: wisp dos, ldos, count, thermal and trace with WISP_RANKS.
 set -euo pipefail
 wisp=$1
 rm -rf "$3"
@@ -24,6 +24,8 @@ def far(x, y, scale):
     return len(x) != len(y) or max(abs(u - v) for u, v in zip(x, y)) > 1e-12 * scale
 if a.get("moments"):
     assert not far(a["moments"], b["moments"], a["rows"]), (sys.argv[3], "moments")
+for key in ("trace_of_function", "entropy", "energy_low"):
+    assert key not in a or not far(a[key], b[key], 100 * a["rows"]), (sys.argv[3], key)
 if "count" in a:
     assert abs(a["count"] - b["count"]) <= 1e-9 * a["rows"], (sys.argv[3], "count")
 assert b["ranks"] == int(sys.argv[4]), (sys.argv[3], b["ranks"])
@@ -33,7 +35,9 @@ PY
 some() { if [ -n "${SANITIZED:-}" ]; then echo "$1"; else echo "$*"; fi; }
 runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5"
       "ldos graphene:nx=20,ny=15,vacancies=0.05 --moments 64 --sites 0,299,573"
-      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3")
+      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
+      "trace anderson:nx=9,ny=8,nz=7 --function exp:-0.1 --vectors 3"
+      "thermal graphene:nx=20,ny=15,vacancies=0.05 --temperatures 2,20 --vectors 3")
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
     "$wisp" $run --json >one.json
@@ -159,7 +163,7 @@ refused() {
         fail "${*:2}: status $status: $(cat err)"
 }
 refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
-refused "is for dos, ldos, count, solve and eig" env WISP_RANKS=2 "$wisp" info topi
+refused "is for dos, ldos, count, thermal, trace, solve and eig" env WISP_RANKS=2 "$wisp" info topi
 refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
 refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
 refused "give 2 numbers, one for each process, not 3" env WISP_RANKS=2 "$wisp" dos topi --weights 1,2,3

@@ -19,6 +19,16 @@ COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "number of eigenvalues in an interval",
         "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
         "method. " A_HERMITIAN)
+COMMAND(CMD_THERMAL, cmd_dos, RANKS_ANY, "thermal",
+        "MATRIX --temperatures A,B,.. [options]\n--from FILE.h5 --temperatures A,B,.. [options]", "MATRIX", 0, 1,
+        "partition function, energy, heat capacity and entropy over temperature",
+        "ln Z, energy, heat capacity and entropy of a system in heat bath (k_B = 1), with error\n"
+        "bars, from Chebyshev moments.\n" A_HERMITIAN)
+COMMAND(CMD_TRACE, cmd_dos, RANKS_ANY, "trace",
+        "MATRIX --function log|inverse|.. [options]\n--from FILE.h5 --function log|inverse|.. [options]", "MATRIX", 0,
+        1, "trace of a function of a matrix, such as log det",
+        "The trace of a function of a matrix, with its error bar, from Chebyshev moments; that of\n"
+        "the logarithm is log det.\n" A_HERMITIAN)
 COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATRIX", 1, 1,
         "powers of a matrix times a vector",
         "Applies a square matrix N times to a random or given vector (or to several side by side),\n"

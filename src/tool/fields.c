@@ -8,7 +8,7 @@
    subcommand has. Without one the field stays as it is. An option that its subcommand has in another sense is kept from
    the field by `commands`. */
 #define ANY ~0u
-#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
+#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_TRACE)
 static const struct {
     const char *text; /* of the library; fields below it count as it does: opts.bounds.center as opts.bounds */
     unsigned commands;
@@ -71,6 +71,8 @@ static const struct {
     {"opts.search", ANY, "search", NULL},
     {"opts.filter_type", ANY, "filter-precision", NULL},
     {"opts.start", CMD_EIG, "vectors-in", NULL},
+    {"opts.terms", CMD_TRACE, NULL, "terms"},
+    {"opts.jackson", CMD_TRACE, NULL, "damping (in the library: opts.jackson)"},
     {"opts.path", ANY, "checkpoint", NULL},
     {"opts.every", ANY, "every", NULL},
     {"opts.array", ANY, "array", NULL},

@@ -10,6 +10,7 @@ name_list precision_names = {"single", "double", "auto", NULL};
 name_list weights_names = {"", "rows", "nonzeros", "measured", NULL};
 name_list trace_names = {"random", "exact", "sites", NULL};
 name_list damping_names = {"jackson", "lorentz", "fejer", "dirichlet", NULL};
+name_list function_names = {"log", "inverse", "sqrt", "inverse-sqrt", "exp", "power", NULL};
 name_list kpm_variant_names = {"blocked", "fused", "naive", NULL};
 name_list bounds_names = {"lanczos", "gershgorin", "given", NULL};
 name_list solve_method_names = {"default", "cg", "bicgstab", "gmres", "minres", NULL};

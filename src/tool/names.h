@@ -8,12 +8,15 @@ typedef const char *const name_list[];
 extern name_list order_names, format_names; /* and "all", of the bench alone */
 extern name_list partition_names, halo_names, precision_names;
 extern name_list weights_names; /* the first one stands for a list */
-extern name_list trace_names, damping_names, kpm_variant_names, bounds_names;
+extern name_list trace_names, damping_names, function_names, kpm_variant_names, bounds_names;
 extern name_list solve_method_names, solve_variant_names, precond_names;
 extern name_list eig_method_names, eig_question_names;
 extern name_list bench_op_names, bench_variant_names;
 
 enum { ORDERS = WISP_ROWS_TILES + 1, FORMATS = WISP_FORMAT_HERMITIAN + 1 };
+
+/* Of --function. */
+enum { FUNCTION_LOG, FUNCTION_INVERSE, FUNCTION_SQRT, FUNCTION_INVERSE_SQRT, FUNCTION_EXP, FUNCTION_POWER };
 
 static inline const char *text_order(wisp_order order) { return order_names[order]; }
 static inline const char *text_partition(wisp_partition how) { return partition_names[how]; }

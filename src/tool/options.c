@@ -54,6 +54,8 @@ static const struct {
     {"bounds", "eps spectrum spectral-range"},
     {"depth", "powers interleaved interleave"},
     {"kernel", "damping"},
+    {"temperatures", "temperature temp temps beta t"},
+    {"function", "func f fn"},
     {"seed", "rng random-state"},
     {"sites", "where index indices orbital orbitals atoms positions"},
     {"weights", "shares balance distribution"},
@@ -287,6 +289,8 @@ void options_free(options *o)
     free(o->watch);
     free(o->weights);
     free(o->energies);
+    free(o->temperatures);
+    o->temperatures = NULL;
     o->sites = o->watch = o->weights = NULL;
     o->energies = NULL;
 }

@@ -46,6 +46,9 @@ typedef struct {
     int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps, first_vector;
     double *energies, per; /* per: 0: not given, below 0: rows */
     int64_t energy_count;
+    double *temperatures, function_number; /* thermal: temperature_count of them; the S or P of --function */
+    int64_t temperature_count;
+    int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
     const char *from_list[LIST];
@@ -146,5 +149,5 @@ wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
     parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_precond,
-    parse_number, parse_watchdog, parse_energies, parse_per;
+    parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures, parse_function;
 #endif

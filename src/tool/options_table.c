@@ -2,7 +2,9 @@
 #include "names.h"
 #include "options.h"
 
-#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
+#define DENSITIES (CMD_DOS | CMD_LDOS | CMD_COUNT)
+#define TRACES (CMD_THERMAL | CMD_TRACE)
+#define KPM (DENSITIES | TRACES)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
@@ -38,15 +40,27 @@
 enum { END = 0 };
 
 const option_def option_table[] = {
-    COUNT("moments", "N", KPM, moments, 2, 1 << 30,
+    COUNT("moments", "N", DENSITIES, moments, 2, 1 << 30,
           "number of Chebyshev moments (512); with --from at most those of the file", .group = "What is computed"),
-    VALUE("resolution", "E", parse_positive, KPM, resolution,
+    VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
+          "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
+    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
+          "whose trace is wanted (needed); exp(S x), x to the power of P", .choices = function_names),
+    COUNT("moments", "N", NEW_RUN | TRACES, moments, 2, 1 << 30,
+          "number of Chebyshev moments (as many as the lowest temperature or the function takes)"),
+    VALUE("tolerance", "T", parse_positive, CMD_THERMAL, tolerance,
+          "of the error beside that of random vectors in ln Z, E/T, C and S; may be written --tol (1e-6; in single "
+          "precision 1e-2)"),
+    VALUE("tolerance", "T", parse_positive, CMD_TRACE, tolerance,
+          "of the error beside that of random vectors, over the rows times the largest |f| on the bounds; may be "
+          "written --tol (1e-10; in single precision 1e-4)"),
+    VALUE("resolution", "E", parse_positive, DENSITIES, resolution,
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
-    COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT, vectors, 1, 1 << 30, "number of random vectors (32)"),
-    COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT, first_vector, 0, UINT32_MAX,
+    COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, vectors, 1, 1 << 30, "number of random vectors (32)"),
+    COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, first_vector, 0, UINT32_MAX,
           "number of the first one (0): runs with other numbers of one --seed add up by --from"),
-    CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT, trace, trace_names, 0, 2,
+    CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, trace, trace_names, 0, 2,
            "random vectors, or every unit vector (for small matrices)"),
     COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
           .letter = 'p'),
@@ -122,7 +136,7 @@ const option_def option_table[] = {
           "rows (from 0) whose local density of states is wanted; ranges such as 3-7 count too; with --from a choice "
           "of its rows",
           .max = 1000000),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | CMD_EVOLVE | CMD_EIG, seed,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
@@ -132,7 +146,7 @@ const option_def option_table[] = {
            "run; but with few moments one just outside may go unnoticed"),
     FLAG("hermitian-part", NEW_RUN | KPM | CMD_EVOLVE | CMD_EIG, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
-    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, kernel,
+    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
           .group = "How it is evaluated"),
     VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS, interval,
@@ -161,9 +175,9 @@ const option_def option_table[] = {
           "the number of steps that are interleaved, so that rows are met again in cache (what is found best)"),
     VALUE("cache-budget", "BYTES|P%", parse_budgets, NEW_RUN | KPM | VECTORS, budgets,
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
-    CHOICE("precision", NEW_RUN | KPM, precision, precision_names, 0, END,
+    CHOICE("precision", NEW_RUN | DENSITIES, precision, precision_names, 0, END,
            "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
-    CHOICE("precision", NEW_RUN | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
+    CHOICE("precision", NEW_RUN | TRACES | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
            "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),
@@ -178,7 +192,7 @@ const option_def option_table[] = {
           "shares of the rows of several processes, one number for each; or as many rows each, or nonzeros; or by the "
           "rate of each process, measured for a moment (rows)",
           .choices = weights_names, .min = 1),
-    CHOICE("partition", NEW_RUN | CMD_DOS | CMD_COUNT | CMD_INFO, partition, partition_names, 0, END,
+    CHOICE("partition", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_INFO, partition, partition_names, 0, END,
            "which rows several processes have: as they come, or partitioned by levels of the graph, or by "
            "PT-SCOTCH, so that they send less (rows)"),
     VALUE("device", "NAME[:NUMBER],..", parse_device, NEW_RUN | RUNS | CMD_MACHINE | CMD_BENCH, device,
@@ -248,7 +262,8 @@ const option_def option_table[] = {
     WRITTEN("vectors-out", "FILE", CMD_EIG, vectors_out, WORDS("mtx", "mtx.gz", "h5"),
             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
     WRITTEN("save", "FILE.h5", NEW_RUN | KPM, save, WORDS("h5"), "keep the moments, one set per vector, for --from"),
-    PICTURE(KPM, "draw the density of states with its error band (gnuplot)"),
+    PICTURE(DENSITIES, "draw the density of states with its error band (gnuplot)"),
+    PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
     PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
     PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),
     PICTURE(CMD_EIG, "draw the density of states, the filter and the eigenvalues that were found (gnuplot)"),

@@ -264,6 +264,24 @@ bool parse_kernel(option_value *v)
     return true;
 }
 
+/* The function, and the number after its colon. */
+bool parse_function(option_value *v)
+{
+    const int i = find_choice(v, ":");
+    const char *rest = v->text + strcspn(v->text, ":");
+    double number = 1;
+    if (i < 0) return refuse(v, "expected log, inverse, sqrt, inverse-sqrt, exp, exp:S or power:P");
+    if (*rest++ == ':') {
+        if (i < FUNCTION_EXP) return refuse(v, "only exp and power have a number");
+        if (!read_number(&rest, &number) || *rest) return refuse(v, "expected a number after the colon");
+    } else if (i == FUNCTION_POWER) {
+        return refuse(v, "expected power:P, with a number P");
+    }
+    v->o->function = i;
+    v->o->function_number = number;
+    return true;
+}
+
 bool parse_bounds(option_value *v)
 {
     const int i = find_choice(v, "");
@@ -435,6 +453,37 @@ bool parse_per(option_value *v)
     if (strcmp(v->text, "rows") && (!is_number(v, &x) || x <= 0))
         return refuse(v, "expected rows, or a number above 0");
     *(double *)v->value = x;
+    return true;
+}
+
+/* Numbers above 0, and A:B:N, N of them from A to B at equal ratios: 0.25,0.5,1:100:5. */
+bool parse_temperatures(option_value *v)
+{
+    static const char what[] = "expected temperatures above 0 such as 0.25,0.5, or A:B:N, N of them from A to B";
+    options *o = v->o;
+    const char *text = v->text;
+    free(o->temperatures);
+    o->temperatures = NULL, o->temperature_count = 0;
+    do {
+        double a, b;
+        int64_t n = 1;
+        if (!read_number(&text, &a) || a <= 0) return refuse(v, what);
+        b = a;
+        if (*text == ':' &&
+            (text++, !read_number(&text, &b) || b <= a || *text++ != ':' || !read_whole(&text, &n) || n < 2))
+            return refuse(v, "%s (at least 2, A below B)", what);
+        if (*text && *text != ',') return refuse(v, what);
+        if (n > v->def->max - o->temperature_count)
+            return refuse(v, "at most %lld temperatures at a time", (long long)v->def->max);
+        double *more = realloc(o->temperatures, (size_t)(o->temperature_count + n) * sizeof *more);
+        if (!more) return refuse(v, "out of memory");
+        o->temperatures = more;
+        for (int64_t i = 0; i < n; i++) /* by logarithms, for b / a may be too large a number */
+            more[o->temperature_count++] = i == 0 ? a
+                                           : i == n - 1
+                                               ? b
+                                               : exp(log(a) + (log(b) - log(a)) * ((double)i / (double)(n - 1)));
+    } while (*text++ == ',');
     return true;
 }
 

@@ -95,7 +95,7 @@ wisp_type tool_type(const options *o, wisp_type type);
 
 /* A matrix in this type for blocks of this width, stored as the options say. */
 wisp_mat_opts source_options(const options *o, wisp_type type, int width);
-/* MATRIX of dos, ldos, count, evolve and eig, and its Hermitian part if that is asked for. */
+/* MATRIX of dos, ldos, count, thermal, trace, evolve and eig, and its Hermitian part if that is asked for. */
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 /* MATRIX must be square, which the rest of the message is about, and have rows. */

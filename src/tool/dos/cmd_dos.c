@@ -1,4 +1,4 @@
-/* wisp dos, ldos and count: moments are computed (or loaded), kept, and evaluated. */
+/* wisp dos, ldos, count, thermal and trace: moments are computed (or loaded), kept, and evaluated. */
 #include "dos.h"
 #include "../machine/machine.h"
 #include "../out/text.h"
@@ -21,6 +21,7 @@ static int check_options(tool *t)
     if (t->cmd->bit == CMD_LDOS && !o->from && !o->site_count) return tool_usage(t, "wisp ldos needs --sites I,J,..");
     if (t->cmd->bit == CMD_COUNT && !option_seen(o, "interval"))
         return tool_usage(t, "wisp count needs --interval A,B");
+    if (of_traces(t) && traces_check(t)) return EXIT_USAGE;
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
     if (o->trace == WISP_TRACE_EXACT && option_seen(o, "first-vector"))
@@ -51,9 +52,11 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .bounds = bounds_options(o)};
 }
 
-/* The number of moments that --resolution needs, once the halfwidth is known. */
-static int moments_for(tool *t, wisp_kpm_opts *k)
+/* The number of moments that --resolution, a temperature or a function needs, once the bounds are known, by `method`.
+ */
+static int moments_for(tool *t, wisp_kpm_opts *k, wisp_bounds_method method)
 {
+    if (of_traces(t)) return traces_moments(t, &k->bounds.given, method, &k->moments);
     k->moments = wisp_moments_for(k->bounds.given.halfwidth, t->opt.resolution);
     if (k->moments < 2) k->moments = 2;
     if (k->moments > 1 << 30)
@@ -107,25 +110,24 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     wisp_bounds_method method = k->bounds.method;
     wisp_bounds found = k->bounds.given;
     double bounds_seconds = 0;
-    if (t->resumed && t->opt.resolution > 0) {
+    if (t->resumed && moments_by_bounds(t)) {
         bounds_seconds = t->kept.layout.bounds_seconds;
         found = t->kept.layout.bounds;
         k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
         k->moments = t->kept.layout.moments;
-    } else if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
+    } else if (moments_by_bounds(t) && method != WISP_BOUNDS_GIVEN) {
         double start = wisp_now();
         wisp_mat_info info;
         wisp_mat_get_info(A, &info);
         wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
-        unit.moments = wisp_moments_for(1, t->opt.resolution);
+        if (t->opt.resolution > 0) unit.moments = wisp_moments_for(1, t->opt.resolution);
         wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
-        o.sweeps_per_halfwidth = o.sweeps;
-        o.sweeps = 0;
+        if (t->opt.resolution > 0) o.sweeps_per_halfwidth = o.sweeps, o.sweeps = 0;
         const wisp_status status = wisp_bounds_find(&found, A, &o);
         if (status) return fail_or_again(t, r, k, source, status);
         bounds_seconds = wisp_now() - start;
         k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
-        int rc = moments_for(t, k);
+        int rc = moments_for(t, k, method);
         if (!rc && k->rounding_limit > 0 && wisp_kpm_type(source, info.rows, k) == source)
             rc = again(r, source, "rounding in single precision would show in the error bars");
         if (!rc) rc = plan_check_blocks(t, A, k);
@@ -203,7 +205,7 @@ static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_m
     if (!rc && src->rows != src->cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
-    if (!rc && t->opt.resolution > 0 && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k);
+    if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
     if (!rc) rc = set_matrix_options(t, r, k, src, mo);
@@ -310,7 +312,8 @@ int cmd_dos(tool *t)
         outfile_done(t, t->opt.save);
     const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
     double start = wisp_now();
-    if ((rc = tool_agree(t, ended ? save_rc : results_evaluate(t, &r)))) goto out;
+    if ((rc = tool_agree(t, ended ? save_rc : of_traces(t) ? traces_evaluate(t, &r) : results_evaluate(t, &r))))
+        goto out;
     r.evaluate_seconds = wisp_now() - start;
     r.total_seconds = wisp_now() - t->started;
     monitor_clear(&t->monitor);
@@ -319,6 +322,7 @@ int cmd_dos(tool *t)
         if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = results_write(t, &r);
+    if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
     rc = checkpoint_done(t, rc);
 out:

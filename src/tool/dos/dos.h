@@ -1,10 +1,10 @@
-/* The files of wisp dos, ldos and count share this. */
+/* The files of wisp dos, ldos, count, thermal and trace share this. */
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../out/out.h"
 #include "../plan.h"
 
-/* The results of dos, ldos and count. */
+/* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
     const wisp_moments *m;
     wisp_eval_opts eval;
@@ -33,7 +33,19 @@ typedef struct {
     wisp_mat_info stored; /* not with --from */
     int64_t cache_budget; /* likewise */
     char precision[512];  /* why --precision auto took the one it took; empty without it */
+    wisp_ensemble *heat;  /* [options.temperature_count], thermal; what is not served has terms = 0 */
+    int64_t served;
+    char refused[WISP_MESSAGE]; /* why not all of them are */
+    wisp_traced traced;         /* trace */
 } results;
+
+/* Commands for traces of functions: without a density of states and its kernel. */
+static inline bool of_traces(const tool *t) { return t->cmd->bit & (CMD_THERMAL | CMD_TRACE); }
+/* Whether the number of moments follows from the bounds. */
+static inline bool moments_by_bounds(const tool *t)
+{
+    return t->opt.resolution > 0 || (of_traces(t) && !t->opt.moments);
+}
 
 /* dos_plan.c: what a run takes. */
 typedef struct {
@@ -75,4 +87,19 @@ int results_write(tool *t, const results *r); /* all outputs that the options as
 const char *results_unit(char *buf, const tool *t, const results *r);
 csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
+
+/* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
+int traces_check(tool *t);
+int traces_moments(tool *t, const wisp_bounds *b, wisp_bounds_method method, int64_t *moments);
+int traces_evaluate(tool *t, results *r);
+void traces_json(json_t *o, const tool *t, const results *r);
+void traces_summary(const tool *t, const results *r);
+csv_table_fn traces_table;
+/* thermal.c: the same of thermal alone. */
+int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method);
+int thermal_evaluate(tool *t, results *r);
+void thermal_json(json_t *o, const tool *t, const results *r);
+void thermal_summary(const tool *t, const results *r);
+csv_table_fn thermal_table;
+plot_script_fn thermal_script;
 #endif

@@ -212,7 +212,7 @@ int results_evaluate(tool *t, results *r)
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site, r->vector, r->energy,   r->dos,  r->error,
-                      r->low,  r->high,   r->integral, r->mean, r->mean_error};
+    void *arrays[] = {r->site, r->vector,   r->energy, r->dos,        r->error, r->low,
+                      r->high, r->integral, r->mean,   r->mean_error, r->heat};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
 }

@@ -1,4 +1,5 @@
-/* The cost of a run of dos, ldos or count before it starts: memory, and time by the model of the bench. */
+/* The cost of a run of dos, ldos, count, thermal or trace before it starts: memory, and time by the model of the bench.
+ */
 #include "dos.h"
 #include "../bench/bench.h"
 #include "../out/text.h"
@@ -19,12 +20,20 @@ int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows)
 
 static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
 
+/* What is held at most to evaluate traces: series, the functions' values and their transform, and sums by vector. */
+static double traces_bytes(const tool *t, double n, double kept)
+{
+    enum { SERIES = 3, POINT = 16 * 8, LEAST = 4096 };
+    return SERIES * 16 * n + POINT * (4 * n + LEAST) + 8 * SERIES * kept +
+           (double)t->opt.temperature_count * sizeof(wisp_ensemble);
+}
+
 /* What dos_eval.c holds at most, and before it a file of moments; the matrix has gone. */
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
     const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
-    const bool grid = t->cmd->bit != CMD_COUNT || t->opt.plot;
+    const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
     const int64_t given = t->opt.energy_count ? t->opt.energy_count : t->opt.points;
     const double points = !grid ? 0 : given ? (double)given : fmax(2 * n, 1024);
     const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
@@ -32,7 +41,8 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
     const double curve_bytes = points * (2 + 4 * curves) + 3 * curves, mean = 3 * n;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
-    return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + image + 4096);
+    const double traces = of_traces(t) ? traces_bytes(t, n, kept) : 0;
+    return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + traces + image + 4096);
 }
 
 /* The copy of a checkpoint: two blocks, and moments so far. */
@@ -101,7 +111,7 @@ static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
               run_plan *p)
 {
-    *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
+    *p = (run_plan){.moments_unknown = moments_by_bounds(t) && !ko->moments};
     wisp_ctx_memory(t->ctx, &p->source, &p->choosing);
     p->reading = reading;
     const int rc = find_most(t, src, mo, ko, p, &p->most);

@@ -78,6 +78,10 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
     const results *r = arg;
     enum { MOST_KEYS = 14 };
+    if (t->cmd->bit == CMD_THERMAL) {
+        thermal_script(t, arg, f, path);
+        return;
+    }
     bool band = !r->site && r->has_error && r->t95 > 0;
     double least, most = find_range(r, band, &least);
     int power = 0;

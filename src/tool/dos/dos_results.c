@@ -1,4 +1,4 @@
-/* The results of dos, ldos and count: as one JSON object, as a summary, as files. */
+/* The results of dos, ldos, count, thermal and trace: as one JSON object, as a summary, as files. */
 #include "dos.h"
 #include "../out/text.h"
 #include "../plan.h"
@@ -103,6 +103,11 @@ json_t *results_json(tool *t, const results *r)
     char unit[TEXT_BAR];
     json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
     add_run(o, t, r);
+    if (of_traces(t)) {
+        JSON_PUT(o, J("number_of_moments", r->n));
+        traces_json(o, t, r);
+        return o;
+    }
     JSON_PUT(
         o, J("kernel", damping_names[r->eval.kernel]),
         J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
@@ -234,6 +239,14 @@ static void show_numbers(const tool *t, const results *r)
     show_dos_bar(r);
 }
 
+static void show_kernel(const results *r)
+{
+    if (r->eval.kernel == WISP_LORENTZ)
+        text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
+    else
+        text_line("kernel", "%s", damping_names[r->eval.kernel]);
+}
+
 void results_summary(tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
@@ -241,11 +254,11 @@ void results_summary(tool *t, const results *r)
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     text_bounds(&m->bounds, m->bounds_method);
-    text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
-    if (r->eval.kernel == WISP_LORENTZ)
-        text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
+    if (of_traces(t))
+        text_line("moments", "%s", text_count(a, r->n));
     else
-        text_line("kernel", "%s", damping_names[r->eval.kernel]);
+        text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
+    if (!of_traces(t)) show_kernel(r);
     if (r->runs > 1)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
     else if (m->first_vector < 0)
@@ -259,7 +272,10 @@ void results_summary(tool *t, const results *r)
                   wisp_type_name(m->type));
     if (*r->precision) text_line("precision", "%s", r->precision);
     show_run(t, r);
-    show_numbers(t, r);
+    if (of_traces(t))
+        traces_summary(t, r);
+    else
+        show_numbers(t, r);
 }
 
 int results_write(tool *t, const results *r)
@@ -271,6 +287,10 @@ int results_write(tool *t, const results *r)
 void results_table(const tool *t, const void *arg, FILE *f)
 {
     const results *r = arg;
+    if (of_traces(t)) {
+        traces_table(t, arg, f);
+        return;
+    }
     if (t->cmd->bit == CMD_COUNT) {
         fputs("from,to,count,count_error,count_95,count_low,count_high,count_smearing\n", f);
         const double row[] = {r->interval[0],

@@ -1,0 +1,216 @@
+/* wisp thermal: ln Z, energy, heat capacity and entropy over temperature. */
+#include "dos.h"
+#include "../out/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
+static const char *const quantity_names[] = {"log_z", "energy", "heat_capacity", "entropy"};
+
+static const wisp_estimate *quantity(const wisp_ensemble *e, int i)
+{
+    const wisp_estimate *const all[] = {&e->log_z, &e->energy, &e->heat_capacity, &e->entropy};
+    return all[i];
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double lowest_temperature(const tool *t)
+{
+    double least = HUGE_VAL;
+    for (int64_t i = 0; i < t->opt.temperature_count; i++) least = fmin(least, t->opt.temperatures[i]);
+    return least;
+}
+
+/* Bounds by Lanczos leave a hundredth of a halfwidth free below the spectrum: lower temperatures than this, by which Z
+   is exp(-40) of the rows there, have no digit left, however many the moments. */
+int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method)
+{
+    const double lowest = lowest_temperature(t), least = method == WISP_BOUNDS_LANCZOS ? b->halfwidth / 4000 : 0;
+    return wisp_thermal_moments(b->halfwidth, fmax(lowest, least));
+}
+
+/* From the highest temperature down to the first one that is refused, as are all below it. */
+static int evaluate_served(tool *t, results *r)
+{
+    const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
+    const int64_t n = t->opt.temperature_count;
+    for (; r->served < n; r->served++) {
+        const int64_t k = n - 1 - r->served;
+        if (wisp_ctx_step(t->ctx, "temperatures", (double)r->served / (double)n, 0)) return tool_fail_ctx(t);
+        const wisp_status status = wisp_thermal(t->ctx, r->m, &o, t->opt.temperatures[k], r->heat + k);
+        if (status == WISP_OK) continue;
+        if (status != WISP_ERR_ARG || r->served == 0) return tool_fail_ctx(t);
+        snprintf(r->refused, sizeof r->refused, "%s", tool_message(t));
+        break;
+    }
+    for (int64_t k = 0; k < n - r->served; k++) {
+        const wisp_estimate none = {NAN, NAN, NAN, NAN};
+        r->heat[k] = (wisp_ensemble){t->opt.temperatures[k], none, none, none, none, NAN, 0};
+    }
+    return EXIT_FINE;
+}
+
+int thermal_evaluate(tool *t, results *r)
+{
+    const int64_t n = t->opt.temperature_count;
+    if (wisp_alloc(t->ctx, &r->heat, (size_t)n, sizeof *r->heat)) return tool_fail_ctx(t);
+    qsort(t->opt.temperatures, (size_t)n, sizeof *t->opt.temperatures, by_value);
+    return evaluate_served(t, r);
+}
+
+/* ---- results ---- */
+
+/* A number of each temperature: of a quantity, and which of its estimate. */
+static json_t *column(const tool *t, const results *r, int i, size_t offset)
+{
+    json_t *array = json_array();
+    for (int64_t k = 0; array && k < t->opt.temperature_count; k++) {
+        const char *estimate = (const char *)quantity(r->heat + k, i);
+        double v;
+        memcpy(&v, estimate + offset, sizeof v);
+        json_array_append_new(array, json_number(v));
+    }
+    return array;
+}
+
+void thermal_json(json_t *o, const tool *t, const results *r)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } part[] = {{"", offsetof(wisp_estimate, value)},
+                {"_error", offsetof(wisp_estimate, error)},
+                {"_low", offsetof(wisp_estimate, low)},
+                {"_high", offsetof(wisp_estimate, high)}};
+    json_t *beside = json_array();
+    for (int64_t k = 0; k < t->opt.temperature_count; k++)
+        json_array_append_new(beside, json_number(r->heat[k].beside));
+    JSON_PUT(o,
+             J("units", JSON_NEW(J("temperature", "units of the matrix"), J("energy", "units of the matrix"),
+                                 J("heat_capacity", "1"), J("entropy", "1"))),
+             J("temperatures_served", r->served), J_IF(*r->refused, "why", r->refused),
+             J("temperatures", json_numbers(t->opt.temperatures, t->opt.temperature_count)),
+             J("beside", json_incref(beside)));
+    json_decref(beside);
+    for (int i = 0; i < QUANTITIES; i++)
+        for (size_t p = 0; p < sizeof part / sizeof *part; p++) {
+            char name[TEXT];
+            snprintf(name, sizeof name, "%s%s", quantity_names[i], part[p].name);
+            JSON_PUT(o, J((const char *)name, column(t, r, i, part[p].offset)));
+        }
+}
+
+/* A value with as many digits as its bar leaves. */
+static const char *value_text(char *buf, const wisp_estimate *v)
+{
+    if (isnan(v->value)) return "-";
+    if (v->error > 0 && isfinite(v->low)) return text_with_bar(buf, "+-", v->value, v->low, v->high, 0);
+    return text_rounded(buf, v->value, isnan(v->error) ? 0 : fmax(0.5 * (v->high - v->low), 1e-10));
+}
+
+/* All of a few temperatures, else the first and the last ones. */
+void thermal_summary(const tool *t, const results *r)
+{
+    enum { MOST = 20, WIDTH = 24 };
+    const int64_t n = t->opt.temperature_count;
+    char a[QUANTITIES][TEXT_BAR], T[TEXT];
+    text_line("temperature", "%-*s%-*s%-*s%s", WIDTH, "ln Z", WIDTH, "energy", WIDTH, "heat capacity", "entropy");
+    for (int64_t k = 0; k < n; k++) {
+        if (n > MOST && k == MOST / 2) {
+            text_line("...", "%s", "...");
+            k = n - MOST / 2;
+        }
+        const char *is[QUANTITIES];
+        for (int i = 0; i < QUANTITIES; i++) is[i] = value_text(a[i], quantity(r->heat + k, i));
+        snprintf(T, sizeof T, "%.6g", t->opt.temperatures[k]);
+        text_line(T, "%-*s%-*s%-*s%s", WIDTH, is[LOG_Z], WIDTH, is[ENERGY], WIDTH, is[CAPACITY], is[ENTROPY]);
+    }
+    if (r->m->trace == WISP_TRACE_EXACT)
+        text_line("error bar", "none: exact trace");
+    else if (!r->has_error)
+        text_line("error bar", "none: one vector");
+    else
+        text_line("error bar", "+-: 95%%, of the random vectors, and of series and rounding");
+}
+
+void thermal_table(const tool *t, const void *arg, FILE *f)
+{
+    const results *r = arg;
+    fputs("temperature", f);
+    for (int i = 0; i < QUANTITIES; i++)
+        fprintf(f, ",%s,%s_error,%s_low,%s_high", quantity_names[i], quantity_names[i], quantity_names[i],
+                quantity_names[i]);
+    fputs(",beside\n", f);
+    for (int64_t k = 0; k < t->opt.temperature_count; k++) {
+        csv_numbers(f, "", &t->opt.temperatures[k], 1);
+        for (int i = 0; i < QUANTITIES; i++) {
+            const wisp_estimate *v = quantity(r->heat + k, i);
+            csv_numbers(f, ",", (double[]){v->value, v->error, v->low, v->high}, 4);
+        }
+        csv_numbers(f, ",", &r->heat[k].beside, 1);
+        fputc('\n', f);
+    }
+}
+
+/* ---- the picture ---- */
+
+static void write_title(const results *r, FILE *f)
+{
+    const wisp_moments *m = r->m;
+    char n[TEXT], v[TEXT], line[4 * TEXT];
+    if (m->trace == WISP_TRACE_RANDOM)
+        snprintf(line, sizeof line, "%s moments, %s random vector%s", text_count(n, r->n), text_count(v, m->vectors),
+                 m->vectors == 1 ? "" : "s, 95% error bands");
+    else
+        snprintf(line, sizeof line, "%s moments, exact trace", text_count(n, r->n));
+    plot_title(f, 2, r->matrix, (const char *[]){line, NULL});
+}
+
+/* Temperature, then heat capacity and entropy with the ends of their bars. */
+static void write_data(const tool *t, const results *r, FILE *f)
+{
+    fputs("$d << EOD\n", f);
+    for (int64_t k = 0; k < t->opt.temperature_count; k++) {
+        if (!r->heat[k].terms) continue;
+        fprintf(f, "%.10g", r->heat[k].temperature);
+        for (int i = CAPACITY; i <= ENTROPY; i++) {
+            const wisp_estimate *v = quantity(r->heat + k, i);
+            fprintf(f, " %.7g %.7g %.7g", v->value, v->low, v->high);
+        }
+        fputc('\n', f);
+    }
+    fputs("EOD\n", f);
+}
+
+void thermal_script(const tool *t, const void *arg, FILE *f, const char *path)
+{
+    enum { FEW = 40 };
+    static const char *const band[] = {"#a9c3ea", "#efb9bf"}, *const name[] = {"heat capacity", "entropy"};
+    const results *r = arg;
+    const bool bars = r->has_error && r->t95 > 0;
+    const double low = t->opt.temperatures[0], high = t->opt.temperatures[t->opt.temperature_count - 1];
+    plot_begin(f, path, 1, 1);
+    fputs("set xlabel 'temperature (units of the matrix, k_B = 1)'\nset format x '%g'\nset format y '%g'\n"
+          "set ylabel 'heat capacity, entropy (k_B)'\nset key at graph 1,1.01 right bottom horizontal samplen 2\n"
+          "set yrange [0:*]\n",
+          f);
+    if (high > 20 * low) fputs("set logscale x\n", f);
+    write_title(r, f);
+    write_data(t, r, f);
+    fputs("plot ", f);
+    for (int i = 0; i < 2; i++) {
+        const int at = 2 + 3 * i;
+        if (bars)
+            fprintf(f, "%s$d using 1:%d:%d with filledcurves fc rgb '%s' fs transparent solid 0.6", i ? ", " : "",
+                    at + 1, at + 2, band[i]);
+        fprintf(f, "%s$d using 1:%d with %s lw 1.5 lc rgb '%s' title '%s'", i || bars ? ", " : "", at,
+                t->opt.temperature_count > FEW ? "lines" : "linespoints pt 7 ps 0.4", plot_color(i), name[i]);
+    }
+    fputc('\n', f);
+}

@@ -1,0 +1,154 @@
+/* wisp trace, and what it shares with wisp thermal: traces of functions from moments. */
+#include "dos.h"
+#include "../out/text.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- the function ---- */
+
+static int value_of(void *arg, double energy, wisp_scalar *value)
+{
+    const options *o = arg;
+    double f = 0;
+    switch (o->function) {
+    case FUNCTION_LOG: f = log(energy); break;
+    case FUNCTION_INVERSE: f = 1 / energy; break;
+    case FUNCTION_SQRT: f = sqrt(energy); break;
+    case FUNCTION_INVERSE_SQRT: f = 1 / sqrt(energy); break;
+    case FUNCTION_EXP: f = exp(o->function_number * energy); break;
+    case FUNCTION_POWER: f = pow(energy, o->function_number); break;
+    }
+    *value = (wisp_scalar){f, 0};
+    return 0;
+}
+
+static wisp_function function_of(tool *t) { return (wisp_function){.value = value_of, .arg = &t->opt}; }
+
+/* As on the command line. */
+static const char *function_text(const tool *t, char *buf)
+{
+    const options *o = &t->opt;
+    const bool number = o->function == FUNCTION_POWER || o->function_number != 1;
+    snprintf(buf, TEXT, number ? "%s:%.17g" : "%s", function_names[o->function], o->function_number);
+    return buf;
+}
+
+/* Whether the function has all of these bounds; its line where it has not. */
+static int check_domain(tool *t, const wisp_bounds *b)
+{
+    const options *o = &t->opt;
+    const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
+    const bool whole = o->function == FUNCTION_POWER && o->function_number == floor(o->function_number);
+    const bool everywhere = o->function == FUNCTION_EXP || (whole && o->function_number >= 0);
+    const bool not_zero = o->function == FUNCTION_INVERSE || whole;
+    char name[TEXT];
+    if (everywhere || low > 0 || (not_zero && high < 0)) return EXIT_FINE;
+    return tool_fail(t,
+                     "--function %s needs eigenvalues %s, and the bounds are %.6g to %.6g: if the spectrum lies there, "
+                     "give closer ones by --bounds A,B%s; wisp eig finds its ends",
+                     function_text(t, name), not_zero ? "on one side of 0" : "above 0", low, high,
+                     o->from ? " in a new run" : "");
+}
+
+/* ---- what thermal and trace share ---- */
+
+int traces_check(tool *t)
+{
+    if (t->cmd->bit == CMD_THERMAL && !t->opt.temperature_count)
+        return tool_usage(t, "wisp thermal needs --temperatures A,B,..");
+    if (t->cmd->bit == CMD_TRACE && !option_seen(&t->opt, "function"))
+        return tool_usage(t, "wisp trace needs --function log, inverse, sqrt, ..; see wisp trace --help");
+    return EXIT_FINE;
+}
+
+int traces_moments(tool *t, const wisp_bounds *b, wisp_bounds_method method, int64_t *moments)
+{
+    const int64_t most = 1 << 30;
+    if (t->cmd->bit == CMD_TRACE) {
+        const wisp_function f = function_of(t);
+        const wisp_function_opts o = {.tolerance = t->opt.tolerance};
+        const int rc = check_domain(t, b);
+        if (rc) return rc;
+        if (wisp_function_moments(t->ctx, b, &f, &o, moments)) return tool_fail_ctx(t);
+        *moments += *moments % 2; /* a sweep gives two */
+    } else {
+        *moments = thermal_moments(t, b, method);
+    }
+    if (*moments <= most) return EXIT_FINE;
+    return tool_fail(t, "the lowest temperature needs more than 2^30 moments on a spectrum of half width %g",
+                     b->halfwidth);
+}
+
+static int evaluate_trace(tool *t, results *r)
+{
+    const wisp_function f = function_of(t);
+    const wisp_function_opts o = {.tolerance = t->opt.tolerance};
+    const int rc = check_domain(t, &r->m->bounds);
+    if (rc) return rc;
+    return wisp_trace_function(t->ctx, r->m, &f, &o, -1, &r->traced) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+int traces_evaluate(tool *t, results *r)
+{
+    const wisp_moments *m = r->m;
+    if (m->trace != WISP_TRACE_RANDOM && m->trace != WISP_TRACE_EXACT)
+        return tool_fail(t, "%s holds the moments of single rows or vectors, and this needs those of a trace",
+                         t->opt.from);
+    r->n = m->n;
+    r->has_error = m->trace != WISP_TRACE_RANDOM || m->vectors > 1;
+    r->t95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
+    return t->cmd->bit == CMD_TRACE ? evaluate_trace(t, r) : thermal_evaluate(t, r);
+}
+
+/* ---- results ---- */
+
+void traces_json(json_t *o, const tool *t, const results *r)
+{
+    const wisp_traced *d = &r->traced;
+    char name[TEXT];
+    JSON_PUT(o, J("student95", r->t95));
+    if (t->cmd->bit == CMD_THERMAL) {
+        thermal_json(o, t, r);
+        return;
+    }
+    JSON_PUT(o, J("function", function_text(t, name)), J("trace_of_function", d->trace.value),
+             J("trace_error", d->trace.error), J("trace_low", d->trace.low), J("trace_high", d->trace.high),
+             J("truncation", d->truncation), J("rounding", d->rounding), J("largest", d->largest),
+             J("terms", d->terms));
+}
+
+void traces_summary(const tool *t, const results *r)
+{
+    const wisp_estimate *e = &r->traced.trace;
+    char a[TEXT_BAR], name[TEXT], b[TEXT];
+    if (t->cmd->bit == CMD_THERMAL) {
+        thermal_summary(t, r);
+        return;
+    }
+    text_line("function", "%s, largest on the bounds %.4g", function_text(t, name), r->traced.largest);
+    const char *what = t->opt.function == FUNCTION_LOG ? "log det" : "trace";
+    if (e->error > 0)
+        text_line(what, "%s   (95%% bar of the random vectors)", text_with_bar(a, "+-", e->value, e->low, e->high, 0));
+    else
+        text_line(what, "%s   (%s)", text_rounded(a, e->value, 0.5 * (e->high - e->low)),
+                  r->has_error ? "no statistical error" : "one vector: no error bar");
+    text_line("", "beside that at most %.1e: series %.1e, rounding %.1e   (%s moments used)",
+              r->traced.truncation + r->traced.rounding, r->traced.truncation, r->traced.rounding,
+              text_count(b, r->traced.terms));
+}
+
+void traces_table(const tool *t, const void *arg, FILE *f)
+{
+    const results *r = arg;
+    const wisp_traced *d = &r->traced;
+    char name[TEXT];
+    if (t->cmd->bit == CMD_THERMAL) {
+        thermal_table(t, arg, f);
+        return;
+    }
+    const double row[] = {d->trace.value, d->trace.error, d->trace.low, d->trace.high, d->truncation, d->rounding};
+    fputs("function,trace,trace_error,trace_low,trace_high,truncation,rounding\n", f);
+    fputs(function_text(t, name), f);
+    csv_numbers(f, ",", row, sizeof row / sizeof row[0]);
+    fputc('\n', f);
+}

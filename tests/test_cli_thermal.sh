@@ -1,0 +1,127 @@
+# wisp thermal and wisp trace: values against closed forms, moments kept and evaluated anew, files, refusals.
+. "$(dirname "$0")/cli.sh"
+
+lattice=laplace:nx=5,ny=4,points=5
+cat >levels.py <<'PY'
+import math
+level = [4 - 2 * math.cos(math.pi * i / 6) - 2 * math.cos(math.pi * j / 5) for i in range(1, 6) for j in range(1, 5)]
+def canonical(T):
+    w = [math.exp(-E / T) for E in level]
+    z = sum(w)
+    e = sum(a * E for a, E in zip(w, level)) / z
+    c = sum(a * (E - e) ** 2 for a, E in zip(w, level)) / z / T**2
+    return math.log(z), e, c, math.log(z) + e / T
+def within(d, i, tolerance):
+    is_ = [d[q][i] for q in ("log_z", "energy", "heat_capacity", "entropy")]
+    return close(is_, canonical(d["temperatures"][i]), tolerance)
+PY
+sed -i 's/^import json.*/&\nsys.path.insert(0, ".")/' check.py
+sed -i '/^d = load/i exec(open("levels.py").read())' check.py
+
+# ---- exact traces
+ok thermal $lattice --temperatures 4,0.25,1 --trace exact --json
+json out 'd["temperatures"] == [0.25, 1, 4] and all(within(d, i, 1e-10) for i in range(3))'
+json out 'd["quantity"] == "thermal" and d["temperatures_served"] == 3 and d["why"] is None and max(d["beside"]) < 1e-9'
+json out 'd["energy_error"] == [0, 0, 0] and all(l <= v <= h for l, v, h in zip(d["entropy_low"], d["entropy"], d["entropy_high"]))'
+ok thermal $lattice --temperatures 0.1:10:7 --trace exact --json
+json out 'len(d["temperatures"]) == 7 and d["temperatures"][0] == 0.1 and d["temperatures"][6] == 10 and
+          all(abs(b / a - 100 ** (1 / 6)) < 1e-12 for a, b in zip(d["temperatures"], d["temperatures"][1:])) and within(d, 3, 1e-10)'
+ok trace $lattice --function log --bounds 0.3,7.7 --trace exact --json
+json out 'abs(d["trace_of_function"] - sum(math.log(E) for E in level)) < 1e-10 * 20 * d["largest"] and d["function"] == "log"'
+json out 'd["trace_low"] <= d["trace_of_function"] <= d["trace_high"] and d["trace_error"] == 0 and d["number_of_moments"] == d["terms"] + d["terms"] % 2'
+for f in "inverse 1/E" "sqrt math.sqrt(E)" "inverse-sqrt E**-.5" "exp math.exp(E)" "exp:-0.5 math.exp(-.5*E)" "power:3 E**3" "power:-1.5 E**-1.5"; do
+    ok trace $lattice --function ${f% *} --bounds 0.3,7.7 --trace exact --json
+    json out "abs(d['trace_of_function'] - sum(${f#* } for E in level)) < 1e-10 * 20 * d['largest'] and d['function'] == '${f% *}'"
+done
+
+# ---- random vectors; moments kept, and evaluated anew
+topi=topi:nx=4,ny=4,nz=3
+ok thermal $topi --temperatures 2,20 --vectors 16 --json
+json out 'all(l < v < h for l, v, h in zip(d["log_z_low"], d["log_z"], d["log_z_high"])) and min(d["heat_capacity_error"]) > 0 and
+          d["vectors"] == 16 and abs(d["entropy"][1] - math.log(192)) < 0.1'
+ok thermal $topi --temperatures 2,20 --vectors 16
+check "a table" grep -q '^temperature *ln Z *energy *heat capacity *entropy$' out
+check "bars in it" grep -q '^20 .*+-.*+-.*+-' out
+ok trace $topi --function exp --vectors 16
+check "a trace with its bar" grep -q '^trace .*+.*95% bar' out
+ok trace $lattice --function log --bounds 0.3,7.7 --trace exact
+check "log det by its name" grep -q '^log det .*no statistical error' out
+ok thermal $topi --temperatures 2 --vectors 1
+check "one vector has no bar" grep -q '^error bar *none: one vector' out
+if [ $have_hdf5 = 1 ]; then
+    ok thermal $topi --temperatures 2,0.5 --vectors 16 --save m.h5 --json
+    cp out saved.json
+    ok thermal --from m.h5 --temperatures 2 --json
+    json out 'd["log_z"][0] == e["log_z"][1] and d["energy_low"][0] == e["energy_low"][1] and d["moments_command"] == e["command"]' saved.json
+    ok trace --from m.h5 --function exp:-0.5 --json
+    json out 'abs(math.log(d["trace_of_function"]) - e["log_z"][1]) < 1e-9' saved.json
+    ok dos --from m.h5
+    refused 1 "needs eigenvalues above 0, and the bounds are -" trace --from m.h5 --function log
+    refused 2 "--moments needs a new run" trace --from m.h5 --function exp --moments 8
+    ok ldos $topi --sites 3 --moments 64 --save l.h5
+    refused 1 "moments of single rows" thermal --from l.h5 --temperatures 1
+    # Ctrl-C keeps complete vectors.
+    stop moments INT 0.5 thermal $topi --temperatures 2 --vectors 16 --width 2 --save k.h5
+    check "what is kept, and how to go on" grep -q 'are kept: wisp thermal --from k.h5' log
+    ok thermal --from k.h5 --temperatures 2
+fi
+
+# A run that a signal ends, and that goes on: the number of moments is that of its checkpoint.
+run="thermal $topi --temperatures 2 --vectors 16 --width 2 --checkpoint run.ck"
+stop moments TERM 0.5 $run
+ok $run --resume run.ck --json
+cp out resumed.json
+ok thermal $topi --temperatures 2 --vectors 16 --width 2 --json
+json out 'd["log_z"] == e["log_z"] and d["heat_capacity_error"] == e["heat_capacity_error"]' resumed.json
+# Single precision: its rounding is in the bar.
+ok thermal $lattice --temperatures 4 --trace exact --precision single --json
+json out 'within(d, 0, 1e-3) and 1e-7 < d["beside"][0] < 1e-2 and d["entropy_low"][0] < canonical(4)[3] < d["entropy_high"][0]'
+
+# ---- files
+if [ $have_hdf5 = 1 ]; then
+    ok thermal $lattice --temperatures 1,2 --trace exact -o t.h5
+    ok trace $lattice --function exp -o t.h5
+fi
+ok thermal $lattice --temperatures 1,2 --trace exact -o t.csv
+check "columns" grep -q '^temperature,log_z,log_z_error,log_z_low,log_z_high,energy,.*,entropy_high,beside$' t.csv
+check "a row for each temperature" test "$(grep -c '^[12],' t.csv)" = 2
+ok trace $lattice --function exp -o t.csv
+check "columns" grep -q '^function,trace,trace_error,trace_low,trace_high,truncation,rounding$' t.csv
+check "a row" grep -q '^exp,[0-9]' t.csv
+if [ $have_gnuplot = 1 ]; then
+    ok thermal $topi --temperatures 1:100:30 --vectors 8 --plot t.svg
+    check "a complete svg" grep -q '</svg>' t.svg
+    check "its curves and bands" sh -c 'grep -q "heat capacity" t.svg && grep -q "entropy" t.svg && grep -q "95% error band" t.svg'
+    ok thermal $topi --temperatures 3 --trace exact --plot t.svg
+fi
+refused 2 "wisp trace has no option --plot" trace $lattice --function exp --plot t.svg
+
+# ---- temperatures that are not served: the others are there, and the exit status says so
+"$wisp" thermal $lattice --temperatures 1,0.01,0.001 --trace exact --json >out 2>err
+check "exit status 3" test $? = 3
+check "one line that names a temperature" sh -c '[ $(wc -l <err) = 1 ] && grep -q "^wisp: at temperature 0.01 .* serve temperatures from " err'
+json out 'd["temperatures_served"] == 1 and d["energy"][:2] == [None, None] and within(d, 2, 1e-10) and "0.01" in d["why"]'
+refused 1 "serve temperatures from" thermal $lattice --temperatures 0.001 --trace exact
+# Closer bounds serve them.
+ok thermal $lattice --temperatures 0.01 --trace exact --bounds 0.649,7.4 --json
+json out 'within(d, 0, 1e-6)'
+
+# ---- plans, and refusals
+ok thermal $lattice --temperatures 1 --plan
+ok trace $lattice --function exp --plan --moments 10
+refused 2 "needs --temperatures" thermal $lattice
+refused 2 "needs --function" trace $lattice
+for list in "" 0 -1 nan inf 1e999 1, ,1 1:2 1:2:1 2:1:5 1:2:3:4 0:1:5 x 1:2:x; do
+    refused 2 "expected temperatures above 0" thermal $lattice --temperatures="$list"
+done
+refused 2 "at most 10000 temperatures" thermal $lattice --temperatures 1:2:1000000
+refused 2 "at most 10000 temperatures" thermal $lattice --temperatures 1:2:9223372036854775807,1
+ok thermal $lattice --temperatures 1e3:1e300:4 --moments 8 --trace exact --quiet
+for f in x log: log:2 power power: power:x exp:nan; do refused 2 "--function $f" trace $lattice --function $f; done
+refused 1 "--function log needs eigenvalues above 0, and the bounds are -" trace $topi --function log
+refused 1 "--function power:-2 needs eigenvalues on one side of 0" trace $topi --function power:-2
+refused 1 "the function needs" trace $lattice --function exp --moments 4
+refused 1 "2^30 moments" thermal $lattice --temperatures 1e-30 --bounds 0.6,7.4
+refused 1 "--tol" trace $lattice --function exp --tol 1e-18
+
+finish
