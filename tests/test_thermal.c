@@ -224,13 +224,14 @@ static void bars(void **state)
     const wisp_function f = {.value = plain_value, .arg = (void *)&log};
     wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     wisp_moments m;
+    const int groups = ref_few() ? 20 : GROUPS;
     int held[CASES] = {0};
-    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 96, .vectors = GROUPS * VECTORS}));
+    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 96, .vectors = groups * VECTORS}));
     wisp_moments group = m;
     group.vectors = VECTORS;
     canonical(level, ROWS, 1, truth);
     for (int64_t i = 0; i < ROWS; i++) truth[QUANTITIES] += f_log(level[i]);
-    for (int g = 0; g < GROUPS; g++, group.mu += VECTORS * m.n) {
+    for (int g = 0; g < groups; g++, group.mu += VECTORS * m.n) {
         wisp_ensemble e;
         wisp_traced t;
         REF_OK(ctx, wisp_thermal(ctx, &group, NULL, 1, &e));
@@ -242,7 +243,7 @@ static void bars(void **state)
         REF_OK(ctx, wisp_trace_function(ctx, &group, &f, NULL, -1, &t));
         held[QUANTITIES] += holds(&t.trace, truth[QUANTITIES]);
     }
-    for (int i = 0; i <= QUANTITIES; i++) {
+    for (int i = 0; i <= QUANTITIES && groups == GROUPS; i++) {
         print_message("case %d: %d of %d bars hold\n", i, held[i], GROUPS);
         if (held[i] < 0.92 * GROUPS || held[i] > 0.98 * GROUPS)
             fail_msg("case %d: %d of %d bars hold", i, held[i], GROUPS);
@@ -271,7 +272,7 @@ static void low_temperatures(void **state)
     wisp_ctx *ctx = *state;
     ref_rng r = {23};
     for (int given = 0; given < 2; given++)
-        for (int64_t moments = 40; moments < 3000; moments *= 8) {
+        for (int64_t moments = 40; moments < (ref_few() ? 100 : 3000); moments *= 8) {
             ref_mat H = random_hermitian(&r, WISP_D, 50, 0.5);
             double *level = eigenvalues(H), truth[QUANTITIES];
             wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
@@ -324,14 +325,14 @@ static void numbers_of_moments(void **state)
     for (int64_t i = 0; i < 3; i++) REF_AT(H, i, i) = (double)i;
     wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     const double level[] = {0, 1, 2};
-    for (double T = 1e-5; T < 1e9; T *= 10) {
+    for (double T = ref_few() ? 1e-2 : 1e-5; T < 1e9; T *= 10) {
         wisp_kpm_opts o = {.trace = WISP_TRACE_EXACT,
                            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {1, 1 + 1e-12, NAN}}};
         wisp_moments m;
         wisp_ensemble e;
         double truth[QUANTITIES];
         o.moments = wisp_thermal_moments(1, T);
-        assert_true(o.moments >= 2 && o.moments % 2 == 0 && o.moments < 12 + 12 / sqrt(T) + 2 / T);
+        assert_true(o.moments >= 2 && o.moments % 2 == 0 && (double)o.moments < 12 + 10 / sqrt(T));
         REF_OK(ctx, wisp_kpm(&m, A, &o));
         REF_OK(ctx, wisp_thermal(ctx, &m, NULL, T, &e));
         canonical(level, 3, T, truth);
@@ -466,6 +467,30 @@ static void refusals(void **state)
     ref_free(H);
 }
 
+static wisp_status evaluate_all(wisp_ctx *ctx, void *arg)
+{
+    const wisp_moments *m = arg;
+    const plain grows = {f_exp};
+    const wisp_function f = {.value = plain_value, .arg = (void *)&grows};
+    wisp_ensemble e;
+    wisp_traced t;
+    int64_t n;
+    wisp_status status = wisp_function_moments(ctx, &m->bounds, &f, NULL, &n);
+    if (status == WISP_OK) status = wisp_trace_function(ctx, m, &f, NULL, -1, &t);
+    return status == WISP_OK ? wisp_thermal(ctx, m, NULL, 1, &e) : status;
+}
+
+static void failing_memory(void **state)
+{
+    if (ref_ranks() > 1) return;
+    wisp_moments m;
+    wisp_mat *A = mat_of_spec(*state, "laplace:nx=4,ny=4,points=5", NULL);
+    REF_OK(*state, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 60, .vectors = 3}));
+    assert_true(ref_failing_memory(evaluate_all, &m, 60, 20) > 10);
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exact),
@@ -476,6 +501,7 @@ int main(void)
                                        cmocka_unit_test(low_temperatures),
                                        cmocka_unit_test(numbers_of_moments),
                                        cmocka_unit_test(units),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }
