@@ -36,8 +36,8 @@ some() { if [ -n "${SANITIZED:-}" ]; then echo "$1"; else echo "$*"; fi; }
 runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5"
       "ldos graphene:nx=20,ny=15,vacancies=0.05 --moments 64 --sites 0,299,573"
       "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
-      "trace anderson:nx=9,ny=8,nz=7 --function exp:-0.1 --vectors 3"
-      "thermal graphene:nx=20,ny=15,vacancies=0.05 --temperatures 2,20 --vectors 3")
+      "trace anderson:nx=9,ny=8,nz=7 --function exp:-0.1 --vectors 3 --bounds=-7,7"
+      "thermal graphene:nx=20,ny=15,vacancies=0.05 --temperatures 2,20 --vectors 3 --bounds=-3.1,3.1")
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
     "$wisp" $run --json >one.json

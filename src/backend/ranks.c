@@ -12,6 +12,15 @@ typedef struct {
     char kind[16], name[32], id[ID]; /* id: the same of two ranks with the same device */
 } place;
 
+/* *pointer becomes an array with so many bytes for each rank. It is not counted: the context is only being made. */
+static wisp_status for_ranks(wisp_ctx *ctx, void *pointer, size_t bytes)
+{
+    void *all = calloc((size_t)ctx->ranks, bytes);
+    if (!all) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d ranks", ctx->ranks);
+    memcpy(pointer, &all, sizeof all);
+    return WISP_OK;
+}
+
 /* ---- what is asked for ---------------------------------------------------------------------------- */
 
 /* Entry i of a list with commas, in turn. */
@@ -97,8 +106,8 @@ static void identify(const wisp_ctx *ctx, place *mine)
 
 static wisp_status keep(wisp_ctx *ctx, const place *all)
 {
-    ctx->of_rank = calloc((size_t)ctx->ranks, sizeof *ctx->of_rank);
-    if (!ctx->of_rank) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d ranks", ctx->ranks);
+    const wisp_status status = for_ranks(ctx, &ctx->of_rank, sizeof *ctx->of_rank);
+    if (status != WISP_OK) return status;
     for (int r = 0; r < ctx->ranks; r++) {
         memcpy(ctx->of_rank[r].name, all[r].name, sizeof all[r].name);
         for (int s = 0; s < ctx->ranks; s++)
@@ -135,7 +144,7 @@ wisp_status wisp__take_device(wisp_ctx *ctx)
     char name[ID];
     int turn = 0;
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(for_ranks(ctx, &all, sizeof *all));
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
     for (int r = 0; r < ctx->rank; r++) turn += all[r].node == mine.node;
     entry_of(asked && *asked ? asked : wisp__backend_cpu.name, turn, name, sizeof name);
@@ -147,7 +156,7 @@ wisp_status wisp__take_device(wisp_ctx *ctx)
     WISP_TRY(keep(ctx, all));
     if (ctx->ranks > 1 && ctx->rank == 0) say(ctx);
 out:
-    wisp_free(ctx, all);
+    free(all);
     return status;
 }
 
@@ -156,7 +165,7 @@ wisp_status wisp__check_device_limit(wisp_ctx *ctx)
     const bool mine = ctx->device_limit > 0;
     bool *all = NULL, some = false;
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(for_ranks(ctx, &all, sizeof *all));
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
     for (int r = 0; r < ctx->ranks; r++) some |= all[r];
     if (ctx->opts.device_memory_limit > 0 && !some)
@@ -164,7 +173,7 @@ wisp_status wisp__check_device_limit(wisp_ctx *ctx)
             ctx, WISP_ERR_ARG, "opts.device_memory_limit: the device '%s' has no memory of its own that it would limit",
             ctx->device_name);
 out:
-    wisp_free(ctx, all);
+    free(all);
     return status;
 }
 
@@ -177,13 +186,13 @@ wisp_status wisp__agree_on_steps(wisp_ctx *ctx)
     wisp_status status = WISP_OK;
     if (ctx->ranks == 1) return status;
     mine.steps = f.steps, mine.columns = f.columns;
-    WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(for_ranks(ctx, &all, sizeof *all));
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
     for (int r = 0; r < ctx->ranks; r++) {
         ctx->asked_steps = WISP__MAX(ctx->asked_steps, all[r].steps);
         ctx->asked_columns = WISP__MAX(ctx->asked_columns, all[r].columns);
     }
 out:
-    wisp_free(ctx, all);
+    free(all);
     return status;
 }
