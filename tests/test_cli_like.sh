@@ -68,6 +68,15 @@ ok dos $topi --moments 32 --like o.json --json
 json out 'd["moments"] == e["moments"] and d["chosen"] == e["chosen"]' o.json
 ok dos $topi --moments 32 --like o.json --plan
 
+# The width of blocks, by all commands that choose it.
+for run in "dos $topi --moments 16" "trace $topi --function exp:-0.1 --bounds=-9,9" \
+    "thermal $topi --temperatures 2 --bounds=-9,9"; do
+    ok $run --vectors 20 --width 7 --json
+    cp out width.json
+    ok $run --vectors 20 --like width.json --json
+    json out 'd["chosen"]["width"] == 7'
+done
+
 # ---- the instruction set, if there are several
 WISP_ISA=generic "$wisp" dos $topi --moments 32 --json >generic.json || fail "generic kernels"
 ok dos $topi --moments 32 --like generic.json --json

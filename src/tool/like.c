@@ -226,7 +226,8 @@ static int take(tool *t)
     const int64_t ranks = whole_of(&r, "ranks", 1, INT32_MAX);
     const int format = word_of(&r, "format", format_names, FORMATS),
               asked = word_of(&r, "asked_format", format_names, FORMATS);
-    const bool kpm = t->cmd->bit & (CMD_DOS | CMD_LDOS | CMD_COUNT); /* others have as many as is asked */
+    /* Others have as many as is asked. */
+    const bool kpm = t->cmd->bit & (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_TRACE);
     if (kpm && !o->width && o->variant == WISP_KPM_BLOCKED) o->width = width;
     if (!o->depth && o->variant != WISP_KPM_NAIVE) o->depth = ranks == 1 && t->processes == 1 ? depth : 0;
     /* What was compressed unasked is so again: who asks gets other codes and lists. */
