@@ -104,10 +104,22 @@ static json_t *layout_json(tool *t, const wisp_mat_info *info, int width)
                     J("partition", text_partition((wisp_partition)t->opt.partition)), J("halo", json_halo(t, info)));
 }
 
+/* The device; or those of all ranks, where they differ. */
+static json_t *devices_here(const tool *t)
+{
+    json_t *all = json_devices(t);
+    size_t i, others = 0;
+    json_t *device;
+    json_array_foreach(all, i, device) others += !json_equal(device, json_array_get(all, 0));
+    if (others > 0) return all;
+    json_decref(all);
+    return json_string(wisp_ctx_device(t->ctx));
+}
+
 /* Where it runs, as far as bits hang on it. */
 static json_t *place_json(const tool *t)
 {
-    return JSON_NEW(J("version", wisp_version()), J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)),
+    return JSON_NEW(J("version", wisp_version()), J("device", devices_here(t)), J("isa", wisp_ctx_isa(t->ctx)),
                     J("ranks", wisp_ctx_processes(t->ctx)));
 }
 
@@ -276,15 +288,33 @@ void like_free(tool *t)
     t->like.weights = NULL;
 }
 
-/* These have the same bits. */
-static bool is_cpu(const char *device) { return device && (!strcmp(device, "cpu") || !strcmp(device, "far")); }
+/* Processors of the host: these have the same bits. */
+static bool is_host(const json_t *device)
+{
+    static const char *const names[] = {"cpu", "far"};
+    const char *text = json_string_value(device);
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == strcspn(text, ":") && !strncmp(text, names[i], strlen(names[i]))) return true;
+    return false;
+}
 
-static const char *device_there(const tool *t) { return json_string_value(json_object_get(t->like.chosen, "device")); }
+/* Whether some rank has them; or all ranks. */
+static bool on_host(const json_t *devices, bool all)
+{
+    size_t i;
+    json_t *device;
+    if (!json_is_array(devices)) return is_host(devices);
+    json_array_foreach(devices, i, device) if (is_host(device) != all) return !all;
+    return all;
+}
+
+static json_t *device_there(const tool *t) { return json_object_get(t->like.chosen, "device"); }
 
 const char *like_isa(const tool *t)
 {
     const char *env = getenv("WISP_ISA");
-    return !is_cpu(device_there(t)) || (env && *env) ? NULL : json_string_value(json_object_get(t->like.chosen, "isa"));
+    const bool hangs = on_host(device_there(t), false) && !(env && *env);
+    return hangs ? json_string_value(json_object_get(t->like.chosen, "isa")) : NULL;
 }
 
 /* ---- what differs ---------------------------------------------------------------------------------- */
@@ -336,7 +366,8 @@ void like_begin(const tool *t)
     if (!t->like.chosen) return;
     json_t *asked = asked_json(t), *place = place_json(t), *there = t->like.chosen;
     compare_all(&d, asked, json_object_get(there, "asked"), true);
-    if (is_cpu(device_there(t)) && is_cpu(wisp_ctx_device(t->ctx))) json_object_del(place, "device");
+    if (on_host(device_there(t), true) && on_host(json_object_get(place, "device"), true))
+        json_object_del(place, "device");
     compare_all(&d, place, there, false);
     say(t, &d);
     json_decref(asked);
