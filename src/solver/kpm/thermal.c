@@ -180,7 +180,7 @@ out:
 
 static wisp_status refuse(const heat_bath *h, double temperature, const state *s)
 {
-    enum { TEXT = 96 };
+    enum { TEXT = 128, MANY = 1 << 30 };
     double lowest;
     char more[TEXT] = "bounds closer to the lowest eigenvalue serve lower ones";
     const int64_t needed = wisp_thermal_moments(h->m->bounds.halfwidth, temperature);
@@ -191,7 +191,10 @@ static wisp_status refuse(const heat_bath *h, double temperature, const state *s
                               "opts.tolerance, %g, can't be met at any temperature: rounding of these moments, or "
                               "their small number, %lld, leaves more",
                               h->tolerance, (long long)h->m->n);
-    if (needed > h->m->n) snprintf(more, sizeof more, "this one takes %lld moments", (long long)needed);
+    /* That is what the series takes; how far the lowest eigenvalue is from the bound, moments do not tell. */
+    if (needed > h->m->n)
+        snprintf(more, sizeof more, "this one takes %s %lld moments, and bounds close to the lowest eigenvalue",
+                 needed > MANY ? "over" : "at least", (long long)(needed > MANY ? MANY : needed));
     return wisp_ctx_failf(h->ctx, WISP_ERR_ARG,
                           "at temperature %g these %lld moments leave an error of up to %.2g in ln Z, E/T, C or S, and "
                           "opts.tolerance is %g: they serve temperatures from %.4g on; %s",
