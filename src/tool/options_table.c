@@ -159,9 +159,10 @@ const option_def option_table[] = {
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
     VALUE("per", "rows|X", parse_per, CMD_DOS, per,
           "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
-    VALUE("from", "FILE.h5", parse_from, KPM, from,
-          "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with different "
-          "seeds"),
+    VALUE(
+        "from", "FILE.h5", parse_from, KPM, from,
+        "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with other random "
+        "vectors (--seed, --first-vector)"),
     CHOICE("variant", NEW_RUN | KPM, variant, kpm_variant_names, 0, END,
            "the same moments in three ways (blocked is fastest)", .group = "How it is run"),
     COUNT("width", "W", NEW_RUN | KPM, width, 1, 4096,
@@ -238,7 +239,7 @@ const option_def option_table[] = {
           "(30)"),
     FILENAME("like", NEW_RUN | RUNS, like,
              "choose what another run has chosen, so that this one has the same bits: results of the same command, by "
-             "--json or in a file of -o; what is given beside it is taken instead"),
+             "--json or in a .json file of -o; what is given beside it is taken instead"),
     FLAG("plan", NEW_RUN | RUNS, plan, "print the memory and the time that the run would take"),
     VALUE("mem-limit", "BYTES", parse_bytes, ALL, mem_limit,
           "limit the library's arrays to this; the machine's own memory is then not looked at; 8G and 8GiB are 8 times "
