@@ -67,6 +67,11 @@ if [ $have_hdf5 = 1 ]; then
     json out 'd["first_vector"] == 8 and d["per"] == 192 and len(d["dos"]) == 1'
     run --vectors 8 --first-vector 7 --save c.h5 --quiet
     refused 1 "cannot be taken together" dos --from a.h5 --from c.h5
+    # A slash of a spec is no folder's.
+    for flux in 1/25 2/25; do
+        ok dos square:nx=5,ny=5,flux=$flux --vectors 2 --seed ${flux%/*} --moments 8 --bounds=-4.1,4.1 --save flux${flux%/*}.h5 --quiet
+    done
+    refused 1 "other names: square:nx=5,ny=5,flux=1/25 and square:nx=5,ny=5,flux=2/25" dos --from flux1.h5 --from flux2.h5
     refused 2 "--first-vector needs a new run" dos --from a.h5 --first-vector 1
     refused 2 "--energies gives all energies" dos --from a.h5 --energies 0 --interval 0,1
 fi

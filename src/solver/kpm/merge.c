@@ -8,6 +8,8 @@
 /* A name without its folders. */
 static const char *last_part(const char *name)
 {
+    if (name[strcspn(name, ":/")] == ':')
+        return name; /* of the gallery: a slash is a fraction's, or tells files apart */
     const char *slash = strrchr(name, '/');
     return slash && slash[1] ? slash + 1 : name;
 }

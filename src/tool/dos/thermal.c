@@ -117,7 +117,7 @@ static const char *value_text(char *buf, const wisp_estimate *v)
 /* All of a few temperatures, else the first and the last ones. */
 void thermal_summary(const tool *t, const results *r)
 {
-    enum { MOST = 20, WIDTH = 24 };
+    enum { MOST = 20, WIDTH = 26 };
     const int64_t n = t->opt.temperature_count;
     char a[QUANTITIES][TEXT_BAR], T[TEXT];
     text_line("temperature", "%-*s%-*s%-*s%s", WIDTH, "ln Z", WIDTH, "energy", WIDTH, "heat capacity", "entropy");

@@ -61,6 +61,8 @@ void plot_title(FILE *f, int room, const char *matrix, const char *const *line)
 
 const char *plot_name(const char *matrix)
 {
+    if (matrix[strcspn(matrix, ":/")] == ':')
+        return matrix; /* of the gallery: a slash is a fraction's, or tells files apart */
     const char *slash = strrchr(matrix, '/');
     return slash && slash[1] ? slash + 1 : matrix;
 }
