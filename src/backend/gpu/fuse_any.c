@@ -12,6 +12,16 @@ static void enter_factors(wisp__gpu_call *c, int i, const wisp__gpu_fused *f, co
     }
 }
 
+/* Room for all factors that come with the call, before the first makes room for its like. */
+static wisp_status factors_room(wisp__gpu_call *c, const wisp__gpu_fused *f, const wisp__fuse_term *const *term,
+                                int terms)
+{
+    size_t bytes = 0;
+    for (int t = 0; t < terms; t++)
+        if (!term[t]->factors_at && !term[t]->alike) bytes += wisp__lines(2 * (size_t)f->width * sizeof *f->room);
+    return bytes > 0 ? wisp__gpu_room(c->g, c->staged, bytes) : WISP_OK;
+}
+
 /* Where an update's sum is: in y, or in memory of the backend's own. */
 static void at_sum(wisp__gpu_call *c, int i, const wisp__fuse_update *u, const wisp__gpu_buffer *own)
 {
@@ -29,6 +39,7 @@ static wisp_status update_some(const wisp__gpu_fused *f, const wisp__fuse_update
     wisp__gpu_call c = WISP__GPU_CALL(f->ctx, k);
     const wisp__gpu_buffer *to = terms > 0 ? own : NULL;
     int n = 0;
+    c.status = factors_room(&c, f, term, terms);
     at_sum(&c, U_Y, u, to);
     k.ld_y = to ? k.width : u->ld_y / f->numbers;
     if (again) {
