@@ -106,11 +106,13 @@ says "others: order rcm (there " dos $topi --moments 32 --seed 4 --order rcm --l
 says "others: type complex single (there complex double)" dos $topi --moments 32 --seed 4 --precision single --like a.json
 says "others: matrix topi:nx=8,ny=8,nz=6" dos topi:nx=8,ny=8,nz=6,disorder=1,seed=5 --moments 32 --seed 4 --like a.json
 WISP_RANKS=2 says "ranks 2 (there 1)" dos $topi --moments 32 --seed 4 --like a.json
-WISP_RANKS=2 ok dos $topi --moments 32 --device cpu,plain --json
-cp out mixed.json
-WISP_RANKS=2 says 'device cpu (there ["cpu","plain"])' dos $topi --moments 32 --device cpu --like mixed.json
-WISP_RANKS=2 ok dos $topi --moments 32 --device cpu,plain --like mixed.json --json
-json out 'd["moments"] == e["moments"]' mixed.json
+if [ -z "${SANITIZED:-}" ]; then # which warns of work-items that jump from stack to stack
+    WISP_RANKS=2 ok dos $topi --moments 32 --device cpu,plain --json
+    cp out mixed.json
+    WISP_RANKS=2 says 'device cpu (there ["cpu","plain"])' dos $topi --moments 32 --device cpu --like mixed.json
+    WISP_RANKS=2 ok dos $topi --moments 32 --device cpu,plain --like mixed.json --json
+    json out 'd["moments"] == e["moments"]' mixed.json
+fi
 sed 's/"isa": "[a-z0-9]*"/"isa": "none"/' a.json >isa.json
 says "isa $(sed -n 's/^  "isa": "\([a-z0-9]*\)".*/\1/p' a.json) (there none)" dos $topi --moments 32 --seed 4 --like isa.json
 
