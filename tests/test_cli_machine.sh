@@ -60,7 +60,7 @@ doubtful "-1 and 20 are no rates" '[-1, 20]'
 doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 20]' '[16, 32]' '[2, null]'
 doubtful "it lacks the rate of loads from memory, or that of multiply-adds" '[10, 0]'
 # What it keeps of the cache, a moment that is none, and what is no file.
-made_up '[10, 20]' <now.json | sed 's/"cache_kept_bytes": [0-9]*/"cache_kept_bytes": -5/' >"$file"
+made_up '[10, 20]' <now.json | sed 's/^  "cache_kept_bytes":.*/  "cache_kept_bytes": -5,/' >"$file"
 XDG_CACHE_HOME=$PWD/cache "$wisp" $plan --json >out 2>err
 check "cache that can't be" grep -q "is not taken: .*-5 bytes of the last cache stay" err
 made_up '[10, 20]' '' '' '"measured": "\u001b[31m2020-02-03T04:05",' <now.json >"$file"
