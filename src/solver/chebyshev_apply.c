@@ -43,30 +43,18 @@ static wisp_status check_function(const expansion *s, int i)
 
 static wisp_status check_options(expansion *s)
 {
+    static const char *const call = "chebyshev_apply: ";
     wisp_chebyshev_opts *o = &s->o;
     wisp_status status = WISP_OK;
     if (s->functions < 1)
         return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "chebyshev_apply: %d functions; at least 1 is needed",
                               s->functions);
-    const bool single = wisp__is_single(s->type);
-    if (o->tolerance == 0) o->tolerance = single ? 1e-4 : 1e-10;
-    if (!(o->tolerance > 0) || !(o->tolerance < 1))
-        return wisp_ctx_failf(s->ctx, WISP_ERR_ARG,
-                              "chebyshev_apply: opts.tolerance is %g, it must lie between 0 and 1", o->tolerance);
-    if (o->terms == 0) o->terms = WISP_CHEBYSHEV_TERMS;
-    const struct {
-        const char *name;
-        int64_t is, least, most;
-    } limit[] = {{"terms", o->terms, 1, WISP__MOST_TERMS},
-                 {"points", o->points, 0, 2 * WISP__MOST_TERMS + 1},
-                 {"jackson", o->jackson, 0, WISP__MOST_TERMS},
-                 {"depth", o->depth, 0, INT32_MAX},
-                 {"cache_budget", o->cache_budget, 0, INT64_MAX}};
-    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
-        if (limit[i].is < limit[i].least || limit[i].is > limit[i].most)
-            return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "chebyshev_apply: opts.%s is %lld; it is %lld to %lld",
-                                  limit[i].name, (long long)limit[i].is, (long long)limit[i].least,
-                                  (long long)limit[i].most);
+    wisp__fit_want want = {s->ctx, .tolerance = o->tolerance, .terms = o->terms, .points = o->points,
+                           .jackson = o->jackson};
+    WISP_TRY(wisp__fit_options(&want, call, wisp__is_single(s->type)));
+    o->tolerance = want.tolerance, o->terms = want.terms;
+    WISP_TRY(wisp__check_range(s->ctx, call, "depth", o->depth, 0, INT32_MAX));
+    WISP_TRY(wisp__check_range(s->ctx, call, "cache_budget", o->cache_budget, 0, INT64_MAX));
     for (int i = 0; i < s->functions; i++) WISP_TRY(check_function(s, i));
 out:
     return status;

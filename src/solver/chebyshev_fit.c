@@ -281,6 +281,29 @@ out:
     return status;
 }
 
+wisp_status wisp__check_range(wisp_ctx *ctx, const char *call, const char *option, int64_t is, int64_t least,
+                              int64_t most)
+{
+    if (is >= least && is <= most) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%sopts.%s is %lld; it is %lld to %lld", call, option, (long long)is,
+                          (long long)least, (long long)most);
+}
+
+wisp_status wisp__fit_options(wisp__fit_want *want, const char *call, bool single)
+{
+    wisp_status status;
+    if (want->tolerance == 0) want->tolerance = single ? 1e-4 : 1e-10;
+    if (!(want->tolerance > 0) || !(want->tolerance < 1))
+        return wisp_ctx_failf(want->ctx, WISP_ERR_ARG, "%sopts.tolerance is %g, it must lie between 0 and 1", call,
+                              want->tolerance);
+    if (want->terms == 0) want->terms = WISP_CHEBYSHEV_TERMS;
+    WISP_TRY(wisp__check_range(want->ctx, call, "terms", want->terms, 1, WISP__MOST_TERMS));
+    WISP_TRY(wisp__check_range(want->ctx, call, "points", want->points, 0, 2 * WISP__MOST_TERMS + 1));
+    status = wisp__check_range(want->ctx, call, "jackson", want->jackson, 0, WISP__MOST_TERMS);
+out:
+    return status;
+}
+
 wisp_status wisp__fit(wisp__series *s, const wisp__fit_want *want)
 {
     fit t = {.f = want};

@@ -152,6 +152,11 @@ typedef struct {
     int exponent;
     double largest, error, slope; /* |f|, |f - series| and |df/dx|, x = (E - c)/h, at the points, times 2^-exponent */
 } wisp__series;
+/* Fills in the defaults of tolerance, which hangs on the precision, and terms; refuses numbers that can't be
+   (WISP_ERR_ARG), in words that begin with `call`. */
+wisp_status wisp__fit_options(wisp__fit_want *want, const char *call, bool single);
+wisp_status wisp__check_range(wisp_ctx *ctx, const char *call, const char *option, int64_t is, int64_t least,
+                              int64_t most);
 /* WISP_ERR_CALLBACK, NUMERIC: value() failed, or is not finite; ARG: f is complex and may not be, or the tolerance is
    not met. */
 wisp_status wisp__fit(wisp__series *s, const wisp__fit_want *want);

@@ -39,27 +39,20 @@ static wisp_status check_options(wisp_ctx *ctx, const wisp_bounds *b, const wisp
 {
     static const double least = 1e-13; /* of a tolerance: less would be looked for in vain among rounding errors */
     const double reach = fabs(b->center) + b->halfwidth;
+    wisp_status status = WISP_OK;
     if (!(b->halfwidth > 0) || !isfinite(reach))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "bounds with center %g and halfwidth %g are no interval", b->center,
                               b->halfwidth);
-    if (o->tolerance == 0) o->tolerance = single ? 1e-4 : 1e-10;
-    if (!(o->tolerance > 0) || !(o->tolerance < 1))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.tolerance is %g, it must lie between 0 and 1", o->tolerance);
+    wisp__fit_want want = {ctx, .tolerance = o->tolerance, .terms = o->terms, .points = o->points,
+                           .jackson = o->jackson};
+    WISP_TRY(wisp__fit_options(&want, "", single));
+    o->tolerance = want.tolerance, o->terms = want.terms;
     if (o->tolerance < least)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.tolerance, %g, can't be met: rounding alone leaves about %g",
                               o->tolerance, least);
-    if (o->terms == 0) o->terms = WISP_CHEBYSHEV_TERMS;
-    const struct {
-        const char *name;
-        int64_t is, least, most;
-    } limit[] = {{"terms", o->terms, 1, WISP__MOST_TERMS},
-                 {"points", o->points, 0, 2 * WISP__MOST_TERMS + 1},
-                 {"jackson", o->jackson, 0, WISP__MOST_TERMS}};
-    for (size_t i = 0; i < sizeof limit / sizeof *limit; i++)
-        if (limit[i].is < limit[i].least || limit[i].is > limit[i].most)
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.%s is %lld; it is %lld to %lld", limit[i].name,
-                                  (long long)limit[i].is, (long long)limit[i].least, (long long)limit[i].most);
-    return f->value ? WISP_OK : check_coefficients(ctx, f);
+    if (!f->value) status = check_coefficients(ctx, f);
+out:
+    return status;
 }
 
 /* The series of f, within half of the tolerance; whether f has no value below 0, as far as it was looked at. */
