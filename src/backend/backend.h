@@ -300,10 +300,9 @@ wisp_status wisp__share_units(wisp_ctx *ctx);
 
 /* Sets ctx->backend and what there is beside it, by all ranks together. */
 wisp_status wisp__take_device(wisp_ctx *ctx);
-/* A limit of the device's own memory is for devices that have some, of which one rank's is enough. */
-wisp_status wisp__check_device_limit(wisp_ctx *ctx);
-/* Ranks with different devices make the same calls: what one device asks for is asked of all. */
-wisp_status wisp__agree_on_steps(wisp_ctx *ctx);
+/* Ranks with different devices make the same calls: what one device asks for (steps, columns) is asked of all. And
+   whether opts.device_memory_limit limits anything: one device with memory of its own is enough (WISP_ERR_ARG). */
+wisp_status wisp__agree(wisp_ctx *ctx);
 /* How many ranks of the machine have the same device as this one. */
 static inline int wisp__ranks_on_device(const wisp_ctx *ctx) { return ctx->of_rank[ctx->rank].ranks; }
 #endif

@@ -159,9 +159,8 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));
-    WISP_TRY(wisp__check_device_limit(ctx));
     if (ctx->simulated) take_simulated(ctx);
-    status = wisp__agree_on_steps(ctx);
+    status = wisp__agree(ctx);
 out:
     return status;
 }

@@ -160,38 +160,28 @@ out:
     return status;
 }
 
-wisp_status wisp__check_device_limit(wisp_ctx *ctx)
-{
-    const bool mine = ctx->device_limit > 0;
-    bool *all = NULL, some = false;
-    wisp_status status;
-    WISP_TRY(for_ranks(ctx, &all, sizeof *all));
-    WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
-    for (int r = 0; r < ctx->ranks; r++) some |= all[r];
-    if (ctx->opts.device_memory_limit > 0 && !some)
-        status = wisp_ctx_failf(
-            ctx, WISP_ERR_ARG, "opts.device_memory_limit: the device '%s' has no memory of its own that it would limit",
-            ctx->device_name);
-out:
-    free(all);
-    return status;
-}
-
-wisp_status wisp__agree_on_steps(wisp_ctx *ctx)
+wisp_status wisp__agree(wisp_ctx *ctx)
 {
     struct {
         int steps, columns;
+        bool limited;
     } mine, *all = NULL;
     const wisp__facts f = wisp__facts_of(ctx);
-    wisp_status status = WISP_OK;
-    if (ctx->ranks == 1) return status;
-    mine.steps = f.steps, mine.columns = f.columns;
+    bool limited = false;
+    wisp_status status;
+    memset(&mine, 0, sizeof mine); /* all of its bytes go to the others */
+    mine.steps = f.steps, mine.columns = f.columns, mine.limited = ctx->device_limit > 0;
     WISP_TRY(for_ranks(ctx, &all, sizeof *all));
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
     for (int r = 0; r < ctx->ranks; r++) {
         ctx->asked_steps = WISP__MAX(ctx->asked_steps, all[r].steps);
         ctx->asked_columns = WISP__MAX(ctx->asked_columns, all[r].columns);
+        limited |= all[r].limited;
     }
+    if (ctx->opts.device_memory_limit > 0 && !limited)
+        status = wisp_ctx_failf(
+            ctx, WISP_ERR_ARG, "opts.device_memory_limit: the device '%s' has no memory of its own that it would limit",
+            ctx->device_name);
 out:
     free(all);
     return status;
