@@ -302,6 +302,44 @@ static void copy_side_by_side(scene *s, ref_rng *r)
     scene_check(s, "copy side by side");
 }
 
+/* Two long lists of columns go with one call. (Views that have them would be looked through for hours.) */
+static void many_columns(void **state)
+{
+    enum { MANY = 800001 };
+    int *from = malloc(MANY * sizeof *from), *to = malloc(MANY * sizeof *to);
+    assert_true(from && to);
+    (void)state;
+    for (int j = 0; j < MANY; j++) from[j] = MANY - 1 - j, to[j] = (j + 7) % MANY;
+    for (int d = 0; d < DEVICES; d++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device[d], .threads = 1});
+        float *x = malloc(MANY * sizeof *x), *there[2];
+        assert_non_null(x);
+        for (int j = 0; j < MANY; j++) x[j] = (float)j;
+        for (int k = 0; k < 2; k++) REF_OK(ctx, ctx->backend->alloc(ctx, &there[k], MANY, sizeof *x));
+        REF_OK(ctx, ctx->backend->write(ctx, there[0], x, MANY * sizeof *x));
+        const wisp__columns_params p = {.from = there[0],
+                                        .to = there[1],
+                                        .ld_from = MANY,
+                                        .ld_to = MANY,
+                                        .width = MANY,
+                                        .from_column = from,
+                                        .to_column = to,
+                                        .from_bytes = sizeof *x,
+                                        .to_bytes = sizeof *x,
+                                        .reals = 1};
+        REF_OK(ctx, ctx->backend->copy_columns(ctx, &p, 1));
+        REF_OK(ctx, ctx->backend->read(ctx, there[1], x, MANY * sizeof *x));
+        for (int j = 0; j < MANY; j++)
+            if (x[to[j]] != (float)from[j]) fail_msg("%s: column %d is %g", device[d], to[j], (double)x[to[j]]);
+        for (int k = 0; k < 2; k++) ctx->backend->free(ctx, there[k]);
+        free(x);
+        ref_nothing_left(ctx);
+        wisp_ctx_free(ctx);
+    }
+    free(from);
+    free(to);
+}
+
 /* Some rows, by a list in the device's memory, go to the host; and others come from there, one after the other. */
 static void pack_some(scene *s, ref_rng *r)
 {
@@ -330,9 +368,9 @@ static void packs(void **state) { (void)state, everywhere(pack_some); }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fills),      cmocka_unit_test(unit_vectors),
-                                       cmocka_unit_test(randoms),    cmocka_unit_test(arrays_in),
-                                       cmocka_unit_test(arrays_out), cmocka_unit_test(copies),
-                                       cmocka_unit_test(packs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fills),        cmocka_unit_test(unit_vectors),
+                                       cmocka_unit_test(randoms),      cmocka_unit_test(arrays_in),
+                                       cmocka_unit_test(arrays_out),   cmocka_unit_test(copies),
+                                       cmocka_unit_test(many_columns), cmocka_unit_test(packs)};
     return REF_RUN(tests);
 }

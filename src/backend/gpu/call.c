@@ -120,16 +120,19 @@ void wisp__gpu_own(wisp__gpu_call *c, int i, const wisp__gpu_buffer *b, size_t a
     at_of(c)[i] = (int64_t)at;
 }
 
-/* The first array of a call makes room for the others, too, which are short where it is long. Work before this call has
-   read what was there: the queue is in order. */
+void wisp__gpu_expect(wisp__gpu_call *c, const void *host, size_t bytes)
+{
+    if (host) c->expected += wisp__lines(bytes);
+}
+
+/* Work before this call has read what was there: the queue is in order. */
 void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes)
 {
-    enum { OTHERS = 3, LONG = 1 << 20, LEAST = 1 << 16 };
+    enum { LEAST = 1 << 16 };
     wisp__gpu *g = c->g;
     const size_t own = wisp__lines(bytes);
     if (!host || c->status != WISP_OK) return;
-    if (c->staged_at == 0)
-        c->status = wisp__gpu_room(g, c->staged, WISP__MAX(own + OTHERS * WISP__MIN(own, LONG), LEAST));
+    if (c->staged_at == 0) c->status = wisp__gpu_room(g, c->staged, WISP__MAX(WISP__MAX(c->expected, own), LEAST));
     if (c->status != WISP_OK) return;
     if (!wisp__gpu_fits(*c->staged, c->staged_at + bytes)) {
         c->status = wisp_ctx_failf(g->ctx, WISP_ERR_NOMEM, "out of room for what comes with a call");

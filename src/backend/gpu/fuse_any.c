@@ -1,25 +1,17 @@
 /* Updates of wisp_fuse by a kernel for any shape: a launch for some terms of each. */
 #include "fuse.h"
 
+/* Factors of columns come with the call, unless they are in the device's memory or all alike. */
+static bool has_factors(const wisp__fuse_term *t) { return !t->factors_at && !t->alike; }
+static size_t factors_bytes(const wisp__gpu_fused *f) { return 2 * (size_t)f->width * sizeof *f->room; }
+
 /* A term's factors of columns, if it has any; room: [2 width]. */
 static void enter_factors(wisp__gpu_call *c, int i, const wisp__gpu_fused *f, const wisp__fuse_term *t, double *room)
 {
-    if (t->factors_at) {
-        wisp__gpu_at(c, i, t->factors_at);
-    } else if (!t->alike) {
-        wisp__gpu_complex(room, wisp__gpu_factors(f, t), f->is_double, f->p->reals, f->width, f->p->period);
-        wisp__gpu_staged(c, i, room, 2 * (size_t)f->width * sizeof *room);
-    }
-}
-
-/* Room for all factors that come with the call, before the first makes room for its like. */
-static wisp_status factors_room(wisp__gpu_call *c, const wisp__gpu_fused *f, const wisp__fuse_term *const *term,
-                                int terms)
-{
-    size_t bytes = 0;
-    for (int t = 0; t < terms; t++)
-        if (!term[t]->factors_at && !term[t]->alike) bytes += wisp__lines(2 * (size_t)f->width * sizeof *f->room);
-    return bytes > 0 ? wisp__gpu_room(c->g, c->staged, bytes) : WISP_OK;
+    if (t->factors_at) wisp__gpu_at(c, i, t->factors_at);
+    if (!has_factors(t)) return;
+    wisp__gpu_complex(room, wisp__gpu_factors(f, t), f->is_double, f->p->reals, f->width, f->p->period);
+    wisp__gpu_staged(c, i, room, factors_bytes(f));
 }
 
 /* Where an update's sum is: in y, or in memory of the backend's own. */
@@ -39,7 +31,8 @@ static wisp_status update_some(const wisp__gpu_fused *f, const wisp__fuse_update
     wisp__gpu_call c = WISP__GPU_CALL(f->ctx, k);
     const wisp__gpu_buffer *to = terms > 0 ? own : NULL;
     int n = 0;
-    c.status = factors_room(&c, f, term, terms);
+    for (int t = 0; t < terms; t++)
+        if (has_factors(term[t])) wisp__gpu_expect(&c, f->room, factors_bytes(f));
     at_sum(&c, U_Y, u, to);
     k.ld_y = to ? k.width : u->ld_y / f->numbers;
     if (again) {

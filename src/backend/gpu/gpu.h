@@ -109,7 +109,8 @@ typedef struct {
     size_t bytes;
     void *buffer[K_PLACES];
     wisp__gpu_buffer **staged; /* where what comes with it goes, */
-    size_t staged_at;          /* from so many bytes on */
+    size_t staged_at;          /* from so many bytes on, */
+    size_t expected;           /* of so many in all, if that was said */
 } wisp__gpu_call;
 #define WISP__GPU_CALL(ctx, params) wisp__gpu_begin(ctx, &(params), sizeof(params))
 wisp__gpu_call wisp__gpu_begin(wisp_ctx *ctx, void *params, size_t bytes);
@@ -117,6 +118,9 @@ wisp__gpu_call wisp__gpu_begin(wisp_ctx *ctx, void *params, size_t bytes);
 void wisp__gpu_at(wisp__gpu_call *c, int i, const void *address);
 /* Array i is memory of the backend's own, from so many bytes on. */
 void wisp__gpu_own(wisp__gpu_call *c, int i, const wisp__gpu_buffer *b, size_t at);
+/* A copy of this array of the host's may go with the call; NULL: there is none. A call with several such arrays says
+   so of all of them before the first goes: there is room for what was said. */
+void wisp__gpu_expect(wisp__gpu_call *c, const void *host, size_t bytes);
 /* Array i is a copy of the host's, which goes with the call; NULL: there is none. */
 void wisp__gpu_staged(wisp__gpu_call *c, int i, const void *host, size_t bytes);
 /* Launches kernel `name`, compiled with these definitions, in so many groups; 0: nothing is to be done. */

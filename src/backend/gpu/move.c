@@ -13,8 +13,11 @@ wisp_status wisp__gpu_fill(wisp_ctx *ctx, const wisp__fill_params *p)
     c.staged = &own;
     memcpy(k.value, p->value, (size_t)v->bytes);
     wisp__gpu_at(&c, F_X, v->x);
-    wisp__gpu_staged(&c, F_ONLY, p->only, (size_t)v->width * sizeof *p->only);
-    wisp__gpu_staged(&c, F_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
+    const size_t only = (size_t)v->width * sizeof *p->only, column = (size_t)v->width * sizeof *v->column;
+    wisp__gpu_expect(&c, p->only, only);
+    wisp__gpu_expect(&c, v->column, column);
+    wisp__gpu_staged(&c, F_ONLY, p->only, only);
+    wisp__gpu_staged(&c, F_COLUMN, v->column, column);
     wisp__gpu_launch(&c, "fill", wisp__gpu_groups(c.g, k.rows * k.width * k.words), "%s", "");
     wisp__gpu_room_free(c.g, own);
     return c.status;
@@ -41,6 +44,8 @@ wisp_status wisp__gpu_columns(wisp_ctx *ctx, const wisp__columns_params *p, int6
         wisp__gpu_own(&c, C_TO, to, 0);
     else
         wisp__gpu_at(&c, C_TO, p->to);
+    wisp__gpu_expect(&c, p->from_column, list);
+    wisp__gpu_expect(&c, p->to_column, list);
     wisp__gpu_staged(&c, C_FROM_COLUMN, p->from_column, list);
     wisp__gpu_staged(&c, C_TO_COLUMN, p->to_column, list);
     wisp__gpu_launch(&c, "columns", wisp__gpu_groups(c.g, rows * k.width * k.reals), "#define FROM %s\n#define TO %s\n",
@@ -224,8 +229,11 @@ static wisp_status random_signs(wisp_ctx *ctx, const wisp__random_params *p)
         c.staged = &own;
         for (int64_t i = 0; listed && i < rows; i++) number[i] = number_of(p, first + i);
         wisp__gpu_at(&c, R_X, (char *)v->x + first * v->ld * v->bytes);
-        wisp__gpu_staged(&c, R_NUMBER, number, (size_t)rows * sizeof *number);
-        wisp__gpu_staged(&c, R_COLUMN, v->column, (size_t)v->width * sizeof *v->column);
+        const size_t numbers = (size_t)rows * sizeof *number, column = (size_t)v->width * sizeof *v->column;
+        wisp__gpu_expect(&c, number, numbers);
+        wisp__gpu_expect(&c, v->column, column);
+        wisp__gpu_staged(&c, R_NUMBER, number, numbers);
+        wisp__gpu_staged(&c, R_COLUMN, v->column, column);
         WISP_TRY(wisp__gpu_launch(&c, "philox", wisp__gpu_groups(c.g, rows * v->width),
                                   "#define REAL %s\n#define PARTS 1\n",
                                   WISP__GPU_REAL(v->bytes == p->reals * (int)sizeof(double))));

@@ -131,10 +131,10 @@ wisp_status wisp__gpu_launch_blocks(wisp_ctx *ctx, wisp__kernel kernel, const wi
         room = malloc(2 * (size_t)p->width * sizeof *room);
         if (!room) return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %d factors", p->width);
     }
-    /* Room for all of it, before the first makes room for its like. */
-    const size_t list = grid->order ? (size_t)grid->blocks * sizeof *grid->order : 0;
-    WISP_TRY(wisp__gpu_room(g, &g->staged, wisp__lines(list) + 4 * wisp__lines((size_t)p->width * sizeof *room)));
-    if (grid->order) wisp__gpu_staged(&c, A_ORDER, grid->order, list);
+    const size_t list = (size_t)grid->blocks * sizeof *grid->order;
+    wisp__gpu_expect(&c, grid->order, list);
+    for (int set = 0; set < 2; set++) wisp__gpu_expect(&c, room, 2 * (size_t)p->width * sizeof *room);
+    wisp__gpu_staged(&c, A_ORDER, grid->order, list);
     if (p->terms & K_SHIFT) enter_factors(&c, A_SHIFT, p, K_FACTORS_SHIFT, room);
     if (p->terms & K_ADD) enter_factors(&c, A_ADD, p, K_FACTORS_ADD, room);
     if (k.dot_size) wisp__gpu_own(&c, A_PARTIAL, g->partial, partial_at);
