@@ -111,6 +111,7 @@ CALL(wisp_free)
 PLAIN(wisp_file_write, P(0, f->ctx), P(1, f->mtx), P(2, "text"), 4)
 PLAIN(wisp_file_check, P(0, f->ctx), P(1, f->mtx))
 QUERY(wisp_file_same, P(0, f->mtx), P(1, f->mtx))
+QUERY(wisp_matrix_name, P(0, f->mtx))
 QUERY(wisp_device_info, 0, P(0, &(wisp_device){0}))
 CALL(wisp_device_find) { return (void)f, wisp_device_find(P(0, "cpu:0")) == 0 ? WISP_OK : WISP_ERR_ARG; }
 PLAIN(wisp_ctx_set_machine, P(0, f->ctx), P(1, &(wisp_machine){0}))
@@ -365,6 +366,7 @@ static const argument_row table[] = {
     ROW(wisp_file_write, 3, 0, 1),
     ROW(wisp_file_check, 2, 0, 1),
     ROW(wisp_file_same, 2, 0, ALL),
+    ROW(wisp_matrix_name, 1, 0, ALL),
 };
 /* Those that take no pointer. */
 static const char *const others[] = {"wisp_status_string",   "wisp_version",   "wisp_features",     "wisp_type_size",

@@ -223,6 +223,19 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
     close_src(&b);
 }
 
+static void test_names(void **state)
+{
+    static const char *const name[][2] = {{"a.mtx", "a.mtx"},
+                                          {"/there/is/a.mtx", "a.mtx"},
+                                          {"../is/a:b.mtx", "a:b.mtx"},
+                                          {"folder/", "folder/"},
+                                          {"square:nx=5,ny=5,flux=1/25", "square:nx=5,ny=5,flux=1/25"},
+                                          {"wannier:there/a_hr.dat", "wannier:there/a_hr.dat"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        assert_string_equal(wisp_matrix_name(name[i][0]), name[i][1]);
+}
+
 static void test_listing(void **state)
 {
     static const char *const names[] = {"topi",       "graphene", "haldane", "square",    "kagome",   "anderson",
@@ -326,8 +339,8 @@ static void test_large(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_listing), cmocka_unit_test(test_equivalent),
-                                       cmocka_unit_test(test_large)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),    cmocka_unit_test(test_long),
+                                       cmocka_unit_test(test_names),      cmocka_unit_test(test_listing),
+                                       cmocka_unit_test(test_equivalent), cmocka_unit_test(test_large)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

@@ -122,6 +122,10 @@ typedef struct {
 } wisp_gallery_entry;
 WISP_API const wisp_gallery_entry *wisp_gallery_list(int i);
 
+/* The name of a matrix without folders, for titles and to compare: a part of the text that wisp_src_open takes. A name
+   of the gallery stays whole: a slash there is a fraction's, or tells files apart. NULL for NULL. */
+WISP_API const char *wisp_matrix_name(const char *name);
+
 #ifdef __cplusplus
 }
 #endif

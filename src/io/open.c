@@ -40,6 +40,13 @@ static wisp_status recognise(wisp_ctx *ctx, const wisp__input *in, sight *s)
     return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
 }
 
+const char *wisp_matrix_name(const char *name)
+{
+    if (!name || name[strcspn(name, ":/")] == ':') return name;
+    const char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
 static bool is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG; }
 
 static bool in_gallery(const char *name, size_t length)

@@ -36,7 +36,7 @@ static json_t *typed(const char *text)
 
 static json_t *asked_json(const tool *t)
 {
-    json_t *o = JSON_NEW(J("matrix", plot_name(t->opt.arg[0])));
+    json_t *o = JSON_NEW(J("matrix", wisp_matrix_name(t->opt.arg[0])));
     for (int i = 0; o && i < option_rows; i++)
         if (t->opt.seen[i] && is_question(i)) json_object_set_new(o, option_table[i].name, typed(t->opt.text[i]));
     return o;

@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name without its folders. */
-static const char *last_part(const char *name)
-{
-    if (name[strcspn(name, ":/")] == ':')
-        return name; /* of the gallery: a slash is a fraction's, or tells files apart */
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
 /* Bounds that were printed and read again differ by rounding. */
 static int same_bounds(const wisp_bounds *a, const wisp_bounds *b)
 {
@@ -44,7 +35,7 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
                               "their matrices differ: %lld rows with %lld entries, and %lld with %lld",
                               (long long)a->rows, (long long)a->nnz, (long long)b->rows, (long long)b->nnz);
-    if (a->matrix && b->matrix && strcmp(last_part(a->matrix), last_part(b->matrix)))
+    if (a->matrix && b->matrix && strcmp(wisp_matrix_name(a->matrix), wisp_matrix_name(b->matrix)))
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "their matrices have other names: %.200s and %.200s", a->matrix,
                               b->matrix);
     if (a->type != b->type)

@@ -247,7 +247,7 @@ static void write_op(const tool *t, const void *arg, FILE *f, const char *path)
     char title[512];
     (void)t;
     snprintf(title, sizeof title, "%s%s%s: %s, %s%lld thread%s, %s", json_string_value(json_object_get(row, "op")),
-             matrix ? " " : "", matrix ? plot_name(matrix) : "",
+             matrix ? " " : "", matrix ? wisp_matrix_name(matrix) : "",
              p->differs[0] ? "several types" : json_string_value(json_object_get(row, "type")),
              p->differs[1] ? "up to " : "", (long long)json_integer_value(json_object_get(m, "threads")),
              json_integer_value(json_object_get(m, "threads")) == 1 ? "" : "s",

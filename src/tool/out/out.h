@@ -91,7 +91,6 @@ void plot_begin(FILE *f, const char *path, double wide, double high);
 /* Above the picture, in room for so many lines: the matrix, and below it these lines, up to NULL. */
 void plot_title(FILE *f, int room, const char *matrix, const char *const *line);
 void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
-const char *plot_name(const char *matrix);  /* without the folders */
 const char *plot_color(int64_t i);          /* of curve i */
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);

@@ -52,19 +52,11 @@ void plot_title(FILE *f, int room, const char *matrix, const char *const *line)
 {
     double up = 1.2 * room - 0.2;
     fprintf(f, "set tmargin %d\nset label 1 ", room + 2);
-    plot_quote(f, plot_name(matrix));
+    plot_quote(f, wisp_matrix_name(matrix));
     fprintf(f, " at graph 0,1 left offset 0,%.1f\n", up);
     for (int i = 0; line[i]; i++)
         fprintf(f, "set label %d '%s' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", i + 2, line[i],
                 up -= 1.2);
-}
-
-const char *plot_name(const char *matrix)
-{
-    if (matrix[strcspn(matrix, ":/")] == ':')
-        return matrix; /* of the gallery: a slash is a fraction's, or tells files apart */
-    const char *slash = strrchr(matrix, '/');
-    return slash && slash[1] ? slash + 1 : matrix;
 }
 
 void plot_begin(FILE *f, const char *path, double wide, double high)
