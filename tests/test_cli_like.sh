@@ -104,6 +104,10 @@ says "others: reduce step (there not given)" dos $topi --moments 32 --seed 4 --r
 says "others: width 3 (there " dos $topi --moments 32 --seed 4 --width 3 --like a.json
 says "others: order rcm (there " dos $topi --moments 32 --seed 4 --order rcm --like a.json
 says "others: type complex single (there complex double)" dos $topi --moments 32 --seed 4 --precision single --like a.json
+says "others: kernel lorentz (there not given), points 90 (there not given)" \
+    dos $topi --moments 32 --seed 4 --kernel lorentz --points 90 --like a.json
+sed 's/"matrix": "topi[^"]*"/"matrix": "\\u001b[31m\\nevil"/' a.json >evil.json
+says "(there ?[31m?evil)" dos $topi --moments 32 --seed 4 --like evil.json
 says "others: matrix topi:nx=8,ny=8,nz=6" dos topi:nx=8,ny=8,nz=6,disorder=1,seed=5 --moments 32 --seed 4 --like a.json
 WISP_RANKS=2 says "ranks 2 (there 1)" dos $topi --moments 32 --seed 4 --like a.json
 if [ -z "${SANITIZED:-}" ]; then # which warns of work-items that jump from stack to stack
@@ -129,6 +133,7 @@ refused 2 "--like needs a new run" dos --from m.h5 --like a.json
 refused 2 "name the same file" dos $topi --like a.json -o a.json
 for damage in 's/"order": "[a-z]*", "t/"order": "upward", "t/=order' 's/"width": [0-9]*/"width": -4/=width' \
     's/"ranks": 1/"ranks": "x"/=ranks' 's/"format": "[a-z]*", "a/"format": 7, "a/=format' \
+    's/"slices": null/"slices": "none"/=slices' \
     's/"type": "complex double"/"type": "quaternion"/=type' 's/"depth": [0-9]*/"depth": 0/=depth'; do
     sed "/\"chosen\"/${damage%=*}" a.json >bad.json
     refused 1 "bad.json is damaged: \"${damage##*=}\" of what was chosen can't be so" dos $topi --like bad.json

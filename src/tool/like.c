@@ -21,7 +21,10 @@ static bool is_question(int row)
     const char *group = NULL, *name = option_table[row].name;
     for (int i = 0; i <= row; i++)
         if (option_table[i].group) group = option_table[i].group;
-    return !strcmp(group, option_table[0].group) || !strcmp(name, "variant") || !strcmp(name, "reduce");
+    static const char *const others[] = {"variant", "reduce", "kernel", "interval", "points", "energies", "per"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i])) return true;
+    return !strcmp(group, option_table[0].group);
 }
 
 /* As it was typed; of a long list the first part, and what tells it from others. */
@@ -164,8 +167,10 @@ static int64_t whole_of(reader *r, const char *key, int64_t least, int64_t most)
     const json_t *v = json_object_get(r->from, key);
     const char *text = part_of(r, v);
     if (!v || json_is_null(v)) return 0;
-    const int64_t n = text ? strtoll(text, NULL, 10) : json_integer_value(v);
-    if ((json_is_integer(v) || text) && n >= least && n <= most) return n;
+    char *end = NULL;
+    const int64_t n = text ? strtoll(text, &end, 10) : json_integer_value(v);
+    const bool is_number = text ? end > text && (!*end || *end == ',') : json_is_integer(v);
+    if (is_number && n >= least && n <= most) return n;
     refuse(r, key);
     return 0;
 }

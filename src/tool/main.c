@@ -20,8 +20,6 @@ static const command_def commands[] = {
 int tool_end(tool *t, int rc, const char *format, ...)
 {
     WISP_FORMATTED(text, 1600, format);
-    for (char *c = text; *c; c++) /* whatever a file name holds: one line */
-        if (iscntrl((unsigned char)*c)) *c = '?';
     if (!tool_is_stopped(t)) fflush(stdout); /* what was printed before comes first, also in a log of both */
     monitor_error(&t->monitor, text);
     return rc;

@@ -1,6 +1,7 @@
 /* Progress, messages and Ctrl-C. */
 #include "out/out.h"
 #include "out/text.h"
+#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -100,9 +101,18 @@ static void json_line(json_t *object)
     json_decref(object);
 }
 
+/* Whatever the name of a file, or a file that is read, holds: a message is one line. */
+static char *one_line(char *text)
+{
+    for (char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    return text;
+}
+
 void monitor_error(monitor *mon, const char *message)
 {
     snprintf(mon->error, sizeof mon->error, "%s", message);
+    message = one_line(mon->error);
     if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
@@ -134,6 +144,7 @@ void monitor_log(void *arg, wisp_log_level level, const char *message)
     monitor *mon = arg;
     char text[sizeof mon->held];
     fields_to_options(mon, message, text, sizeof text);
+    one_line(text);
     if (!mon->holding) {
         print_message(mon, level, text);
         return;

@@ -25,7 +25,7 @@ typedef struct {
     const command_def *cmd; /* that runs, and its options: whose words texts of the library get; NULL: none yet */
     const options *opt;
     stop_point stop;
-    char error[1024]; /* the last one, said or not */
+    char error[1600]; /* the last one, said or not */
     bool bar_shown;
     bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
     wisp_log_level held_level;
