@@ -79,7 +79,7 @@ END
 
 # Circles: in these folders files use one another in one direction, by headers and by symbols, so that each can be read
 # after those below it.
-for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/cuda backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear abi; do
+for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/cuda backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear solver/transport abi; do
     circle=$({
         grep -sHoE '^#include "[a-z0-9_]+\.h"' "src/$folder"/*.h | sed -E 's/^.*\/([^/]*):#include "(.*)"/\1 \2/'
         cd "$objects/$folder" && nm -A -- *.o | awk '{ sub(/\.o:.*/, "", $1) } $(NF-1) ~ /^[TDRB]$/ { at[$NF] = $1 }

@@ -113,6 +113,26 @@ PLAIN(wisp_trace_function, P(0, f->ctx), P(1, &f->m), P(2, &one), P(3, &(wisp_fu
 PLAIN(wisp_function_moments, P(0, f->ctx), P(1, &f->m.bounds), P(2, &one), P(3, &(wisp_function_opts){0}),
       P(4, &(int64_t){0}))
 PLAIN(wisp_thermal, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_thermal_opts){0}), 1e6, P(3, &(wisp_ensemble){0}))
+CALL(wisp_kubo)
+{
+    wisp_moments m = {.mu = val};
+    const wisp_kubo_opts o = {.moments = MOMENTS, .vectors = 1};
+    const wisp_status status = wisp_kubo(P(0, &m), P(1, f->A), P(2, f->A), P(3, f->A), P(4, &o));
+    if (null) wisp_moments_free(&m);
+    return status;
+}
+PLAIN(wisp_kubo_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &f->info), P(4, &f->info),
+      P(5, &(wisp_kubo_opts){.moments = MOMENTS}))
+CALL(wisp_sigma)
+{
+    wisp_moments m;
+    wisp_estimate e;
+    REF_OK(f->ctx, wisp_kubo(&m, f->A, f->A, f->A, &(wisp_kubo_opts){.moments = MOMENTS, .vectors = 1}));
+    const wisp_status status =
+        wisp_sigma(P(0, f->ctx), P(1, &m), P(2, &(wisp_sigma_opts){0}), 0, 1, P(3, (double[]){3}), P(4, &e));
+    wisp_moments_free(&m);
+    return status;
+}
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -214,6 +234,9 @@ static const argument_row table[] = {
     ROW(wisp_trace_function, 5, 8, 1),
     ROW(wisp_function_moments, 5, 8, 1),
     ROW(wisp_thermal, 4, 4, 1),
+    ROW(wisp_kubo, 5, 16, 2),
+    ROW(wisp_kubo_plan, 6, 32, 2),
+    ROW(wisp_sigma, 5, 4, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),
@@ -256,7 +279,8 @@ static void every_function(void **state)
 {
     static const char *const header[] = {TEST_DATA "/../../include/wisp/solvers.h",
                                          TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h",
-                                         TEST_DATA "/../../include/wisp/state.h"};
+                                         TEST_DATA "/../../include/wisp/state.h",
+                                         TEST_DATA "/../../include/wisp/transport.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

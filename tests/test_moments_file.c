@@ -195,7 +195,7 @@ static const double below[8] = {1, 0, 1, 0, -1, 0, 1, 0}, zeros[12] = {0}, all_z
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2, four = 4;
+static const int two = 2, five = 5;
 
 static void damage(hid_t h, int which)
 {
@@ -213,7 +213,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &four); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &five); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -260,7 +260,7 @@ static const struct {
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 4; this wisp reads 1 to 3"},
+    {WISP_ERR_UNSUPPORTED, "format version 5; this wisp reads 1 to 4"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},

@@ -135,6 +135,15 @@ WISP_API wisp_status wisp_chebyshev_plan_sized(wisp_plan *plan, size_t plan_size
                                                size_t A_size, wisp_type type, int width, int functions,
                                                const wisp_function *f, const wisp_chebyshev_opts *opts,
                                                size_t opts_size, const wisp_choice *step, size_t step_size);
+WISP_API wisp_status wisp_kubo_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_mat *V_a,
+                                     const wisp_mat *V_b, const wisp_kubo_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_kubo_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                          size_t A_size, const wisp_mat_info *V_a, size_t V_a_size,
+                                          const wisp_mat_info *V_b, size_t V_b_size, const wisp_kubo_opts *opts,
+                                          size_t opts_size);
+WISP_API wisp_status wisp_sigma_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_sigma_opts *opts,
+                                      size_t opts_size, double temperature, int64_t count, const double *mu,
+                                      wisp_estimate *sigma);
 WISP_API wisp_status wisp_trace_function_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
                                                const wisp_function *f, const wisp_function_opts *opts, size_t opts_size,
                                                int64_t vector, wisp_traced *t, size_t t_size);
@@ -391,6 +400,22 @@ static inline wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, co
 {
     return wisp_chebyshev_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, functions, f, opts,
                                      sizeof *opts, step, sizeof *step);
+}
+static inline wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b,
+                                    const wisp_kubo_opts *opts)
+{
+    return wisp_kubo_sized(m, sizeof *m, A, V_a, V_b, opts, sizeof *opts);
+}
+static inline wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                         const wisp_mat_info *V_a, const wisp_mat_info *V_b, const wisp_kubo_opts *opts)
+{
+    return wisp_kubo_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, V_a, sizeof *V_a, V_b, sizeof *V_b, opts,
+                                sizeof *opts);
+}
+static inline wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                     double temperature, int64_t count, const double *mu, wisp_estimate *sigma)
+{
+    return wisp_sigma_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, count, mu, sigma);
 }
 static inline wisp_status wisp_trace_function(wisp_ctx *ctx, const wisp_moments *m, const wisp_function *f,
                                               const wisp_function_opts *opts, int64_t vector, wisp_traced *t)

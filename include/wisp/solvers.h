@@ -130,7 +130,8 @@ typedef struct {
     int64_t partial;        /* 1: the call was cancelled, and vectors or moments may be missing */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
-    double *imag; /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
+    double *imag;   /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
+    int64_t square; /* M: those of wisp_kubo (transport.h), n = M M; else 0 */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM

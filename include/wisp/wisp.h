@@ -50,6 +50,7 @@
 #include "solvers.h"
 #include "solve.h"
 #include "eig.h"
+#include "transport.h"
 #include "sized.h"
 
 #endif

@@ -26,6 +26,18 @@ double wisp__jackson(double n, double N) /* Weisse et al. 2006, eq. 71 */
     return ((N - n + 1) * cos(q * n) + sin(q * n) / tan(q)) / (N + 1);
 }
 
+double wisp__damping(wisp_damping kernel, double lambda, double n, double N)
+{
+    switch (kernel) {
+    case WISP_JACKSON: return wisp__jackson(n, N);
+    case WISP_LORENTZ: /* eq. 79 of Weisse et al., for any size of lambda */
+        return exp(-lambda * n / N) * expm1(-2 * lambda * (1 - n / N)) / expm1(-2 * lambda);
+    case WISP_FEJER: return 1 - n / N;
+    case WISP_DIRICHLET: break;
+    }
+    return 1;
+}
+
 /* Kapteyn's inequality, for n > x > 0: J_n(x) <= exp(-n (a - tanh a)), x = n / cosh a; the logarithm falls by more than
    a from n to n + 1, so that the tail is a geometric series at most. */
 static double tail_bound(double n, double x)

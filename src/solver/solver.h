@@ -91,6 +91,8 @@ void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, w
 /* Jackson's damping of term n of N: a series of so many terms, damped so, of f lies between the least and the largest
  * f. */
 double wisp__jackson(double n, double N);
+/* The damping of term n of N by any of the kernels. */
+double wisp__damping(wisp_damping kernel, double lambda, double n, double N);
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */
 typedef struct {

@@ -14,24 +14,11 @@ static const double work_per_step = 2e8;
 
 /* ---- damping kernels ------------------------------------------------------------------------- */
 
-static double lorentz(double n, double N, double lambda) /* eq. 79, for any size of lambda */
-{
-    return exp(-lambda * n / N) * expm1(-2 * lambda * (1 - n / N)) / expm1(-2 * lambda);
-}
-
 /* g[n], with the 2 of all but the first term of the series. */
 static void damping(const wisp_eval_opts *o, double *g)
 {
-    for (int64_t n = 0; n < o->n; n++) {
-        double i = (double)n, N = (double)o->n;
-        switch (o->kernel) {
-        case WISP_JACKSON: g[n] = wisp__jackson(i, N); break;
-        case WISP_LORENTZ: g[n] = lorentz(i, N, o->lambda); break;
-        case WISP_FEJER: g[n] = 1 - i / N; break;
-        case WISP_DIRICHLET: g[n] = 1; break;
-        }
-        if (n > 0) g[n] *= 2;
-    }
+    for (int64_t n = 0; n < o->n; n++)
+        g[n] = (n > 0 ? 2 : 1) * wisp__damping(o->kernel, o->lambda, (double)n, (double)o->n);
 }
 
 /* ---- means -------------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
                               wisp_type_name(b->type));
     if (!a->imag != !b->imag)
         return no_fit(ctx, "one of them has an operator on the left (opts.adjoint), the other has none");
+    if (a->square != b->square)
+        return no_fit(ctx, "one of them has moments of two velocities (wisp_kubo), the other has not, or fewer");
     if (a->n != b->n)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "they have %lld and %lld moments", (long long)a->n,
                               (long long)b->n);

@@ -85,5 +85,6 @@ uint32_t wisp__moments_checksum(const wisp_moments *m)
     crc = add_numbers(crc, m->mu, m->vectors * m->n);
     if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
     if (m->imag) crc = add_numbers(crc, m->imag, m->vectors * m->n);
+    if (m->square) crc = add_numbers(crc, &m->square, 1);
     return (uint32_t)crc;
 }

@@ -38,10 +38,11 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 #include <unistd.h>
 
 /* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
-   of wisp can't read; all other moments are in files of version 2. */
-enum { WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+   of wisp can't read, version 4 that of moments of two velocities; all other moments are in files of version 2. */
+enum { SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
 static int version_for(const wisp_moments *m)
 {
+    if (m->square) return SQUARE;
     return m->imag || m->trace == WISP_TRACE_GIVEN ? WITH_SIDES : FORMAT_VERSION;
 }
 static const char format_name[] = "wisp-moments";
@@ -140,6 +141,7 @@ static int fill_file(hid_t file, const wisp_moments *m)
              write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
              write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
     for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
+    if (m->square) ok = ok && write_attribute(file, "square", H5T_NATIVE_INT64, &m->square);
     ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
     if (m->imag) ok = ok && write_dataset(file, "imaginary", H5T_NATIVE_DOUBLE, 2, dims, m->imag);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
@@ -297,10 +299,10 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
-    if (*number < WITHOUT_CHECKSUM || *number > WITH_SIDES) {
+    if (*number < WITHOUT_CHECKSUM || *number > SQUARE) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
                                 "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
-                                WITHOUT_CHECKSUM, WITH_SIDES);
+                                WITHOUT_CHECKSUM, SQUARE);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -354,7 +356,10 @@ static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
-    if (version == WITH_SIDES && H5Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
+    if (version == SQUARE) WISP_TRY(read_attribute(r, "square", H5T_NATIVE_INT64, &m->square));
+    if (version == SQUARE && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
+        return bad(r, "does not fit the moments", "square");
+    if (version >= WITH_SIDES && H5Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
         WISP_TRY(read_dataset(r, "imaginary", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->imag));
         if ((int64_t)dims[0] != m->vectors || (int64_t)dims[1] != m->n)
             return bad(r, "and moments differ in their shape", "imaginary");

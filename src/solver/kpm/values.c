@@ -8,6 +8,9 @@ wisp_status wisp__eval_options(wisp_ctx *ctx, const wisp_moments *m, const wisp_
     *full = opts ? *opts : (wisp_eval_opts){0};
     if (!m->mu || m->vectors < 1)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
+    if (m->square)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "these are moments of two velocities, of which conductivities are made (wisp_sigma)");
     if (full->part < WISP_REAL_PART || full->part > WISP_IMAGINARY_PART)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.part: unknown value %d", (int)full->part);
     if (full->part == WISP_IMAGINARY_PART && !m->imag)

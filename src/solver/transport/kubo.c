@@ -1,0 +1,337 @@
+/* Moments of two operators, <r|V_a T_j V_b T_k|r>, of which conductivities are made: Garcia, Covaci, Rappoport, Phys.
+   Rev. Lett. 114, 116602 (2015), eq. 5. They are products <L_j|R_k> of left vectors L_j = T_j V_a|r>, some of which are
+   held, and right ones R_k = V_b T_k|r>, which are made block by block. With V_a = i W_a and V_b = i W_b, W real and
+   antisymmetric, the factors of L_j and R_k make 1. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kubo.h"
+
+/* Two vectors of a recurrence: T_k and, where k > 0, T_k-1; w becomes T_k+1. */
+typedef struct {
+    wisp_blk *v, *w;
+    int64_t k;
+} sequence;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A, *V_a, *V_b;
+    const wisp_kubo_opts *o; /* with every default filled in */
+    wisp_moments *m;
+    sequence left, right;
+    wisp_blk **block; /* [blocks] of left vectors, of so many columns but for the last one */
+    int blocks, columns;
+    wisp_blk *x, *y;  /* right vectors, and V_b times these */
+    wisp_scalar *dot; /* [columns][width] */
+    double norm;      /* of |r> */
+    double edge;      /* see wisp__rounded_edge */
+    int64_t sweeps, all_sweeps;
+    double flops, sweep_flops, dot_flops; /* so far; of a sweep; of an element of a product of two blocks */
+    double *re, *im;                      /* [M][M] of the vector at hand */
+} kubo_run;
+
+static wisp_status step(kubo_run *k, sequence *s)
+{
+    wisp_status status;
+    wisp_scalar alpha, beta, gamma;
+    wisp__chebyshev_step(&k->m->bounds, s->k, &alpha, &beta, &gamma);
+    const double done = k->all_sweeps > 0 ? (double)k->sweeps / (double)k->all_sweeps : 1;
+    WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, .alpha = alpha, .beta = beta, .shift = &gamma};
+    WISP_TRY(wisp_spmmv(s->w, k->A, s->v, &aug));
+    wisp_blk *const v = s->v;
+    s->v = s->w;
+    s->w = v;
+    s->k++;
+    k->sweeps++;
+    k->flops += k->sweep_flops;
+out:
+    return status;
+}
+
+/* The columns of x become the next vectors of the sequence, from number `first` on. */
+static wisp_status fill(kubo_run *k, sequence *s, wisp_blk *x, int64_t first, int count)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *column = NULL;
+    for (int j = 0; j < count; j++) {
+        if (first + j > s->k) WISP_TRY(step(k, s));
+        WISP_TRY(wisp_blk_cols(&column, x, j, 1));
+        WISP_TRY(wisp_copy(column, s->v));
+        wisp_blk_free(column);
+        column = NULL;
+    }
+out:
+    wisp_blk_free(column);
+    return status;
+}
+
+/* |r> begins the right sequence. */
+static wisp_status start(kubo_run *k, int64_t vector)
+{
+    k->right.k = 0;
+    if (k->o->trace == WISP_TRACE_EXACT) return wisp_blk_fill_units(k->right.v, &vector);
+    return wisp_blk_fill_random(k->right.v, WISP_RANDOM_TRACE, k->o->seed, WISP__STREAM_TRACE,
+                                (uint32_t)(k->o->first_vector + vector));
+}
+
+/* T_k|r> is not longer than |r>, but for rounding, as long as the spectrum lies within the bounds. */
+static wisp_status guard(const kubo_run *k)
+{
+    double norm;
+    const wisp_status status = wisp_norm(k->right.v, &norm);
+    const double rounded = cosh(k->edge * (double)k->right.k);
+    const double allowed = fmin(rounded, 2) + (wisp__is_single(k->o->type) ? 2e-4 : 2e-8);
+    if (status != WISP_OK || norm <= k->norm * allowed) return status;
+    const wisp_bounds *b = &k->m->bounds;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_BOUNDS,
+                          "the matrix has eigenvalues beyond the bounds, %.10g to %.10g: Chebyshev vector %lld is %.9g "
+                          "times as long as the first one; take wider opts.bounds%s%s",
+                          b->center - b->halfwidth, b->center + b->halfwidth, (long long)k->right.k, norm / k->norm,
+                          wisp__or_none(b), wisp__or_rounding(norm <= k->norm * 2 * rounded));
+}
+
+/* Products of the held left vectors, from number j on, `left` of them, with `right` right ones, from number l on. */
+static wisp_status multiply(kubo_run *k, int64_t j, int64_t left, int64_t l, int right)
+{
+    wisp_status status;
+    const int64_t M = k->o->moments;
+    WISP_TRY(wisp_spmmv(k->y, k->V_b, k->x, NULL));
+    for (int b = 0; b < k->blocks; b++) {
+        const int64_t before = (int64_t)b * k->columns, rows = left - before < k->columns ? left - before : k->columns;
+        if (rows <= 0) break;
+        WISP_TRY(wisp_tsm_gram(k->dot, k->o->width, wisp__real(1), k->block[b], k->y, wisp__real(0), 0));
+        for (int64_t r = 0; r < rows; r++)
+            for (int c = 0; c < right; c++) {
+                const wisp_scalar dot = k->dot[r * k->o->width + c];
+                k->re[(j + before + r) * M + l + c] = dot.re;
+                k->im[(j + before + r) * M + l + c] = dot.im;
+                if (!isfinite(dot.re) || !isfinite(dot.im))
+                    return wisp_ctx_failf(
+                        k->ctx, WISP_ERR_NUMERIC,
+                        "moment %lld, %lld is not finite; V_a or V_b holds a NaN, an infinity, or too "
+                        "large numbers",
+                        (long long)(j + before + r), (long long)l + c);
+            }
+        k->flops += k->dot_flops * (double)rows * right;
+    }
+out:
+    return status;
+}
+
+static wisp_status observe(const kubo_run *k, int64_t vectors)
+{
+    const wisp_kubo_opts *o = k->o;
+    if (!o->observe || !o->observe(o->observe_arg, k->sweeps, k->all_sweeps, vectors)) return WISP_OK;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED, "kubo: ended by opts.observe after %lld vectors",
+                          (long long)vectors);
+}
+
+/* All right vectors with the left ones that are held, from number j on. */
+static wisp_status all_right(kubo_run *k, int64_t vector, int64_t j, int64_t left)
+{
+    wisp_status status = WISP_OK;
+    const int64_t M = k->o->moments;
+    for (int64_t l = 0; l < M; l += k->o->width) {
+        const int right = M - l < k->o->width ? (int)(M - l) : k->o->width;
+        WISP_TRY(fill(k, &k->right, k->x, l, right));
+        WISP_TRY(guard(k));
+        WISP_TRY(multiply(k, j, left, l, right));
+        WISP_TRY(observe(k, vector));
+    }
+out:
+    return status;
+}
+
+static wisp_status one_vector(kubo_run *k, int64_t vector)
+{
+    wisp_status status;
+    const int64_t M = k->o->moments;
+    WISP_TRY(start(k, vector));
+    WISP_TRY(wisp_norm(k->right.v, &k->norm));
+    WISP_TRY(wisp_spmmv(k->left.v, k->V_a, k->right.v, NULL));
+    k->left.k = 0;
+    for (int64_t j = 0; j < M; j += k->o->left) {
+        const int64_t left = M - j < k->o->left ? M - j : k->o->left;
+        for (int b = 0; b < k->blocks; b++) {
+            const int64_t before = (int64_t)b * k->columns, rest = left - before;
+            if (rest > 0)
+                WISP_TRY(fill(k, &k->left, k->block[b], j + before, rest < k->columns ? (int)rest : k->columns));
+        }
+        if (j > 0) WISP_TRY(start(k, vector));
+        WISP_TRY(all_right(k, vector, j, left));
+    }
+out:
+    return status;
+}
+
+static wisp_status make_blocks(kubo_run *k)
+{
+    wisp_status status;
+    const wisp_kubo_opts *o = k->o;
+    wisp_map *map = wisp_mat_map(k->A);
+    wisp_blk **const single[] = {&k->left.v, &k->left.w, &k->right.v, &k->right.w};
+    for (int i = 0; i < 4; i++) WISP_TRY(wisp_blk_create(single[i], k->ctx, map, o->type, 1));
+    WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, o->type, o->width));
+    WISP_TRY(wisp_blk_create(&k->y, k->ctx, map, o->type, o->width));
+    k->columns = WISP__LEFT_OVER_RIGHT * o->width < o->left ? WISP__LEFT_OVER_RIGHT * o->width : (int)o->left;
+    const int blocks = (int)((o->left + k->columns - 1) / k->columns);
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, (size_t)k->columns * (size_t)o->width, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->block, (size_t)blocks, sizeof(wisp_blk *)));
+    for (k->blocks = 0; k->blocks < blocks; k->blocks++) {
+        const int64_t rest = o->left - (int64_t)k->blocks * k->columns;
+        const int width = rest < k->columns ? (int)rest : k->columns;
+        WISP_TRY(wisp_blk_create(&k->block[k->blocks], k->ctx, map, o->type, width));
+    }
+out:
+    return status;
+}
+
+static void free_blocks(kubo_run *k)
+{
+    wisp_blk *const some[] = {k->left.v, k->left.w, k->right.v, k->right.w, k->x, k->y};
+    for (int i = 0; i < 6; i++) wisp_blk_free(some[i]);
+    for (int b = 0; b < k->blocks; b++) wisp_blk_free(k->block[b]);
+    wisp_free(k->ctx, k->block);
+    wisp_free(k->ctx, k->dot);
+}
+
+/* m->vectors counts those that are complete; of an exact trace all are in one line. */
+static wisp_status run(kubo_run *k)
+{
+    wisp_status status;
+    wisp_moments *m = k->m;
+    const bool exact = m->trace == WISP_TRACE_EXACT;
+    const int64_t vectors = wisp__kubo_vectors(k->o, m->rows);
+    double *one = NULL; /* of an exact trace: a vector's */
+    const size_t n = (size_t)m->n;
+    if (exact) WISP_TRY(wisp_alloc(k->ctx, &one, 2 * n, sizeof *one));
+    WISP_TRY(make_blocks(k));
+    k->edge = wisp__rounded_edge(&m->bounds, k->A, k->o->type);
+    k->all_sweeps = wisp__kubo_sweeps(k->o) * vectors;
+    for (int64_t v = 0; v < vectors; v++) {
+        k->re = exact ? one : m->mu + v * m->n;
+        k->im = exact ? one + n : m->imag + v * m->n;
+        WISP_TRY(one_vector(k, v));
+        for (size_t i = 0; exact && i < n; i++) m->mu[i] += one[i], m->imag[i] += one[n + i];
+        if (!exact) m->vectors = v + 1;
+    }
+    if (exact) m->vectors = 1;
+    WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
+out:
+    free_blocks(k);
+    wisp_free(k->ctx, one);
+    return status;
+}
+
+/* ---- what it begins with ------------------------------------------------------------------------ */
+
+enum { HERMITIAN = 1, ANTISYMMETRIC = 2 };
+
+/* What a velocity is, as bits; nothing is known of an operator. */
+static wisp_status kind_of(const wisp_mat *A, const wisp_mat *V, const char *name, int *kind)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_mat_info info;
+    wisp_mat_props p;
+    wisp_mat_get_info(V, &info);
+    *kind = HERMITIAN | ANTISYMMETRIC;
+    if (wisp_mat_map(V) != wisp_mat_map(A) || wisp_mat_col_map(V) != wisp_mat_map(A))
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "%s is on another map than the matrix; make it with opts.map",
+                              name);
+    if (info.format == WISP_FORMAT_OPERATOR) return WISP_OK;
+    const wisp_status status = wisp_mat_get_props(V, &p);
+    if (status != WISP_OK) return status;
+    if (p.nonfinite_row >= 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "%s: row %lld holds a NaN or an infinity", name,
+                              (long long)p.nonfinite_row);
+    *kind = (p.hermitian ? HERMITIAN : 0) | (p.skew && !wisp_type_is_complex(info.type) ? ANTISYMMETRIC : 0);
+    if (*kind) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
+                          "%s must be Hermitian, or real and antisymmetric, and is neither: look at the entry in row "
+                          "%lld, column %lld",
+                          name, (long long)p.bad_row, (long long)p.bad_col);
+}
+
+static wisp_status check_velocities(const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
+{
+    int a, b;
+    wisp_status status;
+    WISP_TRY(kind_of(A, V_a, "V_a", &a));
+    WISP_TRY(kind_of(A, V_b, "V_b", &b));
+    if (!(a & b))
+        status = wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_MISMATCH,
+                                "one of V_a and V_b is Hermitian, the other one antisymmetric; both must be the same");
+out:
+    return status;
+}
+
+/* All but the moments themselves, which may outlive the context: plain memory. */
+static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kubo_opts *o)
+{
+    const size_t lines = o->trace == WISP_TRACE_EXACT ? 1 : (size_t)o->vectors;
+    *m = (wisp_moments){.rows = A->rows,
+                        .nnz = A->nnz,
+                        .n = o->moments * o->moments,
+                        .square = o->moments,
+                        .trace = o->trace,
+                        .seed = o->seed,
+                        .first_vector = o->trace == WISP_TRACE_RANDOM ? o->first_vector : 0,
+                        .type = o->type,
+                        .bounds_method = o->bounds.method,
+                        .width = o->width,
+                        .depth = 1,
+                        .threads = wisp_ctx_threads(ctx)};
+    snprintf(m->version, sizeof m->version, "%s", wisp_version());
+    m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
+    m->imag = calloc(lines, (size_t)m->n * sizeof *m->imag);
+    if (m->mu && m->imag) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %lld by %lld moments of %zu vectors",
+                          (long long)o->moments, (long long)o->moments, lines);
+}
+
+wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b,
+                      const wisp_kubo_opts *opts)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    WISP_NEED(ctx, m);
+    memset(m, 0, sizeof *m);
+    WISP_NEED(NULL, A);
+    WISP_NEED(ctx, V_a);
+    WISP_NEED(ctx, V_b);
+    wisp_kubo_opts o;
+    wisp_mat_info info, a, b;
+    wisp_mat_get_info(A, &info);
+    wisp_mat_get_info(V_a, &a);
+    wisp_mat_get_info(V_b, &b);
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__kubo_options(&o, ctx, &info, &a, &b, opts));
+    WISP_TRY(describe(m, ctx, &info, &o));
+    WISP_TRY(check_velocities(A, V_a, V_b));
+    wisp_cost sweep;
+    WISP_TRY(wisp_spmmv_cost(A, o.type, 1, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &sweep));
+    WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
+    double before = wisp_now();
+    const wisp_bounds_opts how = wisp__kubo_bounds_opts(&o, info.rows);
+    WISP_TRY(wisp__hermitian_bounds(&m->bounds, A, &how));
+    WISP_TRY(wisp__check_scale(ctx, o.type, m->bounds.halfwidth));
+    m->bounds_seconds = wisp_now() - before;
+    before = wisp_now();
+    kubo_run k = {.ctx = ctx,
+                  .A = A,
+                  .V_a = V_a,
+                  .V_b = V_b,
+                  .o = &o,
+                  .m = m,
+                  .sweep_flops = sweep.flops,
+                  .dot_flops = (wisp_type_is_complex(o.type) ? 8 : 2) * (double)info.rows};
+    status = run(&k);
+    m->seconds = wisp_now() - before;
+    m->flops = k.flops;
+out:
+    status = wisp_ctx_leave(ctx, status);
+    m->partial = status == WISP_ERR_CANCELLED;
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
+    return status;
+}
