@@ -139,10 +139,38 @@ if [ $have_gnuplot = 1 ]; then
     check "a picture without rows" test -s e.png
 fi
 
+# ---- evolve: expectation values within what they may be off; back in time
+# From row 0 of a bond psi is (cos t, -i sin t): sz is cos 2t, sy -sin 2t, and c_0^+ c_1 -i sin 2t / 2.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >sz.mtx
+printf '%%%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 0 1\n' >sy.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n' >hop.mtx
+for args in "10 1e-3" "10 1e-10" "-3 1e-6" "10 1e-3 --precision single"; do
+    read -r time tolerance more <<<"$args"
+    # shellcheck disable=SC2086
+    ok evolve bond.mtx --time "$time" --tol "$tolerance" $more --steps 40 --site 0 --energy --operator sz.mtx --operator sy.mtx \
+        --operator hop.mtx -o values.csv --json
+    python "expectation values, --time $args" '
+import csv, json, math, sys
+d, end = json.load(open("out")), float(sys.argv[1])
+assert d["operators"] == ["energy", "sz.mtx", "sy.mtx", "hop.mtx"] and d["times"][-1] == end
+exact = [lambda t: 0, lambda t: math.cos(2 * t), lambda t: -math.sin(2 * t), lambda t: -0.5j * math.sin(2 * t)]
+for b in range(4):
+    for i, t in enumerate(d["times"]):
+        value, off = complex(d["expectation"][b][i], d["expectation_imag"][b][i]), d["expectation_off"][b][i]
+        assert (off is None) == (b == 3)
+        assert abs(value - exact[b](t)) <= (3 * d["tolerance"] if off is None else off), (b, t, value, off)
+rows = list(csv.DictReader(l for l in open("values.csv") if l[0] != "#"))
+assert [float(r["expectation_2"]) for r in rows] == d["expectation"][2] and rows[1]["off_3"] == ""' "$time"
+done
+ok evolve bond.mtx --time 1 --site 0 --operator sy.mtx
+check "the summary has the value" grep -q '^operator .* of sy.mtx at the end, off by at most' out
+refused 1 "--operator start.mtx is 3 x 2; the matrix has 2 rows" evolve bond.mtx --time 1 --site 0 --operator start.mtx
+refused 1 "absent.mtx" evolve bond.mtx --time 1 --site 0 --operator absent.mtx
+
 refused 2 "--time T is missing" evolve $topi --site 0
 refused 2 "where to start is missing" evolve $topi --time 1
 refused 2 "exclude each other" evolve $topi --time 1 --site 0 --random
-for value in 0 -1 nan inf x; do refused 2 "above 0" evolve $topi --time $value --site 0; done
+for value in 0 nan inf x; do refused 2 "not 0" evolve $topi --time $value --site 0; done
 for value in 0 -1e-5 nan; do refused 2 "above 0" evolve $topi --time 1 --site 0 --tolerance $value; done
 refused 2 "below 1" evolve $topi --time 1 --site 0 --tolerance 2
 refused 2 "expected a whole number" evolve $topi --time 1 --site 0 --steps 0

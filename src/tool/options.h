@@ -51,8 +51,8 @@ typedef struct {
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
-    const char *from_list[LIST];
-    int froms;
+    const char *from_list[LIST], *operator_list[LIST];
+    int froms, operators;
     int order, format;                        /* wisp_order, wisp_format; one more: all */
     int partition;                            /* wisp_partition */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
@@ -76,7 +76,7 @@ typedef struct {
     bool takes_precision; /* though it was not given */
     double every;         /* seconds; 0: not given */
     bool measure;
-    bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part;
+    bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part, energy;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
     bool seen[OPTIONS];        /* for each row of the table */
@@ -148,6 +148,7 @@ const char *nearest_name(const char *word, const char *const *list);
 wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
-    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_precond,
-    parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures, parse_function;
+    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_nonzero,
+    parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
+    parse_function;
 #endif

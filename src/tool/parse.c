@@ -44,17 +44,26 @@ bool parse_output(option_value *v)
     return parse_string(v);
 }
 
+/* One more name in a list of *count. */
+static bool parse_one_more(option_value *v, const char **list, int *count)
+{
+    if (*count == LIST - 1) return refuse(v, "too many files");
+    v->value = &list[*count];
+    if (!parse_string(v)) return false;
+    ++*count;
+    return true;
+}
+
 /* One more file of moments. */
 bool parse_from(option_value *v)
 {
     options *o = v->o;
-    if (o->froms == LIST - 1) return refuse(v, "too many files");
-    v->value = &o->from_list[o->froms];
-    if (!parse_string(v)) return false;
-    o->froms++;
+    if (!parse_one_more(v, o->from_list, &o->froms)) return false;
     o->from = o->from_list[0];
     return true;
 }
+
+bool parse_operator(option_value *v) { return parse_one_more(v, v->o->operator_list, &v->o->operators); }
 
 /* Whether there are all of them, with commas between them. */
 static bool there_are(const char *devices)
@@ -140,6 +149,14 @@ bool parse_positive(option_value *v)
 {
     double x;
     if (!is_number(v, &x) || x <= 0) return refuse(v, "expected a number above 0");
+    *(double *)v->value = x;
+    return true;
+}
+
+bool parse_nonzero(option_value *v)
+{
+    double x;
+    if (!is_number(v, &x) || x == 0) return refuse(v, "expected a number that is not 0");
     *(double *)v->value = x;
     return true;
 }

@@ -47,8 +47,9 @@ static int take(observer *o, const wisp_blk *psi, double norm)
         r->density[w * r->times + r->done] =
             r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
     }
-    r->done++;
-    return EXIT_FINE;
+    const int rc = expectations_take(o->t, &r->x, r->done, psi, r->done ? r->tolerance : 0);
+    if (!rc) r->done++;
+    return rc;
 }
 
 static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
@@ -79,6 +80,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "norm", r->norm, times * sizeof *r->norm));
     WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
+    WISP_TRY(expectations_items(&r->x, s));
     if (at.done < 1 || at.done > r->times)
         return wisp_ctx_failf(o->t->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: %lld times",
                               (long long)at.done);
@@ -179,6 +181,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     obs->start = number_of(o->sites, o->site_count);
     if (!rc && o->start && (t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &start, &obs->start))
         rc = tool_fail_ctx(t);
+    if (!rc) rc = expectations_open(t, &r->x, src.rows, r->times);
     const wisp_mat_opts mo = source_options(o, tool_type(o, src.type), 1);
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");
@@ -194,6 +197,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && *A) wisp_mat_get_info(*A, &r->info);
     if (!rc && *A) like_matrix(t, &r->info, 0);
     if (!rc && *A && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
+    if (!rc && *A) rc = expectations_make(t, &r->x, *A, r->type);
     if (!rc && *A) rc = begin(t, *psi, &start);
     wisp_src_close(&start);
     return rc;
@@ -221,6 +225,7 @@ int cmd_evolve(tool *t)
 out:
     rc = A ? checkpoint_done(t, rc) : rc;
     checkpoint_close(t);
+    expectations_close(t, &r.x);
     wisp_blk_free(psi);
     wisp_mat_free(A);
     wisp_free(t->ctx, obs.copy);

@@ -1,7 +1,7 @@
 /* The plan and the results of wisp evolve: the norm, and the densities of some rows, over time. */
 #ifndef WISP_TOOL_EVOLVE_H
 #define WISP_TOOL_EVOLVE_H
-#include "../tool.h"
+#include "expectations.h"
 
 typedef struct {
     int64_t times, done; /* time 0 among them */
@@ -10,6 +10,7 @@ typedef struct {
     const int64_t *watch; /* [watched] rows */
     double *density;      /* [watched][times] */
     double deviation;     /* largest |norm - 1| */
+    expectations x;
     double tolerance;
     wisp_evolution e;
     wisp_mat_info info;

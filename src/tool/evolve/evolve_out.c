@@ -14,6 +14,14 @@ static const char *start_name(const tool *t) { return t->opt.start ? t->opt.star
 static json_t *make_json(tool *t, const evolve_results *r)
 {
     json_t *o = json_head(t, t->opt.arg[0]), *density = json_array();
+    const expectations *x = &r->x;
+    json_t *names = json_array(), *re = json_array(), *im = json_array(), *off = json_array();
+    for (int b = 0; b < x->count; b++) {
+        json_array_append_new(names, json_words(x->name[b]));
+        json_array_append_new(re, json_numbers(x->re + b * x->times, r->done));
+        json_array_append_new(im, json_numbers(x->im + b * x->times, r->done));
+        json_array_append_new(off, json_numbers(x->off + b * x->times, r->done));
+    }
     int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
     wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
@@ -36,7 +44,10 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
              J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
-             J_IF(r->watched, "density", json_incref(density)));
+             J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
+             J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
+             J_IF(x->count, "expectation_off", json_incref(off)));
+    json_decref(names), json_decref(re), json_decref(im), json_decref(off);
     json_decref(density);
     return o;
 }
@@ -64,6 +75,15 @@ void evolve_summary(tool *t, const evolve_results *r)
     for (int64_t w = 0; w < r->watched && w < 8; w++)
         text_line(w ? "" : "density", "%.6g of row %lld at the end%s", r->density[w * r->times + r->done - 1],
                   (long long)r->watch[w], w == 7 && r->watched > 8 ? ", ..." : "");
+    for (int64_t b = 0; b < r->x.count; b++) {
+        const int64_t at = b * r->x.times + r->done - 1;
+        if (isfinite(r->x.off[at]))
+            text_line(b ? "" : "operator", "%.10g of %s at the end, off by at most %.2g", r->x.re[at], r->x.name[b],
+                      r->x.off[at]);
+        else
+            text_line(b ? "" : "operator", "%.10g%+.10gi of %s at the end (not Hermitian)", r->x.re[at], r->x.im[at],
+                      r->x.name[b]);
+    }
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -74,10 +94,15 @@ static void write_table(const tool *t, const void *arg, FILE *f)
     (void)t;
     fputs("time,norm", f);
     for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
+    for (int b = 0; b < r->x.count; b++) fprintf(f, ",expectation_%d,imag_%d,off_%d", b, b, b);
     fputc('\n', f);
     for (int64_t i = 0; i < r->done; i++) {
         csv_numbers(f, "", (double[]){r->time[i], r->norm[i]}, 2);
         for (int64_t w = 0; w < r->watched; w++) csv_numbers(f, ",", &r->density[w * r->times + i], 1);
+        for (int64_t b = 0, at = i; b < r->x.count; b++, at += r->x.times) {
+            csv_numbers(f, ",", (double[]){r->x.re[at], r->x.im[at]}, 2);
+            csv_numbers(f, ",", &r->x.off[at], 1);
+        }
         fputc('\n', f);
     }
 }
@@ -92,7 +117,8 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
-    fprintf(f, "set xrange [0:%.17g] noextend\nset key outside right top vertical\n", r->time[r->done - 1]);
+    const double end = r->time[r->done - 1];
+    fprintf(f, "set xrange [%.17g:%.17g] noextend\nset key outside right top vertical\n", fmin(end, 0), fmax(end, 0));
     fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n$d << EOD\n", r->watched ? "density |ψ|²" : "|norm − 1|");
     for (int64_t i = 0; i < r->done; i++) {
         fprintf(f, "%.10g", r->time[i]);

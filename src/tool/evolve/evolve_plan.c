@@ -10,8 +10,8 @@ static wisp_status find_run(tool *t, const evolve_results *r, const wisp_mat_inf
     return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->time + 1, &r->opts, step);
 }
 
-/* Times, norms, densities. */
-static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (2 + r->watched); }
+/* Times, norms, densities, expectation values. */
+static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (2 + r->watched + 3 * r->x.count); }
 
 /* The copy of a checkpoint: psi, the blocks of a sequence, of which `held` is made up, and what was seen. */
 static int64_t copy_bytes(const tool *t, const evolve_results *r, int64_t block, int64_t held)
@@ -33,18 +33,22 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const evolve_inputs *in = arg;
     const evolve_results *r = in->r;
     const wisp_mat_info *a = &b->matrix;
-    int64_t source;
+    int64_t source, operators, making;
     wisp_plan run;
     wisp_ctx_memory(t->ctx, &source, NULL);
     if (most ? wisp_mat_bound(t->ctx, in->src, in->mo, &b->matrix) : wisp_mat_plan(t->ctx, in->src, in->mo, &b->matrix))
         return tool_fail_ctx(t);
     if (find_run(t, r, a, NULL, &run)) return tool_fail_ctx(t);
+    if (expectations_bytes(t, &r->x, r->type, most, &operators, &making)) return EXIT_FAILED;
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
+    if (r->x.count) operators += block;
     const int64_t on_host = numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held);
-    b->vectors = block + held + on_host + WISP_PLAN_LITTLE;
-    enum { HELD = 1, PARTS = HELD + 3 };
+    b->vectors = block + held + operators + on_host + WISP_PLAN_LITTLE;
+    enum { HELD = 1, PARTS = HELD + 4 };
     const int64_t parts[PARTS] = {a->bytes + b->vectors, in->reading, source + a->assembly_bytes,
-                                  a->bytes + in->start + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE};
+                                  a->bytes + in->start + operators + numbers_of(r) + 2 * block + WISP_PLAN_LITTLE,
+                                  a->bytes + in->start + operators + making + numbers_of(r) + 2 * block +
+                                      WISP_PLAN_LITTLE};
     b->total = plan_total(t, &(plan_held){a->bytes, b->vectors, on_host, parts, HELD, PARTS}, most, &b->sides);
     return EXIT_FINE;
 }

@@ -26,14 +26,16 @@ int outputs_names(tool *t)
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {
         {"output", o->output}, {"save", o->save}, {"plot", o->plot}, {"vectors-out", o->vectors_out}};
-    named read[READ + LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
-                               {"start", o->start},
-                               {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
-                               {"like", o->like}};
+    named read[READ + 2 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
+                                   {"start", o->start},
+                                   {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
+                                   {"like", o->like}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
+    const int froms = READ + o->froms, count = froms + o->operators;
+    for (int i = 0; i < o->operators; i++) read[froms + i] = (named){"operator", o->operator_list[i]};
     int rc = compare_names(t, kept, KEPT, written, WRITTEN);
     if (!rc) rc = compare_names(t, written, WRITTEN, written, WRITTEN);
-    return rc ? rc : compare_names(t, written, WRITTEN, read, READ + o->froms);
+    return rc ? rc : compare_names(t, written, WRITTEN, read, count);
 }
 
 int outputs_check(tool *t)

@@ -1,0 +1,128 @@
+/* Expectation values along an evolution. With |psi - exact| at most e, and B Hermitian,
+
+     |<psi|B|psi> - exact| = |2 Re <d|B psi> - <d|B|d>| <= 2 e |B psi| + e^2 |B|,   d = psi - exact. */
+#include "expectations.h"
+#include <float.h>
+#include <math.h>
+
+static int open_file(tool *t, expectations *x, int i, int64_t rows)
+{
+    wisp_src *src = x->src + i;
+    uint64_t hash = 0;
+    if (wisp_src_open(src, t->ctx, x->name[i])) return tool_fail_ctx(t);
+    if (src->rows != rows || src->cols != rows)
+        return tool_fail(t, "--operator %s is %lld x %lld; the matrix has %lld rows", x->name[i], (long long)src->rows,
+                         (long long)src->cols, (long long)rows);
+    if ((t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, src, &hash)) return tool_fail_ctx(t);
+    x->hash = x->hash * 31 + hash;
+    return EXIT_FINE;
+}
+
+int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times)
+{
+    const options *o = &t->opt;
+    int rc = EXIT_FINE;
+    x->energy = o->energy;
+    x->times = times;
+    x->count = o->operators + o->energy;
+    const size_t n = (size_t)x->count, numbers = n * (size_t)times;
+    if (n == 0) return EXIT_FINE;
+    if (wisp_alloc(t->ctx, &x->name, n, sizeof *x->name) || wisp_alloc(t->ctx, &x->src, n, sizeof *x->src) ||
+        wisp_alloc(t->ctx, &x->mat, n, sizeof(wisp_mat *)) || wisp_alloc(t->ctx, &x->largest, n, sizeof *x->largest) ||
+        wisp_alloc(t->ctx, &x->re, 3 * numbers, sizeof *x->re))
+        return tool_fail_ctx(t);
+    x->im = x->re + numbers;
+    x->off = x->im + numbers;
+    for (int i = 0; i < x->count && !rc; i++) {
+        const bool own = x->energy && i == 0;
+        x->name[i] = own ? "energy" : o->operator_list[i - x->energy];
+        if (!own) rc = open_file(t, x, i, rows);
+    }
+    return rc;
+}
+
+static wisp_mat_opts options_of(const wisp_src *src, wisp_type type, wisp_map *map)
+{
+    wisp_type own = src->type;
+    if (type_is_single(type)) own = wisp_type_is_complex(own) ? WISP_C : WISP_S;
+    return (wisp_mat_opts){.type = own, .width = 1, .map = map};
+}
+
+/* Of a Hermitian matrix. */
+static int find_largest(tool *t, const wisp_mat *B, double *largest)
+{
+    wisp_mat_props p;
+    if (wisp_mat_get_props(B, &p)) return tool_fail_ctx(t);
+    *largest = p.hermitian ? fmax(fabs(p.gershgorin_min), fabs(p.gershgorin_max)) : NAN;
+    return EXIT_FINE;
+}
+
+int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type type)
+{
+    int rc = EXIT_FINE;
+    x->own = A;
+    for (int i = 0; i < x->count && !rc; i++) {
+        if (!(x->energy && i == 0)) {
+            const wisp_mat_opts mo = options_of(x->src + i, type, wisp_mat_map(A));
+            if (wisp_mat_create(x->mat + i, t->ctx, x->src + i, &mo)) return tool_fail_ctx(t);
+            wisp_src_close(x->src + i);
+        }
+        rc = find_largest(t, x->mat[i] ? x->mat[i] : A, x->largest + i);
+    }
+    if (!rc && x->count && wisp_blk_create(&x->y, t->ctx, wisp_mat_map(A), type, 1)) rc = tool_fail_ctx(t);
+    return rc;
+}
+
+int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance)
+{
+    const double epsilon = type_is_single(wisp_blk_type(psi)) ? (double)FLT_EPSILON : DBL_EPSILON;
+    for (int b = 0; b < x->count; b++) {
+        wisp_scalar dot[3];
+        const wisp_aug aug = {.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
+        if (wisp_spmmv(x->y, x->mat[b] ? x->mat[b] : x->own, psi, &aug)) return tool_fail_ctx(t);
+        const int64_t at = b * x->times + i;
+        const double e = tolerance + 8 * epsilon, largest = x->largest[b]; /* with the rounding of B psi and the dot */
+        x->re[at] = dot[1].re;
+        x->im[at] = dot[1].im;
+        x->off[at] = 2 * e * sqrt(dot[2].re) + e * e * largest + 8 * epsilon * largest;
+    }
+    return EXIT_FINE;
+}
+
+wisp_status expectations_items(expectations *x, wisp_state *s)
+{
+    wisp_status status;
+    WISP_TRY(wisp_state_samef(s, "operators", "%d, %016llx", x->count, (unsigned long long)x->hash));
+    status = wisp_state_data(s, "expectations", x->re, 3 * (size_t)(x->count * x->times) * sizeof *x->re);
+out:
+    return status;
+}
+
+int expectations_bytes(tool *t, const expectations *x, wisp_type type, bool most, int64_t *bytes, int64_t *making)
+{
+    *bytes = *making = 0;
+    for (int i = x->energy; i < x->count; i++) {
+        const wisp_mat_opts mo = options_of(x->src + i, type, NULL);
+        wisp_mat_info info;
+        const wisp_status status =
+            most ? wisp_mat_bound(t->ctx, x->src + i, &mo, &info) : wisp_mat_plan(t->ctx, x->src + i, &mo, &info);
+        if (status) return tool_fail_ctx(t);
+        *bytes += info.bytes;
+        if (info.assembly_bytes + info.props_bytes > *making) *making = info.assembly_bytes + info.props_bytes;
+    }
+    return EXIT_FINE;
+}
+
+void expectations_close(tool *t, expectations *x)
+{
+    for (int i = 0; x->re && i < x->count; i++) {
+        wisp_src_close(x->src + i);
+        wisp_mat_free(x->mat[i]);
+    }
+    wisp_blk_free(x->y);
+    wisp_free(t->ctx, x->re);
+    wisp_free(t->ctx, x->largest);
+    wisp_free(t->ctx, x->mat);
+    wisp_free(t->ctx, x->src);
+    wisp_free(t->ctx, x->name);
+}

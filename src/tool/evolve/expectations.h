@@ -1,0 +1,31 @@
+/* Expectation values that wisp evolve finds along the way. */
+#ifndef WISP_TOOL_EXPECTATIONS_H
+#define WISP_TOOL_EXPECTATIONS_H
+#include "../tool.h"
+
+/* <psi|B|psi> at each time, of the matrix itself (--energy) and of those of --operator. */
+typedef struct {
+    int count;
+    bool energy;           /* the first one is the matrix itself */
+    const char **name;     /* [count] */
+    wisp_src *src;         /* [count], open until the matrices are made; of the matrix itself none */
+    wisp_mat **mat;        /* [count]; of the matrix itself NULL */
+    const wisp_mat *own;   /* the matrix itself */
+    double *largest;       /* [count] |eigenvalue| of a Hermitian one, at most; NaN: it is not Hermitian */
+    double *re, *im, *off; /* [count][times]; off: how far the value is off at most, NaN where that is not known */
+    int64_t times;
+    uint64_t hash; /* of all of them */
+    wisp_blk *y;   /* B psi */
+} expectations;
+
+/* Files that --operator names are opened for so many rows. */
+int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times);
+/* Matrices on A's map, for psi of this type. */
+int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type type);
+/* Of time i. tolerance: |psi - exact| at most, over |psi|. */
+int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance);
+wisp_status expectations_items(expectations *x, wisp_state *s);
+/* Bytes of the matrices, and what one of them takes beside it while it is made, at most or about. */
+int expectations_bytes(tool *t, const expectations *x, wisp_type type, bool most, int64_t *bytes, int64_t *making);
+void expectations_close(tool *t, expectations *x);
+#endif
