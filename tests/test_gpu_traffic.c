@@ -18,6 +18,8 @@ typedef struct {
     double sectors[2][WAYS];
 } buffer;
 static buffer memory[MOST_BUFFERS];
+static int used;                 /* of them, at most */
+static const char *first, *past; /* where all of them have been: what kernels have of their own lies elsewhere mostly */
 static struct {
     int64_t group;
     uint32_t number[WAYS];
@@ -30,8 +32,9 @@ static size_t sectors_of(size_t bytes) { return (bytes + SECTOR - 1) / SECTOR; }
 static buffer *buffer_at(const char *at)
 {
     static int last;
+    if (at < first || at >= past) return NULL;
     if (memory[last].at && at >= memory[last].at && at < memory[last].at + memory[last].bytes) return memory + last;
-    for (int i = 0; i < MOST_BUFFERS; i++)
+    for (int i = 0; i < used; i++)
         if (memory[i].at && at >= memory[i].at && at < memory[i].at + memory[i].bytes) return memory + (last = i);
     return NULL;
 }
@@ -58,6 +61,9 @@ static wisp_status alloc(wisp__gpu *g, size_t bytes, void **handle)
     while (i < MOST_BUFFERS && memory[i].at) i++;
     assert_true(i < MOST_BUFFERS && status == WISP_OK);
     memory[i] = (buffer){.at = *handle, .bytes = bytes};
+    if (i >= used) used = i + 1;
+    if (!first || memory[i].at < first) first = memory[i].at;
+    if (memory[i].at + bytes > past) past = memory[i].at + bytes;
     for (int k = 0; k < 2 * WAYS; k++)
         memory[i].met[k / WAYS][k % WAYS] = calloc(sectors_of(bytes) + 1, sizeof(uint32_t));
     return status;
