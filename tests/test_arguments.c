@@ -1,5 +1,6 @@
-/* Every function of base.h, source.h, matrix.h, slot.h, ops.h and machine.h with each of its pointers NULL in turn, and
-   numbers that are out of range: a status, with a message where there is a context, and no crash. */
+/* Every function of base.h, source.h, matrix.h, slot.h, ops.h, machine.h and positions.h with each of its
+   pointers NULL in turn, and numbers that are out of range: a status, with a message where there is a context, and no
+   crash. */
 #include "arguments.h"
 
 static int fill_element(void *arg, int64_t row, int column, void *value)
@@ -130,6 +131,26 @@ SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
 PLAIN(wisp_src_deal, P(0, &f->src), P(1, f->ctx), P(2, (int64_t[1]){1}))
 CALL(wisp_src_numbers) { return wisp_src_numbers(P(0, &f->src)) ? WISP_ERR_ARG : WISP_OK; }
 SOURCE(wisp_src_open_mat, P(1, f->A))
+CALL(wisp_positions_open_gallery)
+{
+    wisp_positions p = {0};
+    const wisp_status status = wisp_positions_open_gallery(P(0, &p), P(1, f->ctx), P(2, "square:nx=3"));
+    wisp_positions_close(&p);
+    return status;
+}
+CALL(wisp_positions_open_file)
+{
+    wisp_positions p = {0};
+    char path[128];
+    snprintf(path, sizeof path, "%s/p.txt", f->folder);
+    REF_OK(f->ctx, wisp_file_write(f->ctx, path, "1\n2\n", 4));
+    const wisp_status status =
+        wisp_positions_open_file(P(0, &p), P(1, f->ctx), P(2, path), 2, P(3, ((double[3]){9, 0, 0})), 1);
+    wisp_positions_close(&p);
+    unlink(path);
+    return status;
+}
+PROCEDURE(wisp_positions_close, P(0, &(wisp_positions){0}))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
 MAKES(wisp_map_create, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), ROWS)
@@ -285,6 +306,9 @@ static const argument_row table[] = {
     ROW(wisp_src_deal, 3, 4, 2),
     ROW(wisp_src_numbers, 1, 1, ALL),
     ROW(wisp_src_open_mat, 2, 0, 2),
+    ROW(wisp_positions_open_gallery, 3, 0, 2),
+    ROW(wisp_positions_open_file, 4, 0, 2),
+    ROW(wisp_positions_close, 1, 0, ALL),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),
     ROW(wisp_map_create, 2, 0, 2),
@@ -378,10 +402,10 @@ static const argument_table all = {table, sizeof table / sizeof *table, others, 
 static void every_function(void **state)
 {
     static const char *const header[] = {
-        TEST_DATA "/../../include/wisp/base.h",   TEST_DATA "/../../include/wisp/source.h",
-        TEST_DATA "/../../include/wisp/matrix.h", TEST_DATA "/../../include/wisp/slot.h",
-        TEST_DATA "/../../include/wisp/steps.h",  TEST_DATA "/../../include/wisp/ops.h",
-        TEST_DATA "/../../include/wisp/machine.h"};
+        TEST_DATA "/../../include/wisp/base.h",    TEST_DATA "/../../include/wisp/source.h",
+        TEST_DATA "/../../include/wisp/matrix.h",  TEST_DATA "/../../include/wisp/slot.h",
+        TEST_DATA "/../../include/wisp/steps.h",   TEST_DATA "/../../include/wisp/ops.h",
+        TEST_DATA "/../../include/wisp/machine.h", TEST_DATA "/../../include/wisp/positions.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

@@ -15,8 +15,9 @@ static const struct {
     wisp_status status;
     const char *message;
 } refused[] = {
-#define NAMES                                                                                                   \
-    "(there are: topi, graphene, haldane, square, kagome, anderson, laplace, hpcg, band, spinchain, delaunay, " \
+#define NAMES                                                                                                    \
+    "(there are: topi, graphene, haldane, square, honeycomb, kagome, anderson, laplace, hpcg, band, spinchain, " \
+    "delaunay, "                                                                                                 \
     "tetrahedra, elasticity, matpde, hubbard, wannier)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
@@ -238,9 +239,9 @@ static void test_names(void **state)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi",       "graphene", "haldane", "square",    "kagome",   "anderson",
-                                        "laplace",    "hpcg",     "band",    "spinchain", "delaunay", "tetrahedra",
-                                        "elasticity", "matpde",   "hubbard", "wannier"};
+    static const char *const names[] = {"topi",       "graphene",   "haldane", "square",  "honeycomb", "kagome",
+                                        "anderson",   "laplace",    "hpcg",    "band",    "spinchain", "delaunay",
+                                        "tetrahedra", "elasticity", "matpde",  "hubbard", "wannier"};
     assert_null(wisp_gallery_list(-1));
     const int count = (int)(sizeof names / sizeof *names);
     assert_null(wisp_gallery_list(count));

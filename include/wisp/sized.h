@@ -32,6 +32,11 @@ WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, con
 WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
                                           const wisp_write_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_positions_open_gallery_sized(wisp_positions *positions, size_t positions_size, wisp_ctx *ctx,
+                                                       const char *spec);
+WISP_API wisp_status wisp_positions_open_file_sized(wisp_positions *positions, size_t positions_size, wisp_ctx *ctx,
+                                                    const char *path, int64_t rows, const double *cell, int vectors);
+WISP_API void wisp_positions_close_sized(wisp_positions *positions, size_t positions_size);
 WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
@@ -196,6 +201,19 @@ static inline wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, con
                                          const wisp_write_opts *opts)
 {
     return wisp_src_write_sized(src, sizeof *src, ctx, path, opts, sizeof *opts);
+}
+static inline wisp_status wisp_positions_open_gallery(wisp_positions *positions, wisp_ctx *ctx, const char *spec)
+{
+    return wisp_positions_open_gallery_sized(positions, sizeof *positions, ctx, spec);
+}
+static inline wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_ctx *ctx, const char *path,
+                                                   int64_t rows, const double *cell, int vectors)
+{
+    return wisp_positions_open_file_sized(positions, sizeof *positions, ctx, path, rows, cell, vectors);
+}
+static inline void wisp_positions_close(wisp_positions *positions)
+{
+    wisp_positions_close_sized(positions, sizeof *positions);
 }
 static inline wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {

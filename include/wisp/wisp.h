@@ -42,6 +42,7 @@
 
 #include "base.h"
 #include "source.h"
+#include "positions.h"
 #include "matrix.h"
 #include "slot.h"
 #include "ops.h"

@@ -42,8 +42,19 @@ static wisp_status anderson_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_v
     return wisp__gal_source(src, ctx, "anderson", &shape, &p, sizeof p);
 }
 
+static wisp_status anderson_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    wisp_src src = {0};
+    wisp_status status = anderson_open(&src, ctx, value);
+    if (status != WISP_OK) return status;
+    status = wisp__gal_box_positions(positions, ctx, "anderson", &((const anderson *)src.arg)->box, 1, 1);
+    src.free_arg(src.arg);
+    return status;
+}
+
 const wisp__gal_entry wisp__gal_anderson = {
     {"anderson", "Anderson model in 1, 2 or 3 dimensions: hopping and a random potential", KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    anderson_open};
+    anderson_open,
+    anderson_positions};

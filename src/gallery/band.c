@@ -49,4 +49,4 @@ static wisp_status band_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value
 }
 
 const wisp__gal_entry wisp__gal_band = {
-    {"band", "real symmetric band matrix with random values", KEYS(WISP__GAL_HELP)}, keys, KEY_COUNT, band_open};
+    {"band", "real symmetric band matrix with random values", KEYS(WISP__GAL_HELP)}, keys, KEY_COUNT, band_open, NULL};

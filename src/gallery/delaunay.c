@@ -178,4 +178,5 @@ const wisp__gal_entry wisp__gal_delaunay = {
     {"delaunay", "finite elements on a Delaunay triangulation of random points in the plane", KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    delaunay_open};
+    delaunay_open,
+    NULL};

@@ -130,4 +130,5 @@ const wisp__gal_entry wisp__gal_elasticity = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    elasticity_open};
+    elasticity_open,
+    NULL};

@@ -30,6 +30,8 @@ typedef struct {
     const wisp__gal_key *keys;
     int key_count;
     wisp_status (*open)(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value);
+    /* the same of its rows' positions; NULL: they have none */
+    wisp_status (*positions)(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value);
 } wisp__gal_entry;
 
 enum { WISP__GAL_MAX_KEYS = 16 };
@@ -48,9 +50,10 @@ enum { WISP__GAL_MAX_KEYS = 16 };
 #define WISP__GAL_SIZE WISP__GAL_INTEGER(1, INT64_MAX)
 #define WISP__GAL_SEED WISP__GAL_INTEGER(0, INT64_MAX)
 
-extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_haldane, wisp__gal_square, wisp__gal_kagome,
-    wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg, wisp__gal_band, wisp__gal_spinchain, wisp__gal_delaunay,
-    wisp__gal_tetrahedra, wisp__gal_elasticity, wisp__gal_matpde, wisp__gal_hubbard, wisp__gal_wannier;
+extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_honeycomb, wisp__gal_haldane,
+    wisp__gal_square, wisp__gal_kagome, wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg, wisp__gal_band,
+    wisp__gal_spinchain, wisp__gal_delaunay, wisp__gal_tetrahedra, wisp__gal_elasticity, wisp__gal_matpde,
+    wisp__gal_hubbard, wisp__gal_wannier;
 
 /* Reads "key=value,key=value" (what stands after "name:", perhaps nothing) into value[key_count]. */
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value);
@@ -147,4 +150,10 @@ int wisp__gal_cube(const wisp__gal_box *b, int64_t site, double diagonal, double
 /* Makes a box of nx x ny x nz sites and counts them. */
 wisp_status wisp__gal_box_make(wisp__gal_box *box, wisp_ctx *ctx, const char *name, int64_t nx, int64_t ny, int64_t nz,
                                int64_t periodic, int64_t *sites);
+/* Positions of the sites of a box, 1 apart, of each of which so many rows follow each other; its neighbours are at most
+   `reach` away. Directions of one site are left out, unless they are periodic. */
+wisp_status wisp__gal_box_positions(wisp_positions *positions, wisp_ctx *ctx, const char *name,
+                                    const wisp__gal_box *box, int64_t rows_of_site, double reach);
+/* positions->volume, of its cell. */
+void wisp__gal_positions_span(wisp_positions *positions);
 #endif

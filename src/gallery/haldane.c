@@ -22,27 +22,39 @@ static wisp_scalar phase(double phi)
     return (wisp_scalar){fabs(half_turns) == 0.5 ? 0 : cos(angle), fmod(half_turns, 1) == 0 ? 0 : sin(angle)};
 }
 
-static wisp_status haldane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
+static wisp__gal_plane lattice_of(const wisp__gal_value *value)
 {
     const double t2 = value[KEY_t2].real, mass = value[KEY_mass].real;
     const wisp_scalar hop = {-value[KEY_t].real, 0}, turned = phase(value[KEY_phi].real);
     const wisp_scalar left = {-t2 * turned.re, -t2 * turned.im}, right = {left.re, -left.im};
     /* An entry leads from its column to its row: to A at (0, 0) from A at (1, 0) the way turns left. */
-    const wisp__gal_plane lattice = {.name = "haldane",
-                                     .sites = 2,
-                                     .place = {{0, 0}, {1. / 3, 1. / 3}},
-                                     .energy = {mass, -mass},
-                                     .bonds = t2 == 0 ? 3 : 9,
-                                     .bond = {{0, 1, 0, 0, hop},
-                                              {0, 1, -1, 0, hop},
-                                              {0, 1, 0, -1, hop},
-                                              {0, 0, 1, 0, left},
-                                              {0, 0, 0, 1, right},
-                                              {0, 0, -1, 1, left},
-                                              {1, 1, 1, 0, right},
-                                              {1, 1, 0, 1, left},
-                                              {1, 1, -1, 1, right}}};
+    return (wisp__gal_plane){.name = "haldane",
+                             .sites = 2,
+                             .place = {{0, 0}, {1. / 3, 1. / 3}},
+                             .energy = {mass, -mass},
+                             .edge = WISP__GAL_SIXTY(WISP__GAL_ROOT_3),
+                             .spot = {{0, 0}, {WISP__GAL_ROOT_3 / 2, 0.5}},
+                             .bonds = t2 == 0 ? 3 : 9,
+                             .bond = {{0, 1, 0, 0, hop},
+                                      {0, 1, -1, 0, hop},
+                                      {0, 1, 0, -1, hop},
+                                      {0, 0, 1, 0, left},
+                                      {0, 0, 0, 1, right},
+                                      {0, 0, -1, 1, left},
+                                      {1, 1, 1, 0, right},
+                                      {1, 1, 0, 1, left},
+                                      {1, 1, -1, 1, right}}};
+}
+
+static wisp_status haldane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    const wisp__gal_plane lattice = lattice_of(value);
     return wisp__gal_plane_open(src, ctx, &lattice, value);
+}
+static wisp_status haldane_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    const wisp__gal_plane lattice = lattice_of(value);
+    return wisp__gal_plane_positions(positions, ctx, &lattice, value);
 }
 
 const wisp__gal_entry wisp__gal_haldane = {
@@ -50,4 +62,5 @@ const wisp__gal_entry wisp__gal_haldane = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    haldane_open};
+    haldane_open,
+    haldane_positions};

@@ -30,4 +30,5 @@ const wisp__gal_entry wisp__gal_hpcg = {
     {"hpcg", "27-point matrix of the HPCG benchmark: diagonal 26, off-diagonal -1", KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    hpcg_open};
+    hpcg_open,
+    NULL};

@@ -103,4 +103,5 @@ const wisp__gal_entry wisp__gal_hubbard = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    hubbard_open};
+    hubbard_open,
+    NULL};

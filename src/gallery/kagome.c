@@ -8,20 +8,32 @@
 enum { KEYS(WISP__GAL_ENUM) KEY_COUNT };
 static const wisp__gal_key keys[] = {KEYS(WISP__GAL_ROW)};
 
-static wisp_status kagome_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
+static wisp__gal_plane lattice_of(const wisp__gal_value *value)
 {
     const wisp_scalar hop = {-value[KEY_t].real, 0};
-    const wisp__gal_plane lattice = {.name = "kagome",
-                                     .sites = 3,
-                                     .place = {{0, 0}, {0.5, 0}, {0, 0.5}},
-                                     .bonds = 6,
-                                     .bond = {{0, 1, 0, 0, hop},
-                                              {0, 1, -1, 0, hop},
-                                              {0, 2, 0, 0, hop},
-                                              {0, 2, 0, -1, hop},
-                                              {1, 2, 0, 0, hop},
-                                              {1, 2, 1, -1, hop}}};
+    return (wisp__gal_plane){.name = "kagome",
+                             .sites = 3,
+                             .place = {{0, 0}, {0.5, 0}, {0, 0.5}},
+                             .edge = WISP__GAL_SIXTY(2.),
+                             .spot = {{0, 0}, {1, 0}, {0.5, WISP__GAL_ROOT_3 / 2}},
+                             .bonds = 6,
+                             .bond = {{0, 1, 0, 0, hop},
+                                      {0, 1, -1, 0, hop},
+                                      {0, 2, 0, 0, hop},
+                                      {0, 2, 0, -1, hop},
+                                      {1, 2, 0, 0, hop},
+                                      {1, 2, 1, -1, hop}}};
+}
+
+static wisp_status kagome_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    const wisp__gal_plane lattice = lattice_of(value);
     return wisp__gal_plane_open(src, ctx, &lattice, value);
+}
+static wisp_status kagome_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    const wisp__gal_plane lattice = lattice_of(value);
+    return wisp__gal_plane_positions(positions, ctx, &lattice, value);
 }
 
 const wisp__gal_entry wisp__gal_kagome = {
@@ -29,4 +41,5 @@ const wisp__gal_entry wisp__gal_kagome = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    kagome_open};
+    kagome_open,
+    kagome_positions};

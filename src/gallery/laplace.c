@@ -1,5 +1,6 @@
 /* Finite-difference Laplacians: 5 points in two dimensions, 7 and 27 in three. */
 #include "gallery.h"
+#include <math.h>
 
 #define KEYS(X)                                                                                           \
     X(points, "7", WISP__GAL_WORDS("5 7 27"), "size of the stencil: 5 (nx x ny), 7 or 27 (nx x ny x nz)") \
@@ -44,8 +45,20 @@ static wisp_status laplace_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_va
     return wisp__gal_source(src, ctx, "laplace", &shape, &p, sizeof p);
 }
 
+static wisp_status laplace_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    wisp_src src = {0};
+    wisp_status status = laplace_open(&src, ctx, value);
+    if (status != WISP_OK) return status;
+    status = wisp__gal_box_positions(positions, ctx, "laplace", &((const laplace *)src.arg)->box, 1,
+                                     src.row == cube_row ? sqrt(3) : 1);
+    src.free_arg(src.arg);
+    return status;
+}
+
 const wisp__gal_entry wisp__gal_laplace = {
     {"laplace", "finite-difference Laplacian: diagonal 4, 6 or 26, off-diagonal -1", KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    laplace_open};
+    laplace_open,
+    laplace_positions};

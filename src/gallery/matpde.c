@@ -88,4 +88,5 @@ const wisp__gal_entry wisp__gal_matpde = {
     {"matpde", "nonsymmetric convection and diffusion, 5 points: MATPDE of the NEP collection", KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    matpde_open};
+    matpde_open,
+    NULL};

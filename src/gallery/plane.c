@@ -32,6 +32,7 @@ typedef struct {
     int sites, halves[WISP__GAL_PLANE_SITES];
     half half[WISP__GAL_PLANE_SITES][MOST_HALVES];
     double energy[WISP__GAL_PLANE_SITES];
+    double edge[2][2], spot[WISP__GAL_PLANE_SITES][2];
     double flux;
     int64_t part, parts; /* the same as a fraction, so that cells `parts` apart have the same bits; parts = 0: none */
     double around;       /* turns for each step along y of a bond that goes once around along x */
@@ -248,6 +249,8 @@ wisp_status wisp__gal_plane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_p
     if (p.periodic == 3) WISP_TRY(fit_flux(ctx, l->name, &p, &flux, value[KEY_flux].real));
     find_fraction(&p);
     add_halves(&p, l, flux);
+    memcpy(p.edge, l->edge, sizeof p.edge);
+    memcpy(p.spot, l->spot, sizeof p.spot);
     p.diagonal = p.disorder > 0;
     for (int i = 0; i < l->bonds; i++) complex_values |= l->bond[i].value.im != 0;
     for (int a = 0; a < l->sites; a++) {
@@ -263,4 +266,52 @@ wisp_status wisp__gal_plane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_p
     status = open_with_lists(src, ctx, l->name, &shape, &p, value[KEY_vacancies].real);
 out:
     return status;
+}
+
+/* ---- positions --------------------------------------------------------------------------------------- */
+
+static int position(void *arg, int64_t row, double *xyz)
+{
+    const plane *p = arg;
+    int64_t a, y;
+    const int64_t x = wisp__gal_divide(cell_of(p, site_of(p, row), &a), p->ny, &y);
+    for (int d = 0; d < 2; d++) xyz[d] = (double)x * p->edge[0][d] + (double)y * p->edge[1][d] + p->spot[a][d];
+    xyz[2] = 0;
+    return 0;
+}
+
+static double longest_bond(const wisp__gal_plane *l)
+{
+    double longest = 0;
+    for (int i = 0; i < l->bonds; i++) {
+        const wisp__gal_bond *b = &l->bond[i];
+        double d[2];
+        for (int k = 0; k < 2; k++)
+            d[k] = b->dx * l->edge[0][k] + b->dy * l->edge[1][k] + l->spot[b->to][k] - l->spot[b->from][k];
+        longest = fmax(longest, hypot(d[0], d[1]));
+    }
+    return longest;
+}
+
+/* They take the source's parameters over, with its list of the sites that are left. */
+wisp_status wisp__gal_plane_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_plane *lattice,
+                                      const wisp__gal_value *value)
+{
+    wisp_src src = {0};
+    const wisp_status status = wisp__gal_plane_open(&src, ctx, lattice, value);
+    if (status != WISP_OK) return status;
+    const plane *p = src.arg;
+    *positions = (wisp_positions){.rows = src.rows,
+                                  .dimensions = 2,
+                                  .periodic = p->periodic,
+                                  .reach = longest_bond(lattice),
+                                  .at = position,
+                                  .arg = src.arg,
+                                  .free_arg = src.free_arg};
+    for (int d = 0; d < 2; d++) {
+        positions->cell[0][d] = (double)p->nx * p->edge[0][d];
+        positions->cell[1][d] = (double)p->ny * p->edge[1][d];
+    }
+    wisp__gal_positions_span(positions);
+    return WISP_OK;
 }

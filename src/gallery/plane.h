@@ -17,11 +17,18 @@ typedef struct {
 typedef struct {
     const char *name;
     int sites;                              /* of a cell */
-    double place[WISP__GAL_PLANE_SITES][2]; /* of each in its cell, in edges of the cell: n/2 or n/3 */
+    double place[WISP__GAL_PLANE_SITES][2]; /* for the field: of each in its cell, in edges of the cell: n/2 or n/3 */
     double energy[WISP__GAL_PLANE_SITES];
+    double edge[2][2], spot[WISP__GAL_PLANE_SITES][2]; /* of the cell, and of each site in it; neighbours are 1 apart */
     int bonds;
     wisp__gal_bond bond[WISP__GAL_PLANE_BONDS];
 } wisp__gal_plane;
+#define WISP__GAL_ROOT_3 1.7320508075688772
+/* Edges at 60 degrees, of this length. */
+#define WISP__GAL_SIXTY(length)                                         \
+    {                                                                   \
+        {(length), 0}, { (length) / 2., (length)*WISP__GAL_ROOT_3 / 2 } \
+    }
 
 /* The keys that all of them have, and begin with. sites: what follows "cells along x". */
 #define WISP__GAL_PLANE_KEYS(X, sites)                                                                      \
@@ -38,4 +45,7 @@ typedef struct {
 /* Opens the lattice with these keys; the matrix is complex with a field, or where a bond is. */
 wisp_status wisp__gal_plane_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_plane *lattice,
                                  const wisp__gal_value *value);
+/* Its positions. */
+wisp_status wisp__gal_plane_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_plane *lattice,
+                                      const wisp__gal_value *value);
 #endif

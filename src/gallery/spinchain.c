@@ -60,4 +60,5 @@ const wisp__gal_entry wisp__gal_spinchain = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    chain_open};
+    chain_open,
+    NULL};

@@ -76,4 +76,5 @@ const wisp__gal_entry wisp__gal_tetrahedra = {
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    tetrahedra_open};
+    tetrahedra_open,
+    NULL};

@@ -140,9 +140,20 @@ out:
     return status;
 }
 
+static wisp_status topi_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    wisp_src src = {0};
+    wisp_status status = topi_open(&src, ctx, value);
+    if (status != WISP_OK) return status;
+    status = wisp__gal_box_positions(positions, ctx, "topi", &((const topi *)src.arg)->box, 4, 1);
+    src.free_arg(src.arg);
+    return status;
+}
+
 const wisp__gal_entry wisp__gal_topi = {
     {"topi", "three-dimensional topological insulator (KPM paper, eq. 1); the diagonal is always stored",
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    topi_open};
+    topi_open,
+    topi_positions};

@@ -5,6 +5,7 @@
 #include "hr.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,11 +30,12 @@ typedef struct {
     unsigned periodic;
     double disorder;
     uint64_t seed;
-    bool complex_values;
-    int64_t (*step)[3]; /* [cells] R; along periodic directions from 0 to n - 1 */
-    int64_t *begin;     /* [orbitals cells + 1] entries of orbital m and cell c, number m cells + c */
-    int32_t *orbital;   /* [entries] */
-    wisp_scalar *value; /* [entries] */
+    bool complex_values, goes[3]; /* goes: some R leads along this direction, */
+    double reach;                 /* and the longest is so long */
+    int64_t (*step)[3];           /* [cells] R; along periodic directions from 0 to n - 1 */
+    int64_t *begin;               /* [orbitals cells + 1] entries of orbital m and cell c, number m cells + c */
+    int32_t *orbital;             /* [entries] */
+    wisp_scalar *value;           /* [entries] */
 } wannier;
 
 /* The cell that is a step away; false: there is none. */
@@ -156,6 +158,22 @@ out:
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
+/* Where R lead, before they are folded. */
+static void look_at_cells(wannier *w, const wisp__hr *hr)
+{
+    const int64_t n = hr->orbitals * hr->orbitals;
+    for (int64_t c = 0; c < hr->cells; c++) {
+        bool is_there = false;
+        double square = 0;
+        for (int64_t i = c * n; i < (c + 1) * n; i++) is_there |= hr->value[i].re != 0 || hr->value[i].im != 0;
+        for (int d = 0; d < 3 && is_there; d++) {
+            w->goes[d] |= hr->cell[c][d] != 0;
+            square += (double)hr->cell[c][d] * (double)hr->cell[c][d];
+        }
+        w->reach = fmax(w->reach, sqrt(square));
+    }
+}
+
 /* The entries that are not 0, orbital by orbital. */
 static wisp_status take_entries(wannier *w, wisp_ctx *ctx, const wisp__hr *hr, int64_t *max_row)
 {
@@ -199,6 +217,7 @@ static wisp_status open_hr(wisp_src *src, wisp_ctx *ctx, const char *path, wisp_
                    .disorder = value[KEY_disorder].real,
                    .seed = (uint64_t)value[KEY_seed].i};
     WISP_TRY(wisp__gal_product(ctx, "wannier", (int64_t[]){w->orbitals, w->n[0], w->n[1], w->n[2]}, 4, &shape.rows));
+    look_at_cells(w, hr);
     WISP_TRY(wisp__hr_fold(hr, ctx, w->n, w->periodic));
     w->cells = hr->cells;
     WISP_TRY(take_entries(w, ctx, hr, &shape.max_row));
@@ -241,9 +260,43 @@ out:
     return status;
 }
 
+static int position(void *arg, int64_t row, double *xyz)
+{
+    const wannier *w = arg;
+    int64_t m, at[3];
+    const int64_t plane = wisp__gal_divide(wisp__gal_divide(row, w->orbitals, &m), w->n[2], &at[2]);
+    at[0] = wisp__gal_divide(plane, w->n[1], &at[1]);
+    for (int d = 0; d < 3; d++) xyz[d] = (double)at[d];
+    return 0;
+}
+
+/* They take the source's parameters over. A direction of one cell that no R leads along is left out. */
+static wisp_status wannier_positions(wisp_positions *positions, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    wisp_src src = {0};
+    const wisp_status status = wannier_open(&src, ctx, value);
+    if (status != WISP_OK) return status;
+    const wannier *w = src.arg;
+    *positions =
+        (wisp_positions){.rows = src.rows, .reach = w->reach, .at = position, .arg = src.arg, .free_arg = src.free_arg};
+    for (int d = 0; d < 3; d++) {
+        const bool periodic = w->periodic >> d & 1;
+        if (w->n[d] == 1 && !(periodic && w->goes[d])) continue;
+        positions->periodic |= (unsigned)periodic << positions->dimensions;
+        positions->cell[positions->dimensions++][d] = (double)w->n[d];
+    }
+    if (positions->dimensions == 0) { /* a single cell */
+        positions->dimensions = 1;
+        positions->cell[0][0] = 1;
+    }
+    wisp__gal_positions_span(positions);
+    return WISP_OK;
+}
+
 const wisp__gal_entry wisp__gal_wannier = {
     {"wannier", "Hamiltonian of a Wannier90 file: wannier:seedname_hr.dat,nx=20,ny=20; real if all its entries are",
      "FILE  seedname_hr.dat, first and without a key\n" KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
-    wannier_open};
+    wannier_open,
+    wannier_positions};

@@ -1,0 +1,53 @@
+/* Where the rows of a matrix are: positions of sites, velocities, magnetic fields. Part of wisp.h, which says what
+   holds for all calls. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
+#ifndef WISP_PUBLIC_POSITIONS_H
+#define WISP_PUBLIC_POSITIONS_H
+
+#include "source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes the position of a row, x, y and z; 0 where a direction is not there. Returns 0; anything else is a failure
+   (WISP_ERR_CALLBACK). It is called from many threads at once, for any row, and must answer the same each time. */
+typedef int (*wisp_position_fn)(void *arg, int64_t row, double *xyz);
+
+/* Positions are computed row by row, so that nobody has to hold all of them. A program may fill in its own. */
+typedef struct {
+    int64_t rows;
+    int dimensions;           /* 1 to 3: so many vectors of the cell count */
+    unsigned periodic;        /* bit d: the lattice repeats along cell[d] */
+    double cell[3][3];        /* vectors along which the whole lattice extends, x, y, z of each; 0: not known */
+    double volume;            /* that they span: a length, an area, a volume; 0: not known */
+    double reach;             /* of the longest bond, before ends of periodic directions are joined; 0: not known */
+    wisp_position_fn at;      /* of a row */
+    void *arg;                /* passed to at() */
+    void (*free_arg)(void *); /* called by wisp_positions_close; may be NULL */
+} wisp_positions;
+
+/* Opens the positions of a gallery spec, those of the rows that are left if it has vacancies; closed by
+   wisp_positions_close. Lattices in the plane: first neighbours are 1 apart, and cells have their true angles. topi,
+   anderson and laplace: sites of a cubic lattice, 1 apart. wannier: the cell of a function, for its file tells no more,
+   in edges of the cell, as if these were perpendicular. WISP_ERR_UNSUPPORTED: that entry of the gallery has none. Other
+   failures as those of wisp_src_open_gallery. */
+WISP_SIZED wisp_status wisp_positions_open_gallery(wisp_positions *positions, wisp_ctx *ctx, const char *spec);
+/* Opens a file of positions: a text with a line for each row, of 1 to 3 numbers, the same on all lines; empty lines and
+   those that begin with # do not count. cell[3 vectors]: x, y, z of as many vectors as the lattice is periodic along,
+   at most 3; NULL with vectors = 0: it is open. Each rank reads and holds the whole file, 24 bytes a row. WISP_ERR_IO:
+   it can't be read, or ranks see different ones; WISP_ERR_FORMAT: it is malformed, and the message names the line;
+   WISP_ERR_MISMATCH: it has not so many rows; WISP_ERR_ARG: the vectors span no cell. All ranks make this call
+   together. */
+WISP_SIZED wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_ctx *ctx, const char *path,
+                                                int64_t rows, const double *cell, int vectors);
+/* Calls free_arg, and empties the struct, which is the caller's. positions may be NULL. */
+WISP_SIZED void wisp_positions_close(wisp_positions *positions);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
