@@ -150,6 +150,15 @@ CALL(wisp_positions_open_file)
     unlink(path);
     return status;
 }
+static int place_on_line(void *arg, int64_t row, double *xyz)
+{
+    (void)arg;
+    xyz[0] = (double)row, xyz[1] = xyz[2] = 0;
+    return 0;
+}
+SOURCE(wisp_src_velocity, P(1, f->ctx), P(2, &f->src),
+       P(3, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line})), P(4, ((double[3]){1, 0, 0})),
+       WISP_VELOCITY)
 PROCEDURE(wisp_positions_close, P(0, &(wisp_positions){0}))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
@@ -308,6 +317,7 @@ static const argument_row table[] = {
     ROW(wisp_src_open_mat, 2, 0, 2),
     ROW(wisp_positions_open_gallery, 3, 0, 2),
     ROW(wisp_positions_open_file, 4, 0, 2),
+    ROW(wisp_src_velocity, 5, 0, 2),
     ROW(wisp_positions_close, 1, 0, ALL),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),

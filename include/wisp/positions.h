@@ -46,6 +46,20 @@ WISP_SIZED wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_
 /* Calls free_arg, and empties the struct, which is the caller's. positions may be NULL. */
 WISP_SIZED void wisp_positions_close(wisp_positions *positions);
 
+/* VELOCITY: v = i [H, x] itself, complex and Hermitian. REAL, of a real H alone: the real w with v = i w, which is
+   antisymmetric if H is symmetric. */
+typedef enum { WISP_VELOCITY, WISP_VELOCITY_REAL } wisp_velocity;
+/* Opens the velocity of a square source along direction[3] as a source: v_rc = i h_rc d, with d the direction times the
+   step from row r to the nearest image of row c (hbar is 1: the unit is that of h times that of positions; a direction
+   of another length than 1 scales v). It has the rows that h has on each rank, and the entries of h, those with d = 0
+   as zeros; single precision stays so. h and the positions are used, and must stay open as long as it is; the structs
+   need not stay. All bonds are looked at once, over the rows of each rank, so all ranks make this call together.
+   WISP_ERR_ARG: two images of a bond are equally near and differ along the direction, or bonds of the lattice (reach)
+   are not shorter than half of the way around, and the message says how large a cell has to be; WISP_ERR_MISMATCH: the
+   source is not square, or has not so many positions; WISP_ERR_UNSUPPORTED: its rows were partitioned anew. */
+WISP_SIZED wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
+                                         const wisp_positions *positions, const double *direction, wisp_velocity form);
+
 #ifdef __cplusplus
 }
 #endif

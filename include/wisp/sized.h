@@ -37,6 +37,9 @@ WISP_API wisp_status wisp_positions_open_gallery_sized(wisp_positions *positions
 WISP_API wisp_status wisp_positions_open_file_sized(wisp_positions *positions, size_t positions_size, wisp_ctx *ctx,
                                                     const char *path, int64_t rows, const double *cell, int vectors);
 WISP_API void wisp_positions_close_sized(wisp_positions *positions, size_t positions_size);
+WISP_API wisp_status wisp_src_velocity_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *h,
+                                             size_t h_size, const wisp_positions *positions, size_t positions_size,
+                                             const double *direction, wisp_velocity form);
 WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
@@ -214,6 +217,12 @@ static inline wisp_status wisp_positions_open_file(wisp_positions *positions, wi
 static inline void wisp_positions_close(wisp_positions *positions)
 {
     wisp_positions_close_sized(positions, sizeof *positions);
+}
+static inline wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
+                                            const wisp_positions *positions, const double *direction,
+                                            wisp_velocity form)
+{
+    return wisp_src_velocity_sized(src, sizeof *src, ctx, h, sizeof *h, positions, sizeof *positions, direction, form);
 }
 static inline wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {

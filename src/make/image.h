@@ -1,0 +1,19 @@
+/* The nearest image of a row in a periodic cell. */
+#ifndef WISP_IMAGE_H
+#define WISP_IMAGE_H
+#include "../base/base.h"
+
+typedef struct {
+    wisp_positions p;
+    int vectors;
+    double v[3][3], dual[3][3]; /* along which the lattice repeats, as short as they can be made; dual to them */
+    double direction[3];        /* 0: all count */
+    double half;                /* of the shortest way around that leads along the direction; infinity: none */
+} wisp__image;
+void wisp__image_make(wisp__image *m, const wisp_positions *p, const double direction[3]);
+
+typedef enum { WISP__IMAGE_FOUND, WISP__IMAGE_AMBIGUOUS, WISP__IMAGE_FAILED } wisp__image_result;
+/* step[3]: from one row to the nearest image of another one. Ambiguous: another image is as near, and is elsewhere
+   along the direction. */
+wisp__image_result wisp__image_step(const wisp__image *m, int64_t from, int64_t to, double step[3]);
+#endif
