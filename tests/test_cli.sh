@@ -207,6 +207,16 @@ for name in a.mtx b.crs c.mtx.gz; do
 done
 ok gen $topi -o pattern.mtx --pattern
 check "a pattern" grep -q pattern pattern.mtx
+ok gen square:nx=3,ny=4 --velocity x -o v.mtx --positions-out p.txt --symmetry hermitian
+check "rows of positions" test "$(wc -l <p.txt)" = 12
+check "the last position" test "$(tail -1 p.txt)" = "2 3 0"
+ok gen kagome:nx=2,ny=2,vacancies=0.3 --positions-out p.txt
+ok info square:nx=3,ny=4
+check "positions in info" grep -q '^positions *in 2 dimensions' out
+refused 1 "no positions" gen band:n=9 --positions-out p.txt
+refused 1 "take a larger cell" gen square:nx=2,ny=4 --velocity x -o v.mtx
+refused 2 "the same file" gen square -o p.mtx --positions-out p.mtx
+refused 2 "-o FILE is missing" gen square --velocity x
 ok gen laplace:nx=3,ny=3,nz=1 -o dense.mtx --array
 check "a dense file" grep -q array dense.mtx
 

@@ -31,7 +31,9 @@ static bool multiply(const velocity *v, int64_t row, int64_t begin, int64_t end,
         double d;
         if (!distance(v, row, col[k], &d)) return false;
         const wisp_scalar x = wisp__load(v->h.type, (const char *)val + (size_t)k * from);
-        const wisp_scalar y = v->real_form ? (wisp_scalar){x.re * d, 0} : (wisp_scalar){-x.im * d, x.re * d};
+        const wisp_scalar y = d == 0         ? (wisp_scalar){0, 0}
+                              : v->real_form ? (wisp_scalar){x.re * d, 0}
+                                             : (wisp_scalar){-x.im * d, x.re * d};
         wisp__store(v->type, (char *)val + (size_t)k * to, y);
     }
     return true;

@@ -79,6 +79,8 @@ typedef struct {
     bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part, energy;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
+    const char *positions_out; /* gen: a file */
+    int velocity;              /* gen: direction 0 to 2 */
     bool seen[OPTIONS];        /* for each row of the table */
     const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;

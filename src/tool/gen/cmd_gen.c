@@ -1,5 +1,6 @@
-/* wisp gen: the gallery, as a list and as files. */
-#include "../tool.h"
+/* wisp gen: the gallery, as a list and as files: matrices, their velocities, positions of their rows. */
+#include "../out/out.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* The keys of an entry, "key=default  meaning" a line, with the meanings below each other. */
@@ -32,6 +33,78 @@ static void list_gallery(void)
     puts("\nA spec names some of the keys: topi:nx=20,ny=20,nz=10");
 }
 
+/* A velocity, with what it is made of. */
+typedef struct {
+    wisp_src h, v;
+    wisp_positions positions;
+} moving;
+
+static int moving_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const moving *m = arg;
+    return m->v.row(m->v.arg, row, col, val);
+}
+
+static void free_moving(void *arg)
+{
+    moving *m = arg;
+    wisp_src_close(&m->v);
+    wisp_src_close(&m->h);
+    wisp_positions_close(&m->positions);
+    free(m);
+}
+
+static wisp_status open_velocity(wisp_src *src, wisp_ctx *ctx, const char *spec, int along)
+{
+    const double direction[3] = {along == 0, along == 1, along == 2};
+    moving *m = calloc(1, sizeof *m);
+    if (!m) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for a velocity");
+    wisp_status status = wisp_positions_open_gallery(&m->positions, ctx, spec);
+    if (status == WISP_OK) status = wisp_src_open_gallery(&m->h, ctx, spec);
+    if (status == WISP_OK) status = wisp_src_velocity(&m->v, ctx, &m->h, &m->positions, direction, WISP_VELOCITY);
+    if (status != WISP_OK) {
+        free_moving(m);
+        return status;
+    }
+    *src = m->v;
+    src->row = moving_row;
+    src->arg = m;
+    src->free_arg = free_moving;
+    return WISP_OK;
+}
+static wisp_status open_x(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 0); }
+static wisp_status open_y(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 1); }
+static wisp_status open_z(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 2); }
+
+static int write_positions(tool *t, const char *path)
+{
+    wisp_positions p = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = NULL;
+    int rc = outfile_check(t, path);
+    if (!rc && wisp_positions_open_gallery(&p, t->ctx, t->opt.arg[0])) rc = tool_fail_ctx(t);
+    if (!rc && !(f = open_memstream(&text, &bytes))) rc = tool_fail(t, "out of memory for %s", path);
+    for (int64_t row = 0; !rc && row < p.rows; row++) {
+        double xyz[3];
+        if (tool_is_stopped(t))
+            rc = tool_stopped(t);
+        else if (p.at(p.arg, row, xyz) || fprintf(f, "%.17g %.17g %.17g\n", xyz[0], xyz[1], xyz[2]) < 0)
+            rc = tool_fail(t, "out of memory for %s", path);
+    }
+    if (f && fclose(f) && !rc) rc = tool_fail(t, "out of memory for %s", path);
+    if (!rc && wisp_file_write(t->ctx, path, text, bytes)) rc = tool_fail_ctx(t);
+    if (!rc) outfile_done(t, path);
+    if (!rc && !t->opt.quiet) {
+        monitor_clear(&t->monitor);
+        printf("%s: positions of %lld rows, %d dimension%s\n", path, (long long)p.rows, p.dimensions,
+               p.dimensions == 1 ? "" : "s");
+    }
+    wisp_positions_close(&p);
+    free(text);
+    return rc;
+}
+
 int cmd_gen(tool *t)
 {
     if (t->opt.list) {
@@ -40,6 +113,14 @@ int cmd_gen(tool *t)
         return EXIT_FINE;
     }
     if (!t->opt.args) return tool_usage(t, "SPEC is missing; wisp gen --list shows the gallery");
-    if (!t->opt.output) return tool_usage(t, "-o FILE is missing; see wisp gen --help");
-    return write_matrix(t, wisp_src_open_gallery, t->opt.arg[0], t->opt.output);
+    const bool moves = option_seen(&t->opt, "velocity");
+    if (!t->opt.output && (moves || !t->opt.positions_out))
+        return tool_usage(t, "-o FILE is missing; see wisp gen --help");
+    if (t->opt.output && t->opt.positions_out && wisp_file_same(t->opt.output, t->opt.positions_out))
+        return tool_usage(t, "-o and --positions-out name the same file");
+    wisp_status (*const open[])(wisp_src *, wisp_ctx *, const char *) = {open_x, open_y, open_z};
+    const int rc = t->opt.output ? write_matrix(t, moves ? open[t->opt.velocity] : wisp_src_open_gallery, t->opt.arg[0],
+                                                t->opt.output)
+                                 : tool_start(t);
+    return rc || !t->opt.positions_out ? rc : write_positions(t, t->opt.positions_out);
 }

@@ -4,6 +4,7 @@
 #include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { BARS = 16, FILL_C = 6, FILL_SIGMA = 4 };
 static const int fill_c[FILL_C] = {1, 4, 8, 16, 32, 64};
@@ -109,6 +110,24 @@ static void print_fill(const findings *f)
     }
 }
 
+/* Of a matrix of the gallery that has positions; 0: of another one. A file goes before a spec of the same name. */
+static int positions_of(const tool *t, wisp_positions *p)
+{
+    *p = (wisp_positions){0};
+    struct stat st;
+    if (!stat(t->opt.arg[0], &st) || wisp_positions_open_gallery(p, t->ctx, t->opt.arg[0])) return 0;
+    return p->dimensions;
+}
+
+static void print_positions(const tool *t)
+{
+    wisp_positions p;
+    if (positions_of(t, &p))
+        text_line("positions", "in %d dimension%s, of which the lattice is periodic in %d", p.dimensions,
+                  p.dimensions == 1 ? "" : "s", __builtin_popcount(p.periodic));
+    wisp_positions_close(&p);
+}
+
 static void print_text(const tool *t, const findings *f)
 {
     const wisp_mat_info *a = &f->info;
@@ -126,6 +145,7 @@ static void print_text(const tool *t, const findings *f)
     text_line("diagonal", "%s entries", text_count(b[0], p->diagonal));
     text_line("bandwidth", "%s", text_count(b[0], p->bandwidth));
     print_symmetry(f);
+    print_positions(t);
     if (p->nonfinite_row >= 0)
         text_line("values", "row %lld holds a NaN or an infinity", (long long)p->nonfinite_row);
     else if (p->square)
