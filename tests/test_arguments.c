@@ -159,6 +159,8 @@ static int place_on_line(void *arg, int64_t row, double *xyz)
 SOURCE(wisp_src_velocity, P(1, f->ctx), P(2, &f->src),
        P(3, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line})), P(4, ((double[3]){1, 0, 0})),
        WISP_VELOCITY)
+SOURCE(wisp_src_peierls, P(1, f->ctx), P(2, &f->src),
+       P(3, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line})), 0.1)
 PROCEDURE(wisp_positions_close, P(0, &(wisp_positions){0}))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
@@ -318,6 +320,7 @@ static const argument_row table[] = {
     ROW(wisp_positions_open_gallery, 3, 0, 2),
     ROW(wisp_positions_open_file, 4, 0, 2),
     ROW(wisp_src_velocity, 5, 0, 2),
+    ROW(wisp_src_peierls, 4, 0, 2),
     ROW(wisp_positions_close, 1, 0, ALL),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),

@@ -60,6 +60,16 @@ typedef enum { WISP_VELOCITY, WISP_VELOCITY_REAL } wisp_velocity;
 WISP_SIZED wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
                                          const wisp_positions *positions, const double *direction, wisp_velocity form);
 
+/* Opens a square source in a magnetic field along z as a complex source, by Peierls' phases: h_rc turns by 2 pi times
+   the integral of the vector potential from c straight to the nearest image of r, in Landau's gauge (Peierls 1933;
+   Hofstadter, Phys. Rev. B 14, 2239). field: flux quanta for each unit of area of the positions; a way around an area
+   counterclockwise turns by 2 pi times its flux. The entries are as many as those of h, which must have none yet from
+   this field. What is said of h and the positions, and of ranks, in wisp_src_velocity holds here. WISP_ERR_ARG: as
+   there; or the flux through a cell that is periodic in both directions is no whole number, and the message has the
+   nearest field that fits; WISP_ERR_UNSUPPORTED: vectors of the periodic cell are oblique to z. */
+WISP_SIZED wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
+                                        const wisp_positions *positions, double field);
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,6 +40,9 @@ WISP_API void wisp_positions_close_sized(wisp_positions *positions, size_t posit
 WISP_API wisp_status wisp_src_velocity_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *h,
                                              size_t h_size, const wisp_positions *positions, size_t positions_size,
                                              const double *direction, wisp_velocity form);
+WISP_API wisp_status wisp_src_peierls_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *h,
+                                            size_t h_size, const wisp_positions *positions, size_t positions_size,
+                                            double field);
 WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
@@ -223,6 +226,11 @@ static inline wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const 
                                             wisp_velocity form)
 {
     return wisp_src_velocity_sized(src, sizeof *src, ctx, h, sizeof *h, positions, sizeof *positions, direction, form);
+}
+static inline wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
+                                           const wisp_positions *positions, double field)
+{
+    return wisp_src_peierls_sized(src, sizeof *src, ctx, h, sizeof *h, positions, sizeof *positions, field);
 }
 static inline wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {

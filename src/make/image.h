@@ -16,4 +16,9 @@ typedef enum { WISP__IMAGE_FOUND, WISP__IMAGE_AMBIGUOUS, WISP__IMAGE_FAILED } wi
 /* step[3]: from one row to the nearest image of another one. Ambiguous: another image is as near, and is elsewhere
    along the direction. */
 wisp__image_result wisp__image_step(const wisp__image *m, int64_t from, int64_t to, double step[3]);
+
+/* Refuses positions that are not those of the rows of a square source, and sources whose rows have other numbers. */
+wisp_status wisp__image_fits(wisp_ctx *ctx, const wisp_src *h, const wisp_positions *p);
+/* Collective, over the rank's own rows: refuses bonds that are ambiguous. */
+wisp_status wisp__image_look(wisp_ctx *ctx, const wisp__image *m, const wisp_src *h);
 #endif

@@ -66,82 +66,14 @@ static void free_velocity(void *arg)
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-typedef struct {
-    const velocity *v;
-    int64_t first;
-} look;
-
-static wisp_status look_at_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    const look *l = arg;
-    const velocity *v = l->v;
-    wisp_status status = WISP_OK;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t row = l->first + i;
-        int n;
-        WISP_TRY(wisp__read_columns(reader, v->ctx, row, &n));
-        for (int k = 0; k < n; k++) {
-            double step[3] = {0};
-            const wisp__image_result r =
-                row == reader->col[k] ? WISP__IMAGE_FOUND : wisp__image_step(&v->image, row, reader->col[k], step);
-            if (r == WISP__IMAGE_FAILED)
-                return wisp_ctx_failf(v->ctx, WISP_ERR_CALLBACK, "the positions of rows %lld or %lld are not there",
-                                      (long long)row, (long long)reader->col[k]);
-            const double length = sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
-            if (r == WISP__IMAGE_AMBIGUOUS)
-                return wisp_ctx_failf(v->ctx, WISP_ERR_ARG,
-                                      "rows %lld and %lld are bound, and two of their images are equally near in the "
-                                      "periodic cell (%g): take a larger cell, more than %g around",
-                                      (long long)row, (long long)reader->col[k], length, 2 * length);
-        }
-    }
-out:
-    return status;
-}
-
-static wisp_status refuse_small_cell(wisp_ctx *ctx, const wisp__image *m)
-{
-    if (m->p.reach < m->half * (1 - 1e-9)) return WISP_OK;
-    return wisp_ctx_failf(
-        ctx, WISP_ERR_ARG,
-        "bonds are up to %g long, and the periodic cell is only %g around, so that bonds can't be told "
-        "from their images: take a larger cell, more than %g around",
-        m->p.reach, 2 * m->half, 2 * m->p.reach);
-}
-
-/* Bonds of the rank's own rows. */
-static wisp_status look_at_all(const velocity *v)
-{
-    wisp_map *map = NULL;
-    look l = {.v = v};
-    wisp_status status;
-    WISP_TRY(refuse_small_cell(v->ctx, &v->image));
-    WISP_TRY(wisp_map_create_weighted(&map, v->ctx, v->h.rows, v->h.weights));
-    const int64_t rows = wisp_map_local(map, &l.first);
-    WISP_TRY(wisp__for_rows(v->ctx, "looking at bonds", &v->h, NULL, rows, WISP__PIECE, look_at_rows, &l));
-out:
-    wisp_map_free(map);
-    return status;
-}
-
 static wisp_type type_of(wisp_type type, bool real_form)
 {
     const bool wide = type == WISP_D || type == WISP_Z;
     return real_form ? (wide ? WISP_D : WISP_S) : wide ? WISP_Z : WISP_C;
 }
 
-static wisp_status check(wisp_ctx *ctx, const wisp_src *h, const wisp_positions *p, const double direction[3],
-                         wisp_velocity form)
+static wisp_status check(wisp_ctx *ctx, const wisp_src *h, const double direction[3], wisp_velocity form)
 {
-    const wisp_status status = wisp__src_check(ctx, h);
-    if (status != WISP_OK) return status;
-    if (h->rows != h->cols || !p->at || p->rows != h->rows)
-        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
-                              "velocities need a square matrix with a position for each row; it is %lld x %lld, and "
-                              "there are %lld positions",
-                              (long long)h->rows, (long long)h->cols, (long long)(p->at ? p->rows : 0));
-    if (p->dimensions < 1 || p->dimensions > 3)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "positions have 1 to 3 dimensions, not %d", p->dimensions);
     if (form != WISP_VELOCITY && form != WISP_VELOCITY_REAL)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_velocity: there is no such form");
     if (form == WISP_VELOCITY_REAL && wisp_type_is_complex(h->type))
@@ -150,11 +82,6 @@ static wisp_status check(wisp_ctx *ctx, const wisp_src *h, const wisp_positions 
     for (int d = 0; d < 3; d++)
         if (!isfinite(direction[d]))
             return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the direction of a velocity is not finite");
-    if (wisp_src_numbers(h))
-        return wisp_ctx_failf(
-            ctx, WISP_ERR_UNSUPPORTED,
-            "rows that were partitioned anew have other numbers than their positions: make velocities "
-            "of the matrix as it was before");
     return WISP_OK;
 }
 
@@ -170,14 +97,15 @@ wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h, c
     WISP_NEED(ctx, positions);
     WISP_NEED(ctx, direction);
     wisp_ctx_enter(ctx);
-    WISP_TRY(check(ctx, h, positions, direction, form));
+    WISP_TRY(check(ctx, h, direction, form));
+    WISP_TRY(wisp__image_fits(ctx, h, positions));
     WISP_TRY(wisp_alloc(ctx, &v, 1, sizeof *v));
     v->ctx = ctx;
     v->h = *h;
     v->real_form = form == WISP_VELOCITY_REAL;
     v->type = type_of(h->type, v->real_form);
     wisp__image_make(&v->image, positions, direction);
-    status = look_at_all(v);
+    status = wisp__image_look(ctx, &v->image, h);
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) {
