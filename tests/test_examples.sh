@@ -111,8 +111,8 @@ for name in csc int64 whole room scipy-csr scipy-csc scipy-coo; do
     case $name in scipy*) [ -e $name.crs ] || continue ;; esac
     cmp csr.crs $name.crs
 done
-# The README's copy is this one.
-sed -n '/^```python$/,/^```$/p' "$source/README.md" | sed '1d;$d' >readme.py
+# The second block of Python in the README is this one; the first is tested by the package (python/tests).
+awk '/^```$/ { on = 0 } on; /^```python$/ { on = seen++ }' "$source/README.md" >readme.py
 sed -n '/^import numpy/,$p' "$source/examples/write_crs.py" | cmp - readme.py
 "$wisp" dos ring.crs --trace exact --moments 64 --bounds -2.5,2.5 --json >ring.json
 "$python" - <<'PY'

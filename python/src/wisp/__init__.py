@@ -1,0 +1,20 @@
+"""wisp: spectral quantities of very large sparse matrices, with error bars.
+
+>>> import wisp
+>>> rho = wisp.gallery("graphene", nx=20, ny=20).spectral_density(num_vectors=8, num_moments=64)
+>>> round(rho.integrate().value)
+800
+"""
+from ._context import Context
+from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
+                      IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,
+                      UnsupportedError, WispError)
+from ._lib import __version__, features
+from ._matrix import Matrix, gallery
+from ._moments import Estimate, LocalDensity, Moments, SpectralDensity, Thermal
+from ._solvers import Eigenpairs, SolveInfo
+
+__all__ = ["ArgumentError", "BoundsError", "CallbackError", "CancelledError", "Context", "ConvergenceError", "Eigenpairs",
+           "Estimate", "FileError", "FormatError", "IncompleteError", "LocalDensity", "Matrix", "Moments",
+           "NotHermitianError", "NumericError", "OutOfMemoryError", "SingularError", "SolveInfo", "SpectralDensity",
+           "Thermal", "TooLargeError", "UnsupportedError", "WispError", "__version__", "features", "gallery"]

@@ -1,0 +1,228 @@
+"""Contexts: threads, memory limit, log and device; and how calls of the library are made."""
+from __future__ import annotations
+
+import contextvars
+import logging
+import re
+import threading
+from types import TracebackType
+from typing import Any, Callable
+
+import numpy as np
+
+from ._errors import error
+from ._lib import ffi, lib, struct, text
+
+_LEVELS = {lib.WISP_LOG_WARN: logging.WARNING, lib.WISP_LOG_PERF: logging.INFO, lib.WISP_LOG_INFO: logging.INFO,
+           lib.WISP_LOG_DEBUG: logging.DEBUG}
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class Frame:
+    """A call of the library under way: what is told of its progress, and the exception that ended it."""
+
+    def __init__(self, progress: Any = None) -> None:
+        self.error: BaseException | None = None
+        self.progress = _Bar(progress) if progress is True or hasattr(progress, "update") else progress
+
+
+class _Bar:
+    """tqdm, one bar after the other for each task of a call."""
+
+    def __init__(self, make: Any) -> None:
+        if make is True:
+            from tqdm.auto import tqdm as make
+        self.make, self.bar, self.task = make, None, ""
+
+    def __call__(self, task: str, done: float) -> None:
+        if task != self.task:
+            self.close()
+            self.task, self.bar = task, self.make(total=100, desc=task, unit="%", leave=False)
+        self.bar.update(100 * done - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []  # the last one is the innermost call
+
+
+_thread = _Thread()
+
+
+def _failed(kind: Any, value: BaseException, trace: TracebackType | None) -> None:
+    # KeyboardInterrupt among them: Python raises it when the interpreter is entered.
+    if _thread.frames and _thread.frames[-1].error is None:
+        _thread.frames[-1].error = value
+
+
+def callback(signature: str, function: Callable[..., Any], failed: int, frame: Frame | None = None) -> Any:
+    """function for the library. An exception in it makes it return `failed`, and is raised by the call that is under
+    way in this thread, or that of `frame`."""
+
+    def keep(kind: Any, value: BaseException, trace: TracebackType | None) -> None:
+        if frame.error is None:
+            frame.error = value
+
+    return ffi.callback(signature, error=failed, onerror=keep if frame else _failed)(function)
+
+
+def _on_progress(arg: Any, progress: Any) -> int:
+    frame = _thread.frames[-1] if _thread.frames else None
+    if frame is None:
+        return 0
+    if frame.progress is not None:
+        frame.progress(text(progress.task), progress.done)
+    return int(frame.error is not None)
+
+
+# It is there in every context: the interpreter is entered, which is what makes Ctrl-C end a call.
+_progress = callback("wisp_progress_fn", _on_progress, 1)
+
+
+@ffi.callback("wisp_log_fn", onerror=_failed)
+def _log(arg: Any, level: int, message: Any) -> None:
+    ffi.from_handle(arg)(level, text(message))
+
+
+def _logger(log: Any) -> Callable[[int, str], None]:
+    if callable(log):
+        return lambda level, message: log(message)
+    logger = log if log is not None else logging.getLogger("wisp")
+    return lambda level, message: logger.log(_LEVELS.get(level, logging.DEBUG), message)
+
+
+def _bytes(limit: float | str | None) -> int:
+    if limit is None:
+        return 0
+    if not isinstance(limit, str):
+        return int(limit)
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
+    if not match:
+        raise ValueError(f"a limit of memory is a number of bytes, or such as '20GB', not {limit!r}")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** _UNITS[match[2]])
+
+
+class Context:
+    """Where work runs: threads, a limit of memory, a log, a device.
+
+    Within ``with Context(...):`` matrices are made on it; else on one that is made when it is first needed.
+
+    Parameters
+    ----------
+    threads : int, optional
+        0: ``OMP_NUM_THREADS``, else the cores that this process may use.
+    memory_limit : int or str, optional
+        Bytes that wisp may hold at once, or such as ``"20GB"``, ``"4GiB"``. None: no limit.
+    log : callable or logging.Logger, optional
+        A function of a text, or a logger. None: ``logging.getLogger("wisp")``.
+    level : {"warn", "perf", "info", "debug"}
+        Messages up to this level.
+    device : str, optional
+        Such as ``"cpu"``, ``"cuda"``; None: ``WISP_DEVICE``, else the CPU.
+    isa : str, optional
+        The instruction set; None: the best of this CPU.
+    pin : bool
+        False: the system places threads. True: each has a core, if no other context has it.
+
+    Raises
+    ------
+    ValueError, NotImplementedError
+        An option is out of its range, or there is no such device.
+    """
+
+    def __init__(self, threads: int = 0, memory_limit: float | str | None = None, log: Any = None, *,
+                 level: str = "warn", device: str | None = None, isa: str | None = None, pin: bool = True) -> None:
+        self._logger = ffi.new_handle(_logger(log))
+        names = [ffi.new("char[]", name.encode()) if name else ffi.NULL for name in (device, isa)]
+        levels = {"warn": lib.WISP_LOG_WARN, "perf": lib.WISP_LOG_PERF, "info": lib.WISP_LOG_INFO,
+                  "debug": lib.WISP_LOG_DEBUG}
+        if level not in levels:
+            raise ValueError(f"level is one of {', '.join(levels)}, not {level!r}")
+        o, size = struct("wisp_ctx_opts", threads=threads, memory_limit=_bytes(memory_limit), device=names[0],
+                         isa=names[1], no_pin=int(not pin), progress=_progress, log=_log, log_arg=self._logger,
+                         level=levels[level])
+        made = ffi.new("wisp_ctx **")
+        self._ctx = ffi.NULL
+        self.call(lib.wisp_ctx_create_sized, made, o, size)
+        self._ctx = ffi.gc(made[0], lib.wisp_ctx_free)
+        self._tokens: list[contextvars.Token] = []
+
+    def call(self, function: Callable[..., int], *args: Any, frame: Frame | None = None, progress: Any = None) -> None:
+        """Calls a function of the library that may fail. For this package."""
+        frame = frame or Frame(progress)
+        _thread.frames.append(frame)
+        try:
+            status = function(*args)
+        finally:
+            _thread.frames.pop()
+            if isinstance(frame.progress, _Bar):
+                frame.progress.close()
+        failure, frame.error = frame.error, None
+        if failure is not None:
+            if self._ctx:
+                lib.wisp_ctx_resume(self._ctx)
+            raise failure
+        if status:
+            message = ffi.new("char[]", lib.WISP_MESSAGE)
+            raise error(status, text(lib.wisp_ctx_message(self._ctx, message, lib.WISP_MESSAGE)))
+
+    @property
+    def threads(self) -> int:
+        """The number of threads, the calling one included."""
+        return lib.wisp_ctx_threads(self._ctx)
+
+    @property
+    def device(self) -> str:
+        """The name of the device."""
+        return text(lib.wisp_ctx_device(self._ctx))
+
+    @property
+    def isa(self) -> str:
+        """The name of the instruction set."""
+        return text(lib.wisp_ctx_isa(self._ctx))
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """Bytes that wisp holds now, and the most that it held at once."""
+        both = np.zeros(2, np.int64)
+        lib.wisp_ctx_memory(self._ctx, ffi.cast("int64_t *", both.ctypes.data), ffi.cast("int64_t *", both.ctypes.data + 8))
+        return int(both[0]), int(both[1])
+
+    def cancel(self) -> None:
+        """Ends calls that take long, from another thread: they raise CancelledError, until ``resume``."""
+        lib.wisp_ctx_cancel(self._ctx)
+
+    def resume(self) -> None:
+        """Takes ``cancel`` back."""
+        lib.wisp_ctx_resume(self._ctx)
+
+    def __enter__(self) -> Context:
+        self._tokens.append(_current.set(self))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _current.reset(self._tokens.pop())
+
+    def __repr__(self) -> str:
+        return f"<wisp.Context: {self.threads} threads, {self.device}, {self.isa}>"
+
+
+_current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("wisp.Context", default=None)
+_default: Context | None = None
+_lock = threading.Lock()
+
+
+def context(ctx: Context | None = None) -> Context:
+    """ctx, or that of the ``with`` block around, or the one of the process."""
+    global _default
+    found = ctx or _current.get()
+    if found is None:
+        with _lock:
+            _default = _default or Context()
+            found = _default
+    return found

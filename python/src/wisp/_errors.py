@@ -1,0 +1,101 @@
+"""Exceptions: each status of the library has a class, which is also one of Python's own where one fits."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from numpy.linalg import LinAlgError
+
+from ._lib import lib, text
+
+
+class WispError(Exception):
+    """A call failed. Its text is the library's message: what failed, where, and what to do.
+
+    Attributes
+    ----------
+    result : object or None
+        What the call had by then, where it keeps that (eigenpairs, a solution, vectors of moments).
+    """
+
+    result: Any = None
+
+
+class ArgumentError(WispError, ValueError):
+    """An argument is out of its range, or arrays do not fit together."""
+
+
+class OutOfMemoryError(WispError, MemoryError):
+    """There is not enough memory, or the limit of the context is reached."""
+
+
+class TooLargeError(WispError, OverflowError):
+    """There are more rows or columns than indices."""
+
+
+class FileError(WispError, OSError):
+    """A file can't be read or written."""
+
+
+class FormatError(WispError, ValueError):
+    """A file is malformed."""
+
+
+class UnsupportedError(WispError, NotImplementedError):
+    """This build, or this kind of matrix, does not have that."""
+
+
+class CallbackError(WispError, RuntimeError):
+    """A function of the program failed without an exception."""
+
+
+class CancelledError(WispError, RuntimeError):
+    """The call was cancelled."""
+
+
+class NotHermitianError(WispError, ValueError):
+    """The matrix is not Hermitian."""
+
+
+class BoundsError(WispError, ValueError):
+    """The spectrum leaves the given bounds."""
+
+
+class NumericError(WispError, ArithmeticError):
+    """A number is not finite, or single precision is not enough."""
+
+
+class ConvergenceError(WispError, RuntimeError):
+    """A method did not converge, or broke down. `result` holds the best there was."""
+
+
+class SingularError(ConvergenceError, LinAlgError):
+    """The matrix is singular, or not positive definite where it has to be."""
+
+
+class IncompleteError(WispError, RuntimeError):
+    """Something may be missing. `result` holds what was found, which is right as far as it goes."""
+
+
+_CLASSES = {
+    "ARG": ArgumentError, "NOMEM": OutOfMemoryError, "OVERFLOW": TooLargeError, "IO": FileError, "FORMAT": FormatError,
+    "UNSUPPORTED": UnsupportedError, "MISMATCH": ArgumentError, "CALLBACK": CallbackError, "CANCELLED": CancelledError,
+    "HERMITIAN": NotHermitianError, "BOUNDS": BoundsError, "NUMERIC": NumericError, "PRECISION": NumericError,
+    "ITERATIONS": ConvergenceError, "STAGNATION": ConvergenceError, "BREAKDOWN": ConvergenceError,
+    "INDEFINITE": SingularError, "SINGULAR": SingularError, "INCOMPLETE": IncompleteError,
+}
+_BY_STATUS = {getattr(lib, "WISP_ERR_" + name): cls for name, cls in _CLASSES.items()}
+# The library names fields of its options; what stands for them here.
+_FIELDS = {
+    "opts.moments": "num_moments", "opts.vectors": "num_vectors", "opts.seed": "rng", "opts.tolerance": "tol",
+    "opts.max_iterations": "maxiter", "opts.max_rounds": "maxiter", "opts.count": "k", "opts.target": "target",
+    "opts.memory_limit": "memory_limit", "opts.device": "device", "opts.threads": "threads", "opts.isa": "isa",
+    "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
+    "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
+}
+
+
+def error(status: int, message: str) -> WispError:
+    """The exception for a status."""
+    message = re.sub(r"opts\.\w+", lambda m: _FIELDS.get(m.group(), m.group()), message)
+    return _BY_STATUS.get(status, WispError)(message or text(lib.wisp_status_string(status)))

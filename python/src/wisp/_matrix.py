@@ -1,0 +1,318 @@
+"""Matrices: of scipy, numpy, files, the gallery, functions."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+import scipy.sparse
+
+from ._context import Context, Frame, callback, context
+from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
+from ._solvers import SolverCalls
+from ._spectral import SpectralCalls
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
+
+
+class Matrix(SpectralCalls, SolverCalls):
+    """A sparse matrix, stored as wisp's kernels like it best.
+
+    Parameters
+    ----------
+    H : scipy sparse matrix or array, numpy array, LinearOperator, str, or os.PathLike
+        CSR with integers of 32 or 64 bits is read in place, other formats become CSR first. A string is a gallery spec,
+        such as ``"topi:nx=10,ny=10,nz=4"``, or a file (.mtx, .mtx.gz, .crs, .npz). A LinearOperator is never stored: its
+        ``matmat`` is called with blocks; that it is Hermitian is not checked. Of an object with
+        ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken.
+    copy : bool
+        False: the arrays of a CSR matrix stay where they are and must keep their pattern; values that the program writes
+        there count from then on. Products are slower that way.
+    dtype : dtype, optional
+        Of the stored values (float32, float64, complex64, complex128). None: that of H; integers become float64.
+    params : dict, optional
+        Given to ``hamiltonian_submatrix``.
+    ctx : Context, optional
+        None: that of the ``with`` block around, or the one of the process.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    nnz : int
+        Stored entries, duplicates merged; 0 for a LinearOperator.
+    dtype : numpy.dtype
+    borrowed : bool
+        The arrays of the program are used in place.
+
+    Raises
+    ------
+    ValueError, MemoryError, OSError
+        The arrays are no matrix; there is not enough memory; a file can't be read.
+
+    Examples
+    --------
+    >>> import wisp
+    >>> H = wisp.Matrix("graphene:nx=10,ny=10")
+    >>> H.shape
+    (200, 200)
+    """
+
+    def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
+                 ctx: Context | None = None) -> None:
+        self._keep: list[Any] = []
+        self.ctx = context(ctx)
+        self._spec = H if isinstance(H, (str, os.PathLike)) else None
+        if hasattr(H, "hamiltonian_submatrix"):
+            H = H.hamiltonian_submatrix(sparse=True, **({"params": params} if params else {}))
+        if isinstance(H, (str, os.PathLike)) and os.fspath(H).endswith(".npz"):
+            H = scipy.sparse.load_npz(H)
+        if isinstance(H, (str, os.PathLike)):
+            self._open(H, dtype)
+        elif scipy.sparse.issparse(H) or not (hasattr(H, "matmat") and hasattr(H, "shape")):
+            self._arrays(H, copy, dtype)
+        else:
+            self._operator(H, dtype)
+
+    @classmethod
+    def from_rows(cls, rows: Callable[[np.ndarray], Any], shape: tuple[int, int], max_row: int, *,
+                  dtype: DTypeLike = float, ctx: Context | None = None) -> Matrix:
+        """A matrix given by a function of its rows, many at a time.
+
+        Parameters
+        ----------
+        rows : callable
+            ``rows(i)`` gives the rows of these numbers, an ascending array of int64, as something that scipy makes a CSR
+            matrix of shape (len(i), shape[1]); or as a tuple (data, indices, indptr). It must give the same each time,
+            as it is called twice or more for a row, by one thread at a time.
+        shape : tuple of int
+        max_row : int
+            The most entries of a row.
+        dtype : dtype
+            Of the values.
+
+        Raises
+        ------
+        Exception
+            Whatever ``rows`` raises.
+        """
+        A = cls.__new__(cls)
+        A._keep, A.ctx, A._spec = [], context(ctx), None
+        dtype, frame = as_type(dtype), Frame()
+        latest: list[Any] = [None, None]  # the library counts entries, and then asks for them
+
+        def many(arg: Any, first: int, count: int, room: int, rowptr: Any, col: Any, val: Any) -> int:
+            if latest[0] != (first, count):
+                found = rows(np.arange(first, first + count))
+                found = scipy.sparse.csr_matrix(found, shape=(count, shape[1])).astype(dtype, copy=False)
+                latest[:] = (first, count), found
+            found = latest[1]
+            _fill(rowptr, found.indptr, np.int64)
+            if 0 < found.nnz <= room:
+                _fill(col, found.indices[:found.nnz], np.int64)
+                _fill(val, found.data[:found.nnz], dtype)
+            return found.nnz
+
+        f = callback("wisp_many_fn", many, -1, frame)
+        src, size = struct("wisp_src", rows=shape[0], cols=shape[1], max_row=max_row, type=TYPES[dtype.char], many=f)
+        A._create(src, size, None, frame)
+        return A
+
+    # ---- how it is made ------------------------------------------------------------------------------
+
+    def _open(self, name: Any, dtype: Any) -> None:
+        src, size = struct("wisp_src")
+        opened = lib.wisp_src_open_sized if isinstance(name, str) else lib.wisp_src_open_file_sized
+        self.ctx.call(opened, src, size, self.ctx._ctx, os.fsencode(name))
+        try:
+            self._create(src, size, dtype)
+        finally:
+            lib.wisp_src_close_sized(src, size)
+
+    def _arrays(self, H: Any, copy: bool, dtype: Any) -> None:
+        if not scipy.sparse.issparse(H):
+            H = np.asarray(H)
+            if H.ndim != 2:
+                raise ValueError(f"a matrix has two dimensions, not {H.ndim}")
+            as_type(H.dtype)
+        H = H.tocsr() if scipy.sparse.issparse(H) else scipy.sparse.csr_matrix(H)
+        H = H.astype(as_type(H.dtype), copy=False)
+        arrays = [np.ascontiguousarray(a) for a in (H.indptr, H.indices, H.data)]
+        ints = {4: lib.WISP_INT32, 8: lib.WISP_INT64}
+        crs, crs_size = struct("wisp_crs", rows=H.shape[0], cols=H.shape[1], type=TYPES[H.dtype.char],
+                               rowptr_int=ints[arrays[0].itemsize], col_int=ints[arrays[1].itemsize])
+        crs.rowptr, crs.col, crs.val = (pointer(a) for a in arrays)
+        if not copy:
+            if dtype is not None and as_type(dtype) != H.dtype:
+                raise ValueError(f"values of {H.dtype} can't be used in place as {np.dtype(dtype)}: leave copy=False out")
+            self._keep = arrays
+            made = ffi.new("wisp_mat **")
+            self.ctx.call(lib.wisp_mat_borrow_crs_sized, made, self.ctx._ctx, crs, crs_size)
+            self._made(made)
+            return
+        src, size = struct("wisp_src")
+        self.ctx.call(lib.wisp_src_open_crs_sized, src, size, self.ctx._ctx, crs, crs_size)
+        try:
+            self._create(src, size, dtype)
+        finally:
+            lib.wisp_src_close_sized(src, size)
+
+    def _operator(self, op: Any, dtype: Any) -> None:
+        dtype = as_type(dtype or op.dtype)
+        if len(op.shape) != 2 or op.shape[0] != op.shape[1]:
+            raise ValueError(f"an operator is square, not of shape {op.shape}")
+
+        def apply(arg: Any, y: Any, x: Any) -> int:
+            with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
+                Y[...] = op.matmat(X)
+            return lib.WISP_OK
+
+        f = callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
+        maps, made = ffi.new("wisp_map **"), ffi.new("wisp_mat **")
+        self.ctx.call(lib.wisp_map_create, maps, self.ctx._ctx, op.shape[0])
+        try:
+            o, size = struct("wisp_operator", map=maps[0], type=TYPES[dtype.char], apply=f)
+            self.ctx.call(lib.wisp_mat_from_apply_sized, made, self.ctx._ctx, o, size)
+        finally:
+            lib.wisp_map_free(maps[0])
+        self._keep = [f]
+        self._made(made)
+
+    def _create(self, src: Any, size: int, dtype: Any, frame: Frame | None = None) -> None:
+        on, ctx, call = getattr(self, "_on", ffi.NULL), self.ctx._ctx, self.ctx.call
+        o, osize = struct("wisp_mat_opts", type=TYPES[as_type(dtype).char] if dtype is not None else 0, map=on)
+        if src.rows == src.cols and src.rows and not on:  # stored for the blocks of a usual run
+            choice, csize = struct("wisp_choice")
+            call(lib.wisp_src_choose_sized, ctx, src, size, o, osize, o.type or src.type, 32, 256, choice, csize,
+                 frame=frame)
+            o.width = choice.width
+        made = ffi.new("wisp_mat **")
+        call(lib.wisp_mat_create_sized, made, ctx, src, size, o, osize, frame=frame)
+        self._made(made)
+
+    def _made(self, made: Any) -> None:
+        self._mat = ffi.gc(made[0], lib.wisp_mat_free)
+        info, size = struct("wisp_mat_info")
+        lib.wisp_mat_get_info_sized(self._mat, info, size)
+        self.shape, self.nnz, self.dtype = (info.rows, info.cols), info.nnz, DTYPES[info.type]
+        self.ndim, self.borrowed, self._stored = 2, info.user_bytes > 0, info.format != lib.WISP_FORMAT_OPERATOR
+        self._natural = bool(lib.wisp_map_is_natural(lib.wisp_mat_map(self._mat)))
+
+    def _beside(self, B: Any) -> Matrix:
+        """B as a matrix whose rows are those of this one, in its order."""
+        if isinstance(B, Matrix):
+            raise TypeError("an operator is given as scipy or numpy have it")
+        other = Matrix.__new__(Matrix)
+        other._keep, other.ctx, other._spec, other._on = [], self.ctx, None, lib.wisp_mat_map(self._mat)
+        other._arrays(B, True, None)
+        return other
+
+    # ---- products ------------------------------------------------------------------------------------
+
+    def _block(self, X: np.ndarray | None, dtype: Any = None, width: int = 0, columns: bool = False) -> Any:
+        """A block with these columns, or of zeros, on the map of the rows (or columns)."""
+        if X is not None:
+            dtype, width = X.dtype, X.shape[1]
+        made = ffi.new("wisp_blk **")
+        on = (lib.wisp_mat_col_map if columns else lib.wisp_mat_map)(self._mat)
+        self.ctx.call(lib.wisp_blk_create, made, self.ctx._ctx, on, TYPES[np.dtype(dtype).char], width)
+        block = ffi.gc(made[0], lib.wisp_blk_free)
+        if X is not None:
+            self.ctx.call(lib.wisp_blk_put, block, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
+        return block
+
+    def _get(self, block: Any) -> np.ndarray:
+        X = np.empty((lib.wisp_blk_nrows(block), lib.wisp_blk_width(block)), DTYPES[lib.wisp_blk_type(block)])
+        self.ctx.call(lib.wisp_blk_get, block, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
+        return X
+
+    def _columns(self, x: ArrayLike, rows: int, dtype: Any = None) -> np.ndarray:
+        """x as columns of a type that goes with the matrix."""
+        x = np.asarray(x)
+        if x.ndim not in (1, 2) or x.shape[0] != rows:
+            raise ValueError(f"vectors of {rows} rows are needed, not an array of shape {x.shape}")
+        as_type(x.dtype)
+        if dtype is None:
+            dtype = as_type(np.result_type(x.dtype, self.dtype))
+        return np.ascontiguousarray(x if x.ndim == 2 else x[:, None], dtype)
+
+    def __matmul__(self, x: ArrayLike) -> np.ndarray:
+        """A x: x of shape (columns,) or (columns, k); the result likewise."""
+        X = self._columns(x, self.shape[1])
+        if not X.shape[1]:
+            return np.zeros((self.shape[0], 0), X.dtype)
+        bx, by = self._block(X, columns=True), self._block(None, X.dtype, X.shape[1])
+        self.ctx.call(lib.wisp_spmmv_sized, by, self._mat, bx, ffi.NULL, ffi.sizeof("wisp_aug"))
+        Y = self._get(by)
+        return Y if np.ndim(x) == 2 else Y[:, 0]
+
+    def matvec(self, x: ArrayLike) -> np.ndarray:
+        """A x, as a LinearOperator of scipy has it."""
+        x = np.asarray(x)
+        y = self @ x.reshape(-1)
+        return y if x.ndim == 1 else y[:, None]
+
+    def matmat(self, X: ArrayLike) -> np.ndarray:
+        """A X for columns X."""
+        return self @ X
+
+    def aslinearoperator(self) -> Any:
+        """This matrix as scipy's LinearOperator; its adjoint is itself where it is square, so only Hermitian ones have
+        a right one."""
+        from scipy.sparse.linalg import LinearOperator
+
+        return LinearOperator(self.shape, matvec=self.matvec, matmat=self.matmat, rmatvec=self.matvec, dtype=self.dtype)
+
+    def __reduce__(self) -> Any:
+        if self._spec is None:
+            raise TypeError("only a matrix of the gallery or of a file can be pickled: pickle what it was made of")
+        return _again, (self._spec, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"
+
+
+def _again(spec: Any, dtype: Any) -> Matrix:
+    return Matrix(spec, dtype=dtype)
+
+
+def _fill(to: Any, values: np.ndarray, dtype: Any) -> None:
+    values = np.ascontiguousarray(values, dtype)
+    ffi.memmove(to, ffi.from_buffer(values), values.nbytes)
+
+
+class _Lent:
+    """numpy's view of a block's own memory, within a ``with`` block."""
+
+    def __init__(self, block: Any, how: int) -> None:
+        self.block, self.how = block, how
+
+    def __enter__(self) -> np.ndarray:
+        data, stride = ffi.new("void **"), ffi.new("int64_t *")
+        if lib.wisp_blk_lend(self.block, self.how, data, stride):
+            raise RuntimeError("the memory of a block can't be lent")
+        n, w, t = lib.wisp_blk_nrows(self.block), lib.wisp_blk_width(self.block), DTYPES[lib.wisp_blk_type(self.block)]
+        if not n:
+            return np.zeros((0, w), t)
+        flat = np.frombuffer(ffi.buffer(ffi.cast("char *", data[0]), ((n - 1) * stride[0] + w) * t.itemsize), t)
+        return np.lib.stride_tricks.as_strided(flat, (n, w), (stride[0] * t.itemsize, t.itemsize),
+                                               writeable=self.how != lib.WISP_READ)
+
+    def __exit__(self, *error: Any) -> None:
+        lib.wisp_blk_return(self.block)
+
+
+def gallery(name: str, *, ctx: Context | None = None, dtype: DTypeLike | None = None, **keys: Any) -> Matrix:
+    """A Hamiltonian or mesh of the gallery, ``wisp.gallery("topi", nx=100, ny=100, nz=40)``.
+
+    Parameters
+    ----------
+    name : str
+        As ``wisp gen --list`` has it.
+    **keys
+        Its keys.
+    """
+    spec = name + ":" * bool(keys) + ",".join(f"{key}={value}" for key, value in keys.items())
+    return Matrix(spec, ctx=ctx, dtype=dtype)
+
+

@@ -1,0 +1,351 @@
+"""What lives on Chebyshev moments: densities of states, counts, thermodynamics, traces of functions."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+
+import numpy as np
+
+from ._context import Context, callback, context
+from ._lib import array, ffi, lib, pointer, struct
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+KERNELS = {"jackson": lib.WISP_JACKSON, "lorentz": lib.WISP_LORENTZ, "fejer": lib.WISP_FEJER,
+            "dirichlet": lib.WISP_DIRICHLET}
+_PLAIN = ("rows", "nnz", "n", "vectors", "trace", "bounds_method", "seed", "first_vector", "type", "variant", "width",
+          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial")
+
+
+class Estimate(NamedTuple):
+    """A number with its error.
+
+    Attributes
+    ----------
+    value : float
+    stderr : float
+        Standard error: NaN for a single random vector, 0 for vectors that are not random.
+    bar95 : tuple of float
+        The ends of the 95% bar, with room for what is not of chance.
+    """
+
+    value: float
+    stderr: float
+    bar95: tuple[float, float]
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+class Thermal(NamedTuple):
+    """A system in heat bath, k_B = 1. Each field but the first is an Estimate of arrays like the temperatures."""
+
+    temperature: np.ndarray
+    log_z: Estimate
+    energy: Estimate
+    heat_capacity: Estimate
+    entropy: Estimate
+
+
+def _estimate(e: Any) -> Estimate:
+    return Estimate(e.value, e.error, (e.low, e.high))
+
+
+def function_of(f: Callable[[float], complex]) -> tuple[Any, Any]:
+    """f as the library's function, and what has to be kept meanwhile."""
+
+    def value(arg: Any, energy: float, to: Any) -> int:
+        with np.errstate(all="ignore"):  # what is not finite the library tells
+            z = complex(f(energy))
+        to.re, to.im = z.real, z.imag
+        return 0
+
+    keep = callback("wisp_function_fn", value, 1)
+    return ffi.new("wisp_function *", {"value": keep}), keep
+
+
+class Moments:
+    """Chebyshev moments of a Hermitian matrix, and what follows from them.
+
+    Attributes
+    ----------
+    moments : numpy.ndarray
+        <v|T_k|v>, of shape (vectors, moments), real; with ``operator`` or ``left`` complex. The array is numpy's own.
+    bounds : tuple of float
+        The spectrum lies between these.
+    complete : bool
+        False: the run was ended before all vectors and moments were there.
+    """
+
+    def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str) -> None:
+        self._matrix, self._ctx = matrix, ctx
+        if kernel not in KERNELS:
+            raise ValueError(f"kernel is one of {', '.join(KERNELS)}, not {kernel!r}")
+        self.kernel = kernel
+        self._take(raw)
+
+    def _take(self, raw: Any) -> None:
+        """Copies what the library made: from here on all memory is numpy's."""
+        self._facts = {name: getattr(raw, name) for name in _PLAIN}
+        b = raw.bounds
+        self._bounds = (b.center, b.halfwidth, b.failure_probability)
+        count = raw.n * raw.vectors
+        self._mu = array(raw.mu, count, float).reshape(raw.vectors, raw.n)
+        self._imag = array(raw.imag, count, float).reshape(raw.vectors, raw.n) if raw.imag else None
+        self._sites = array(raw.sites, raw.vectors, np.int64) if raw.sites else None
+        self._grid = None
+
+    def _raw(self) -> tuple[Any, int]:
+        """The library's struct over these arrays, for the time of a call."""
+        m, size = struct("wisp_moments", **self._facts)
+        m.bounds.center, m.bounds.halfwidth, m.bounds.failure_probability = self._bounds
+        m.mu = pointer(self._mu, "double")
+        if self._imag is not None:
+            m.imag = pointer(self._imag, "double")
+        if self._sites is not None:
+            m.sites = pointer(self._sites, "int64_t")
+        return m, size
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_matrix": None, "_ctx": None}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._ctx = context()
+
+    @property
+    def moments(self) -> np.ndarray:
+        return self._mu if self._imag is None else self._mu + 1j * self._imag
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self._bounds[0] - self._bounds[1], self._bounds[0] + self._bounds[1]
+
+    @property
+    def num_moments(self) -> int:
+        return self._mu.shape[1]
+
+    @property
+    def num_vectors(self) -> int:
+        return self._mu.shape[0]
+
+    @property
+    def complete(self) -> bool:
+        return not self._facts["partial"]
+
+    @property
+    def resolution(self) -> float:
+        """The standard deviation of Jackson's kernel at the centre, in the unit of the energies."""
+        return lib.wisp_resolution(self._bounds[1], self.num_moments)
+
+    def _eval(self, part: int = 0) -> tuple[Any, int]:
+        return struct("wisp_eval_opts", kernel=KERNELS[self.kernel], part=part)
+
+    def _density(self, energy: np.ndarray, vector: int, part: int) -> tuple[np.ndarray, ...]:
+        m, size = self._raw()
+        o, osize = self._eval(part)
+        d, err, low, high = np.zeros((4, energy.size))
+        self._ctx.call(lib.wisp_dos_sized, self._ctx._ctx, m, size, o, osize, vector, energy.size,
+                       *(pointer(a, "double") for a in (energy, d, err)))
+        lib.wisp_bars95_sized(m, size, o, osize, energy.size, *(pointer(a, "double") for a in (d, err, low, high)))
+        return d, err, low, high
+
+    def _at(self, energy: ArrayLike, vector: int = -1) -> Estimate:
+        shape = np.shape(energy)
+        flat = np.ascontiguousarray(energy, float).reshape(-1)
+        parts = self._density(flat, vector, lib.WISP_REAL_PART)
+        if self._imag is not None:
+            parts = tuple(a + 1j * b for a, b in zip(parts, self._density(flat, vector, lib.WISP_IMAGINARY_PART)))
+        d, err, low, high = (a.reshape(shape)[()] for a in parts)
+        return Estimate(d, err, (low, high))
+
+    @property
+    def energies(self) -> np.ndarray:
+        """Twice as many energies as moments, ascending: the Chebyshev nodes of the whole interval."""
+        e = np.empty(2 * self.num_moments)
+        b = ffi.new("wisp_bounds *", self._bounds)
+        lib.wisp_energies(b, e.size, pointer(e, "double"))
+        return e
+
+    def count(self, a: float, b: float) -> Estimate:
+        """How many eigenvalues lie in [a, b], whose ends may be infinite.
+
+        The integral of the density between them. Bars are of chance alone: states within one ``resolution`` of an end
+        count by a part.
+        """
+        m, size = self._raw()
+        o, osize = self._eval()
+        v, err, low, high = np.zeros((4, 1))
+        self._ctx.call(lib.wisp_count_sized, self._ctx._ctx, m, size, o, osize, -1, a, b, pointer(v, "double"),
+                       pointer(err, "double"))
+        lib.wisp_bars95_sized(m, size, o, osize, 1, *(pointer(x, "double") for x in (v, err, low, high)))
+        return Estimate(float(v[0]), float(err[0]), (float(low[0]), float(high[0])))
+
+    def integrate(self, f: Callable[[float], float] | None = None, *, tol: float = 0, kernel: str | None = None) -> Estimate:
+        """The trace of f(H): the integral of f over the density of states, by f's Chebyshev series.
+
+        Parameters
+        ----------
+        f : callable, optional
+            A real function of an energy, asked for on all of ``bounds``. None: 1, whose trace is the number of rows.
+        tol : float
+            How far the series, and rounding, may be off, over rows times the largest |f|. 0: 1e-10, in single precision
+            1e-4. The bar has room for it.
+        kernel : {None, "jackson"}
+            "jackson": the series is damped, whatever its error, which is in no bar then: for steps and kinks, which are
+            refused else.
+
+        Raises
+        ------
+        ValueError
+            The moments are too few for this function; the message says how many would do.
+        """
+        if kernel not in (None, "jackson"):
+            raise ValueError(f"kernel is 'jackson' or None, not {kernel!r}")
+        m, size = self._raw()
+        function, keep = function_of(f or (lambda energy: 1.0))
+        o, osize = struct("wisp_function_opts", tolerance=tol, jackson=self.num_moments if kernel else 0)
+        t, tsize = struct("wisp_traced")
+        self._ctx.call(lib.wisp_trace_function_sized, self._ctx._ctx, m, size, function, o, osize, -1, t, tsize)
+        del keep
+        return _estimate(t.trace)
+
+    def thermal(self, T: ArrayLike, *, tol: float = 0) -> Thermal:
+        """Thermodynamics of H at temperatures in the unit of its entries, k_B = 1.
+
+        ln Z, energy, heat capacity and entropy of the canonical ensemble, by Bessel functions (Weisse et al., Rev. Mod.
+        Phys. 78, 275 (2006); Jaklic and Prelovsek, Phys. Rev. B 49, 5065 (1994)); no kernel smears them.
+
+        Raises
+        ------
+        ValueError
+            A temperature is lower than these moments serve; the message names the lowest that they do.
+        """
+        m, size = self._raw()
+        T = np.asarray(T, float)
+        o, osize = struct("wisp_thermal_opts", tolerance=tol)
+        e, esize = struct("wisp_ensemble")
+        names = ("log_z", "energy", "heat_capacity", "entropy")
+        found = {name: np.empty((4, T.size)) for name in names}
+        for i, t in enumerate(T.reshape(-1)):
+            self._ctx.call(lib.wisp_thermal_sized, self._ctx._ctx, m, size, o, osize, t, e, esize)
+            for name in names:
+                x = getattr(e, name)
+                found[name][:, i] = x.value, x.error, x.low, x.high
+        parts = []
+        for name in names:
+            v, err, low, high = (a.reshape(T.shape)[()] for a in found[name])
+            parts.append(Estimate(v, err, (low, high)))
+        return Thermal(T, *parts)
+
+    def __repr__(self) -> str:
+        return (f"<wisp.{type(self).__name__}: {self.num_moments} moments of {self.num_vectors} vectors, "
+                f"{self.bounds[0]:.6g} to {self.bounds[1]:.6g}{'' if self.complete else ', not complete'}>")
+
+
+class SpectralDensity(Moments):
+    """The density of states of a matrix, per unit of energy: its integral is the number of rows.
+
+    Called with energies it gives densities there (Weisse et al., Rev. Mod. Phys. 78, 275 (2006), equation 81).
+
+    Attributes
+    ----------
+    energies, densities, stderr : numpy.ndarray
+        On the default grid. stderr is NaN for a single random vector.
+    bar95 : tuple of numpy.ndarray
+        The lower and the upper ends of 95% bars, of chance alone.
+    """
+
+    def __call__(self, energy: ArrayLike) -> Any:
+        return self._at(energy).value
+
+    def at(self, energy: ArrayLike) -> Estimate:
+        """The density at energies, with its error."""
+        return self._at(energy)
+
+    def _default(self) -> Estimate:
+        if self._grid is None:
+            self._grid = self._at(self.energies)
+        return self._grid
+
+    @property
+    def densities(self) -> np.ndarray:
+        return self._default().value
+
+    @property
+    def stderr(self) -> np.ndarray:
+        return self._default().stderr
+
+    @property
+    def bar95(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._default().bar95
+
+    def add_vectors(self, num_vectors: int, *, progress: Any = None) -> None:
+        """Adds random vectors, which makes bars smaller; those after the ones that are there, on the same bounds."""
+        if self._matrix is None or self._facts["trace"] != lib.WISP_TRACE_RANDOM or self._imag is not None:
+            raise ValueError("only a density of random vectors that has its matrix can have more of them")
+        more = self._matrix._kpm(self.num_moments, num_vectors, self.bounds, progress, seed=self._facts["seed"],
+                                 first_vector=self._facts["first_vector"] + self.num_vectors, type=self._facts["type"])
+        try:
+            runs, size = ffi.new("wisp_moments[2]"), ffi.sizeof("wisp_moments")
+            runs[0], runs[1] = self._raw()[0][0], more[0]
+            runs[1].bounds = runs[0].bounds
+            both, _ = struct("wisp_moments")
+            self._ctx.call(lib.wisp_moments_merge_sized, self._ctx._ctx, both, size, runs, size, 2)
+            first = self._facts["first_vector"]
+            self._take(both)
+            self._facts["first_vector"] = first
+            lib.wisp_moments_free_sized(both, size)
+        finally:
+            lib.wisp_moments_free_sized(more, size)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the density and its 95% bars by matplotlib; gives the axes."""
+        ax = _axes(ax, "density of states")
+        line, = ax.plot(self.energies, self.densities, **style)
+        if np.all(np.isfinite(self.stderr)):
+            ax.fill_between(self.energies, *self.bar95, color=line.get_color(), alpha=0.3, linewidth=0)
+        return ax
+
+
+class LocalDensity(Moments):
+    """Local densities of states at sites, exact but for the kernel.
+
+    Called with energies it gives densities of shape (sites, ...).
+
+    Attributes
+    ----------
+    sites : numpy.ndarray
+    energies : numpy.ndarray
+    densities : numpy.ndarray
+        Of shape (sites, energies); each one's integral is 1.
+    """
+
+    @property
+    def sites(self) -> np.ndarray:
+        return self._sites
+
+    def __call__(self, energy: ArrayLike) -> np.ndarray:
+        return np.array([self._at(energy, i).value for i in range(self.num_vectors)])
+
+    @property
+    def densities(self) -> np.ndarray:
+        return self(self.energies)
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the densities by matplotlib; gives the axes."""
+        ax = _axes(ax, "local density of states")
+        for site, density in zip(self.sites, self.densities):
+            ax.plot(self.energies, density, label=f"site {site}", **style)
+        ax.legend()
+        return ax
+
+
+def _axes(ax: Any, label: str) -> Any:
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.gca()
+    ax.set_xlabel("energy")
+    ax.set_ylabel(label)
+    return ax

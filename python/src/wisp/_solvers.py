@@ -1,0 +1,326 @@
+"""Eigenpairs, linear systems, functions of a matrix times vectors, time evolution."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
+
+import numpy as np
+
+from ._context import Context, callback
+from ._errors import ConvergenceError, IncompleteError
+from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
+from ._moments import function_of
+from ._spectral import seed_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WISP_EIG_NEAREST,
+          "LR": lib.WISP_EIG_LARGEST_REAL}
+_EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
+                "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE}
+_METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
+            "minres": lib.WISP_MINRES}
+_PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
+             "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN}
+
+
+def _choice(name: str, value: Any, of: dict) -> int:
+    if value not in of:
+        raise ValueError(f"{name} is one of {', '.join(map(str, of))}, not {value!r}")
+    return of[value]
+
+
+def _word(value: int, of: dict) -> str | None:
+    return next((key for key, number in of.items() if number == value), None)
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenpairs, ascending. ``w, v = ...`` takes it apart.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        Real for a Hermitian matrix.
+    vectors : numpy.ndarray
+        Of shape (rows, values), orthonormal for a Hermitian matrix, else of length 1.
+    residuals : numpy.ndarray
+        |A v - lambda v|, computed from the vectors.
+    complete : bool
+        All that were asked for were found, as far as the library's checks tell.
+    method : str
+    products : int
+        Of the matrix with one vector.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray = field(repr=False)
+    residuals: np.ndarray = field(repr=False)
+    complete: bool
+    method: str | None
+    products: int
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.values, self.vectors))
+
+
+@dataclass(frozen=True)
+class SolveInfo:
+    """How a linear system was solved.
+
+    Attributes
+    ----------
+    converged : bool
+        The residuals of all columns, computed anew from x, are within the tolerance.
+    residuals : numpy.ndarray
+        |b - A x| / |b| of each column, computed from x.
+    iterations : int
+        Of the column that took most.
+    history : numpy.ndarray
+        The largest residual after each iteration, by the method's recurrence.
+    method : str
+    products : int
+    """
+
+    converged: bool
+    residuals: np.ndarray
+    iterations: int
+    history: np.ndarray = field(repr=False)
+    method: str | None
+    products: int
+
+
+class SolverCalls:
+    """Calls of a matrix that solve."""
+
+    ctx: Context
+
+    def eigs(self, k: int = 6, which: str = "SA", *, target: float | None = None, sigma: float | None = None,
+             interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
+             bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0,
+             progress: Any = None) -> Eigenpairs:
+        """Eigenpairs, at an end of the spectrum, next to a number, or all in an interval.
+
+        By Chebyshev filter diagonalization (Pieper et al., J. Comput. Phys. 325, 226 (2016)), block Lanczos or
+        Krylov-Schur (Stewart, SIAM J. Matrix Anal. Appl. 23, 601 (2002)).
+
+        Parameters
+        ----------
+        k : int
+            How many; not with ``interval``. If the last one belongs to a multiplet, all of it is given.
+        which : {"SA", "LA", "SM", "LR"}
+            As in scipy: smallest, largest, nearest to 0, of largest real part. Of a matrix that is not Hermitian "SA"
+            and "LA" are those of smallest and largest absolute value.
+        target, sigma : float, optional
+            Those nearest to this number; two names for one thing.
+        interval : tuple of float, optional
+            All eigenvalues in [low, high].
+        tol : float
+            Of |A v - lambda v| over the halfwidth of the spectrum. 0: 1e-8, in single precision 1e-4.
+        maxiter : int
+            Rounds of filtering, or restarts. 0: 30, or 10000.
+        method : {None, "chebfd", "lanczos", "krylov-schur", "dense"}
+
+        Returns
+        -------
+        Eigenpairs
+
+        Raises
+        ------
+        IncompleteError, ConvergenceError
+            Something is, or may be, missing; ``result`` has the pairs that were found.
+        """
+        near = target if target is not None else sigma
+        o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH), tolerance=tol, max_rounds=maxiter,
+                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng))
+        if interval is not None:
+            if near is not None:
+                raise ValueError("give either an interval or a target")
+            o.which, (o.low, o.high) = lib.WISP_EIG_INTERVAL, interval
+        else:
+            o.count = k
+            if k < 1:
+                raise ValueError(f"k is at least 1, not {k}")
+            if near is not None:
+                o.which, o.target = lib.WISP_EIG_NEAREST, near
+        self._bounds_opts(o.bounds, bounds)
+        e, esize = struct("wisp_eigen")
+        try:
+            self.ctx.call(lib.wisp_eig_sized, e, esize, self._mat, o, size, progress=progress)
+            return self._pairs(e)
+        except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
+            failure.result = self._pairs(e)
+            raise
+        finally:
+            lib.wisp_eigen_free_sized(e, esize)
+
+    def _pairs(self, e: Any) -> Eigenpairs:
+        n = e.found
+        w = array(e.value, n, complex)
+        v = self._get(e.vectors) if n else np.zeros((self.shape[0], 0), self.dtype)
+        return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), bool(e.complete),
+                          _word(e.method, _EIG_METHODS), e.products)
+
+    def solve(self, b: ArrayLike, *, rtol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
+              method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
+              restart: int = 0, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
+        """Solves A x = b for one or more columns, to a residual that is computed from x itself.
+
+        Parameters
+        ----------
+        b : array of shape (rows,) or (rows, k)
+        rtol : float
+            Of |b - A x| / |b|, each column. 0: 1e-8, in single precision 1e-4.
+        x0 : array like b, optional
+            A guess.
+        maxiter : int
+            0: 10000, or ten times the rows, if that is less.
+        method : {None, "cg", "minres", "gmres", "bicgstab"}
+            None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; else GMRES.
+        precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann"} or callable
+            A function gives M^-1 X for columns X.
+        restart : int
+            m of GMRES(m). 0: 30.
+
+        Returns
+        -------
+        x : numpy.ndarray
+            Like b.
+        info : SolveInfo
+
+        Raises
+        ------
+        ConvergenceError, SingularError
+            Some column did not converge; ``result`` is (x, info), with the best x there was.
+        """
+        from ._matrix import _Lent
+
+        B = self._columns(b, self.shape[0])
+        X0 = None if x0 is None else self._columns(x0, self.shape[0], B.dtype)
+        if X0 is not None and X0.shape != B.shape:
+            raise ValueError(f"x0 is of the shape of b, {np.shape(b)}, not {np.shape(x0)}")
+        bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1])
+        o, size = struct("wisp_solve_opts", tolerance=rtol, max_iterations=maxiter, restart=restart,
+                         method=_choice("method", method, _METHODS), guess=int(x0 is not None))
+        keep = None
+        if callable(precond):
+
+            def apply(arg: Any, y: Any, x: Any) -> int:
+                with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
+                    Y[...] = precond(X)
+                return lib.WISP_OK
+
+            if not self._natural:
+                raise ValueError("a function as the preconditioner needs copy=False, or a LinearOperator: "
+                                 "this matrix has its rows in an order of its own")
+            keep = callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
+            o.precond, o.apply = lib.WISP_PRECOND_APPLY, keep
+        else:
+            o.precond = _choice("precond", precond, _PRECONDS)
+        s, ssize = struct("wisp_solution")
+
+        def result() -> tuple[np.ndarray, SolveInfo]:
+            X = self._get(bx)
+            info = SolveInfo(bool(s.converged), array(s.residuals, s.columns, float), s.iterations,
+                             array(s.history, s.iterations + 1, float), _word(s.method, _METHODS), s.products)
+            return (X if np.ndim(b) == 2 else X[:, 0]), info
+
+        try:
+            self.ctx.call(lib.wisp_solve_sized, s, ssize, bx, self._mat, bb, o, size, progress=progress)
+            return result()
+        except (ConvergenceError, KeyboardInterrupt) as failure:
+            failure.result = result()
+            raise
+        finally:
+            lib.wisp_solution_free_sized(s, ssize)
+            del keep
+
+    def apply(self, f: Callable[[float], complex], x: ArrayLike, *, tol: float = 0, max_terms: int = 0,
+              bounds: Sequence[float] | None = None, kernel: str | None = None, progress: Any = None) -> np.ndarray:
+        """f(A) x for a Hermitian matrix, by a Chebyshev series of f (Trefethen, Approximation Theory, 2013).
+
+        Parameters
+        ----------
+        f : callable
+            A function of an energy, real or complex, asked for on all of the bounds.
+        x : array of shape (rows,) or (rows, k)
+        tol : float
+            Of the error over max |f| |x|, each column. 0: 1e-10, in single precision 1e-4.
+        max_terms : int
+            The most terms of the series. 0: 65536. With ``kernel`` their number.
+        kernel : {None, "jackson"}
+            "jackson": the series is damped, whatever its error; for functions that are not smooth.
+
+        Raises
+        ------
+        ValueError
+            f can't be met with so many terms.
+        """
+        if kernel not in (None, "jackson"):
+            raise ValueError(f"kernel is 'jackson' or None, not {kernel!r}")
+        low, high = self.find_bounds() if bounds is None else bounds
+        dtype = np.result_type(np.asarray(x).dtype, self.dtype)
+        if np.iscomplexobj(f((low + high) / 2)):
+            dtype = np.result_type(dtype, np.complex64)
+        X = self._columns(x, self.shape[0], DTYPES[TYPES.get(dtype.char, lib.WISP_D)])
+        bx, by = self._block(X), self._block(None, X.dtype, X.shape[1])
+        function, keep = function_of(f)
+        o, size = struct("wisp_chebyshev_opts", tolerance=tol, terms=max_terms)
+        if kernel:
+            o.jackson, o.terms = max_terms or 512, 0
+        self._bounds_opts(o.bounds, (low, high))
+        y = ffi.new("wisp_blk *[1]", [by])
+        self.ctx.call(lib.wisp_chebyshev_apply_sized, ffi.NULL, ffi.sizeof("wisp_expansion"), y, self._mat, bx, 1,
+                      function, o, size, progress=progress)
+        del keep
+        Y = self._get(by)
+        return Y if np.ndim(x) == 2 else Y[:, 0]
+
+    def evolve(self, psi: ArrayLike, times: ArrayLike, *, tol: float = 0, bounds: Sequence[float] | None = None,
+               observe: Callable[[float, np.ndarray], Any] | None = None, progress: Any = None) -> np.ndarray:
+        """exp(-i A t) psi for a Hermitian matrix, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
+
+        Parameters
+        ----------
+        psi : array of shape (rows,) or (rows, k)
+        times : array
+            In any order, in the inverse of the unit of the matrix's entries.
+        tol : float
+            Of |psi(t) - exact| / |psi(0)|. 0: 1e-10, in single precision 1e-4.
+        observe : callable, optional
+            ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of shape (times, *psi.shape), complex; or of what ``observe`` returned.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` has what there was by then.
+        """
+        dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)
+        X = self._columns(psi, self.shape[0], dtype if dtype.char in TYPES else "D")
+        t = np.ascontiguousarray(np.atleast_1d(times), float)
+        out: list[Any] = []
+        b = self._block(X)
+
+        def look(arg: Any, i: int, block: Any, norm: Any) -> int:
+            Y = np.empty_like(X)
+            lib.wisp_blk_get(block, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
+            Y = Y if np.ndim(psi) == 2 else Y[:, 0]
+            out.append(observe(float(t[i]), Y) if observe else Y)
+            return 0
+
+        keep = callback("wisp_evolve_fn", look, 1)
+        o, size = struct("wisp_evolve_opts", tolerance=tol, observe=keep)
+        self._bounds_opts(o.bounds, bounds)
+        try:
+            self.ctx.call(lib.wisp_evolve_sized, ffi.NULL, ffi.sizeof("wisp_evolution"), self._mat, b, t.size,
+                          pointer(t, "double"), o, size, progress=progress)
+        except KeyboardInterrupt as failure:
+            failure.result = np.array(out)
+            raise
+        return np.array(out)

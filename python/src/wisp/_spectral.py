@@ -1,0 +1,233 @@
+"""Calls of a matrix that rest on Chebyshev moments."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Sequence
+
+import numpy as np
+
+from ._context import Context
+from ._lib import TYPES, ffi, lib, pointer, struct
+from ._moments import KERNELS, Estimate, LocalDensity, SpectralDensity, Thermal, function_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def seed_of(rng: int | np.random.Generator | None) -> int:
+    """The seed of a generator, or the number itself; None: an arbitrary one."""
+    if isinstance(rng, (int, np.integer)) and rng >= 0:
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**63))
+
+
+class SpectralCalls:
+    """Calls of a matrix that rest on moments."""
+
+    ctx: Context
+
+    def find_bounds(self, *, rng: int | np.random.Generator | None = 0) -> tuple[float, float]:
+        """An interval that holds all eigenvalues, by Lanczos (Kuczynski and Wozniakowski 1992); the chance that it does
+        not is below 1e-8.
+
+        Raises
+        ------
+        NotHermitianError
+            The matrix is not Hermitian.
+        """
+        b, o = ffi.new("wisp_bounds *"), ffi.new("wisp_bounds_opts *", {"seed": seed_of(rng)})
+        self.ctx.call(lib.wisp_bounds_find, b, self._mat, o)
+        return b.center - b.halfwidth, b.center + b.halfwidth
+
+    def _bounds_opts(self, o: Any, bounds: Sequence[float] | None) -> None:
+        if bounds is not None:
+            low, high = bounds
+            o.method, o.given.center, o.given.halfwidth = lib.WISP_BOUNDS_GIVEN, (low + high) / 2, (high - low) / 2
+
+    def _kpm(self, moments: int, vectors: int, bounds: Sequence[float] | None, progress: Any, **fields: Any) -> Any:
+        """The library's moments, to be freed. What was made before it was interrupted is the exception's `raw`."""
+        o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, **fields)
+        self._bounds_opts(o.bounds, bounds)
+        if self._stored and vectors and not o.right:
+            choice, csize = struct("wisp_choice")
+            self.ctx.call(lib.wisp_mat_choose_sized, self._mat, o.type or TYPES[self.dtype.char], vectors,
+                          max(moments // 2, 1), choice, csize)
+            o.width = choice.width
+        m, msize = struct("wisp_moments")
+        try:
+            self.ctx.call(lib.wisp_kpm_sized, m, msize, self._mat, o, size, progress=progress)
+        except BaseException as failure:
+            failure._raw = m if m.vectors and m.n else None
+            if failure._raw is None:
+                lib.wisp_moments_free_sized(m, msize)
+            raise
+        return m
+
+    def _moments(self, kind: type, kernel: str, *args: Any, **fields: Any) -> Any:
+        if kernel not in KERNELS:
+            raise ValueError(f"kernel is one of {', '.join(KERNELS)}, not {kernel!r}")
+        size = ffi.sizeof("wisp_moments")
+        try:
+            m = self._kpm(*args, **fields)
+        except BaseException as failure:
+            m = getattr(failure, "_raw", None)
+            failure.result = kind(self, self.ctx, m, kernel) if m else None
+            if m:
+                lib.wisp_moments_free_sized(m, size)
+                del failure._raw
+            raise
+        try:
+            return kind(self, self.ctx, m, kernel)
+        finally:
+            lib.wisp_moments_free_sized(m, size)
+
+    def _number(self, num_moments: int | None, resolution: float | None, bounds: Any) -> tuple[int, Any]:
+        """How many moments, and the bounds, if that took them."""
+        if resolution is None:
+            return 512 if num_moments is None else num_moments, bounds
+        if num_moments is not None:
+            raise ValueError("num_moments and energy_resolution say the same: give one of them")
+        if not resolution > 0:
+            raise ValueError(f"energy_resolution is above 0, not {resolution}")
+        bounds = self.find_bounds() if bounds is None else bounds
+        return lib.wisp_moments_for((bounds[1] - bounds[0]) / 2, resolution), bounds
+
+    def spectral_density(self, num_vectors: int = 32, num_moments: int | None = None, *,
+                         energy_resolution: float | None = None, rng: int | np.random.Generator | None = 0,
+                         kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
+                         vectors: ArrayLike | None = None, exact: bool = False, progress: Any = None) -> SpectralDensity:
+        """The density of states, with error bars, by the kernel polynomial method.
+
+        Parameters
+        ----------
+        num_vectors : int
+            Random vectors; bars are as one over their square root.
+        num_moments : int, optional
+            None: 512, or what ``energy_resolution`` takes.
+        energy_resolution : float, optional
+            The standard deviation of Jackson's kernel at the centre, pi halfwidth / moments.
+        rng : int, numpy.random.Generator or None
+            The seed of the vectors. The same seed gives the same vectors on any machine.
+        kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
+        bounds : tuple of float, optional
+            The spectrum lies between these. None: they are found.
+        operator : scipy sparse matrix or numpy array, optional
+            B of tr[B delta(E - H)], which is complex then.
+        vectors : array of shape (rows,) or (rows, k), optional
+            |r> of the sum of <r|delta(E - H)|r>, in place of random vectors.
+        exact : bool
+            All unit vectors in place of random ones: no bar, and as many vectors as rows.
+        progress : bool or callable, optional
+            True, or ``tqdm.tqdm``: a bar of tqdm. Else a function of a task's name and its part that is done.
+
+        Returns
+        -------
+        SpectralDensity
+
+        Raises
+        ------
+        NotHermitianError
+            The matrix is not Hermitian; the message names an entry.
+        BoundsError
+            Eigenvalues lie outside the bounds that were given.
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` is the SpectralDensity of what was there by then, or None.
+        """
+        fields: dict[str, Any] = {"seed": seed_of(rng)}
+        keep: list[Any] = []
+        if exact:
+            if vectors is not None:
+                raise ValueError("exact takes all unit vectors: leave vectors out")
+            fields["trace"], num_vectors = lib.WISP_TRACE_EXACT, 0
+        if vectors is not None:
+            X = self._columns(vectors, self.shape[0])
+            keep.append(self._block(X))
+            fields.update(trace=lib.WISP_TRACE_GIVEN, right=keep[-1])
+            num_vectors = X.shape[1]
+        elif not exact and num_vectors < 1:
+            raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
+        if operator is not None:
+            keep.append(self._beside(_adjoint(operator)))
+            fields["adjoint"] = keep[-1]._mat
+        moments, bounds = self._number(num_moments, energy_resolution, bounds)
+        return self._moments(SpectralDensity, kernel, moments, num_vectors, bounds, progress, **fields)
+
+    def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
+             kernel: str = "jackson", bounds: Sequence[float] | None = None, progress: Any = None) -> LocalDensity:
+        """Local densities of states <s|delta(E - H)|s> at sites (rows of the matrix), exact but for the kernel.
+
+        Parameters are those of ``spectral_density``.
+
+        Returns
+        -------
+        LocalDensity
+        """
+        s = np.ascontiguousarray(np.atleast_1d(sites), np.int64)
+        if s.ndim != 1 or not s.size:
+            raise ValueError("sites are a list of rows, one at least")
+        moments, bounds = self._number(num_moments, energy_resolution, bounds)
+        return self._moments(LocalDensity, kernel, moments, s.size, bounds, progress, trace=lib.WISP_TRACE_SITES,
+                             sites=pointer(s, "int64_t"))
+
+    def trace(self, f: Callable[[float], float], num_vectors: int = 32, *, tol: float = 0,
+              bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, exact: bool = False,
+              progress: Any = None) -> Estimate:
+        """tr f(H) with its error bar, for a function that is smooth on ``bounds``; as many moments as f takes.
+
+        Parameters
+        ----------
+        f : callable
+            A real function of an energy.
+        tol : float
+            How far the series, and rounding, may be off, over rows times the largest |f|. 0: 1e-10.
+
+        Other parameters are those of ``spectral_density``.
+
+        Raises
+        ------
+        ValueError
+            f takes too many moments: it has a step, a kink or a pole on the bounds, or near.
+        ArithmeticError
+            f is not finite somewhere on the bounds.
+        """
+        low, high = self.find_bounds() if bounds is None else bounds
+        function, keep = function_of(f)
+        o, size = struct("wisp_function_opts", tolerance=tol)
+        b = ffi.new("wisp_bounds *", ((low + high) / 2, (high - low) / 2, 0))
+        n = ffi.new("int64_t *")
+        self.ctx.call(lib.wisp_function_moments_sized, self.ctx._ctx, b, function, o, size, n)
+        del keep
+        rho = self.spectral_density(num_vectors, n[0], rng=rng, bounds=(low, high), exact=exact, progress=progress)
+        return rho.integrate(f, tol=tol)
+
+    def logdet(self, num_vectors: int = 32, *, bounds: Sequence[float] | None = None, **options: Any) -> Estimate:
+        """log det H of a positive definite matrix, the trace of its logarithm.
+
+        Parameters are those of ``trace``. The bounds that are found reach a little below the smallest eigenvalue: where
+        that is beyond 0, give ``bounds`` whose lower one is above 0.
+        """
+        return self.trace(np.log, num_vectors, bounds=bounds, **options)
+
+    def thermal(self, T: ArrayLike, num_vectors: int = 32, *, tol: float = 0, bounds: Sequence[float] | None = None,
+                rng: int | np.random.Generator | None = 0, exact: bool = False, progress: Any = None) -> Thermal:
+        """ln Z, energy, heat capacity and entropy at temperatures, as ``Moments.thermal``; as many moments as they take.
+
+        Parameters
+        ----------
+        T : array
+            Temperatures above 0, in the unit of the matrix's entries (k_B = 1).
+
+        Other parameters are those of ``spectral_density``.
+        """
+        t = np.asarray(T, float)
+        if not t.size or not np.all(t > 0):
+            raise ValueError("temperatures are above 0, one at least")
+        low, high = self.find_bounds() if bounds is None else bounds
+        n = lib.wisp_thermal_moments((high - low) / 2, t.min())
+        rho = self.spectral_density(num_vectors, n, rng=rng, bounds=(low, high), exact=exact, progress=progress)
+        return rho.thermal(t, tol=tol)
+
+
+def _adjoint(operator: Any) -> Any:
+    if hasattr(operator, "conjugate") and hasattr(operator, "T"):
+        return operator.conjugate().T
+    return np.asarray(operator).conj().T

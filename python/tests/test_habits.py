@@ -1,0 +1,140 @@
+"""What a person expects of a Python package: Ctrl-C, threads, processes, memory, the README's example."""
+import gc
+import multiprocessing
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import wisp
+
+
+def interrupt_at(task):
+    """A progress function that sends Ctrl-C when this task has begun."""
+    sent = []
+
+    def progress(name, done):
+        if name == task and not sent:
+            sent.append(done)
+            signal.raise_signal(signal.SIGINT)
+
+    return progress
+
+
+def test_ctrl_c():
+    M = wisp.gallery("topi", nx=8, ny=8, nz=4)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        M.spectral_density(4, 20000, progress=interrupt_at("moments"))
+    rho = caught.value.result
+    assert rho is None or (not rho.complete and rho.num_moments < 20000)
+    with pytest.raises(KeyboardInterrupt):
+        M.eigs(3, progress=interrupt_at("bounds"), interval=(-0.1, 0.1))
+
+    def interrupt(t, psi):
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        M.evolve(np.ones(1024), [1.0, 2.0], observe=interrupt)
+    assert M.spectral_density(2, 16).complete  # and the context goes on
+
+
+def test_an_exception_in_progress_is_raised():
+    def progress(task, done):
+        raise LookupError(task)
+
+    with pytest.raises(LookupError):
+        wisp.gallery("graphene", nx=30, ny=30).spectral_density(2, 64, progress=progress)
+
+
+def test_tqdm():
+    tqdm = pytest.importorskip("tqdm")
+    made = []
+
+    class Bar(tqdm.tqdm):
+        def __init__(self, *args, **kw):
+            made.append(kw["desc"])
+            super().__init__(*args, disable=True, **kw)
+
+    wisp.gallery("graphene", nx=20, ny=20).spectral_density(2, 64, progress=Bar)
+    assert "moments" in made
+
+
+def test_threads_share_a_context():
+    M = wisp.gallery("graphene", nx=20, ny=20)
+    expected = [M.spectral_density(2, 64, rng=i).moments for i in range(4)]
+    found = [None] * 4
+
+    def work(i):
+        found[i] = M.spectral_density(2, 64, rng=i).moments
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    np.testing.assert_array_equal(found, expected)
+
+
+def in_a_process(seed):
+    return wisp.gallery("graphene", nx=10, ny=10).spectral_density(2, 32, rng=seed).moments
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # fork beside threads, from Python 3.12 on
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools(method):
+    expected = [in_a_process(s) for s in range(3)]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        found = pool.map(in_a_process, range(3))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_moments_outlive_all():
+    ctx = wisp.Context()
+    M = wisp.gallery("graphene", nx=10, ny=10, ctx=ctx)
+    rho = M.spectral_density(3, 32)
+    mu, copy = rho.moments, rho.moments.copy()
+    gone = weakref.ref(M)
+    del M, rho, ctx
+    gc.collect()
+    assert gone() is None
+    np.testing.assert_array_equal(mu, copy)
+
+
+def test_nothing_leaks():
+    ctx = wisp.Context(threads=1)
+    A = np.diag(np.arange(1.0, 40))
+
+    def use():
+        M = wisp.Matrix(A, ctx=ctx)
+        M @ np.ones(39)
+        return M.spectral_density(1, 8, bounds=(0, 41)).moments.size
+
+    use()
+    gc.collect()
+    before = ctx.memory[0]
+    for _ in range(1000):
+        use()
+    gc.collect()
+    assert ctx.memory[0] == before
+
+
+@pytest.mark.parametrize("readme", ["README.md", "python/README.md"])
+def test_example_of_the_readme(readme):
+    root = pathlib.Path(__file__).parents[2]
+    code = re.findall(r"```python\n(import wisp\n.*?)```", (root / readme).read_text(), re.S)
+    assert code
+    for example in code:
+        run = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True)
+        assert run.returncode == 0 and run.stdout, run.stderr
+
+
+def test_the_command_is_there():
+    command = pathlib.Path(sys.executable).parent / "wisp"
+    run = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert run.returncode == 0 and wisp.__version__ in run.stdout

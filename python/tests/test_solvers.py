@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+import scipy.linalg
+from conftest import hermitian, tolerance
+
+import wisp
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_eigs(dtype, seed):
+    n = [20, 150, 400][seed]
+    A = hermitian(n, dtype, seed, 5 / n)
+    w = np.linalg.eigvalsh(A.toarray().astype(complex))
+    M, tol = wisp.Matrix(A), 50 * tolerance(dtype)
+    for which, expected in (("SA", w[:4]), ("LA", w[-4:])):
+        found = M.eigs(4, which)
+        np.testing.assert_allclose(found.values, expected, atol=tol)
+        values, vectors = found
+        assert np.isrealobj(values) and vectors.shape == (n, 4) and found.complete
+        np.testing.assert_allclose(A @ vectors, vectors * values, atol=10 * tol)
+        np.testing.assert_allclose(vectors.conj().T @ vectors, np.eye(4), atol=10 * tol)
+    near = w[n // 3] + 1e-3
+    np.testing.assert_allclose(np.sort(M.eigs(3, target=near).values), np.sort(w[np.argsort(abs(w - near))[:3]]), atol=tol)
+    np.testing.assert_allclose(M.eigs(3, sigma=near).values, M.eigs(3, target=near).values, atol=tol)
+    inside = M.eigs(interval=((w[3] + w[4]) / 2, (w[8] + w[9]) / 2))
+    np.testing.assert_allclose(inside.values, w[4:9], atol=tol)
+
+
+def test_eigs_of_other_matrices():
+    A = np.random.default_rng(0).standard_normal((60, 60))
+    w = np.linalg.eigvals(A)
+    found = wisp.Matrix(A).eigs(2, "LR")
+    assert found.values.real.max() == pytest.approx(w.real.max(), abs=1e-6)
+    np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=1e-5)
+
+
+def test_eigs_dense_by_scipys_lapack():
+    for dtype in (float, complex):
+        A = hermitian(80, dtype, 9)
+        found = wisp.Matrix(A).eigs(5, method="dense")
+        assert found.method == "dense"
+        np.testing.assert_allclose(found.values[:5], np.linalg.eigvalsh(A.toarray())[:5], atol=1e-9)
+
+
+def test_eigs_says_what_is_missing():
+    M = wisp.gallery("anderson", nx=12, ny=12, nz=12, disorder=5)
+    with pytest.raises((wisp.ConvergenceError, wisp.IncompleteError)) as caught:
+        M.eigs(40, maxiter=1, method="lanczos")
+    found = caught.value.result
+    assert isinstance(found, wisp.Eigenpairs) and not found.complete and len(found.values) < 40
+    for wrong in (dict(which="XX"), dict(k=0), dict(method="qr"), dict(target=0, interval=(0, 1))):
+        with pytest.raises(ValueError):
+            M.eigs(**wrong)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_solve(dtype, seed):
+    n = [10, 80, 300][seed]
+    rng = np.random.default_rng(seed)
+    A = hermitian(n, dtype, seed, 4 / n)
+    A.setdiag(A.diagonal() + 30)
+    A = A.tocsr()
+    B = rng.standard_normal((n, 3)).astype(dtype)
+    exact = np.linalg.solve(A.toarray().astype(complex), B)
+    M, tol = wisp.Matrix(A), 10 * tolerance(dtype)
+    for options in ({}, {"method": "gmres"}, {"method": "bicgstab", "precond": "jacobi"}, {"method": "minres"}):
+        X, info = M.solve(B, **options)
+        assert info.converged and info.residuals.shape == (3,) and X.dtype == B.dtype
+        np.testing.assert_allclose(X, exact, atol=tol)
+    true = np.linalg.norm(B - A @ X, axis=0) / np.linalg.norm(B, axis=0)
+    np.testing.assert_allclose(info.residuals, true, atol=tol)
+    assert info.history.size == info.iterations + 1
+    x, again = M.solve(B[:, 0], x0=X[:, 0])
+    assert x.shape == (n,) and again.iterations <= info.iterations
+
+
+def test_solve_with_a_function_as_preconditioner():
+    A = hermitian(200, "float64", 1, 0.02)
+    A.setdiag(A.diagonal() + np.linspace(40, 4000, 200))
+    A = A.tocsr()
+    A.sort_indices()
+    b, d = np.ones(200), 1 / A.diagonal()
+    M = wisp.Matrix(A, copy=False)
+    x, info = M.solve(b, method="cg", precond=lambda X: d[:, None] * X)
+    np.testing.assert_allclose(A @ x, b, atol=1e-6)
+
+    def broken(X):
+        raise LookupError("no preconditioner")
+
+    with pytest.raises(LookupError, match="no preconditioner"):
+        M.solve(b, precond=broken)
+
+
+def test_solve_fails_with_what_there_is():
+    M = wisp.gallery("laplace", nx=20, ny=20, nz=1)
+    with pytest.raises(wisp.ConvergenceError) as caught:
+        M.solve(np.ones(400), maxiter=2)
+    x, info = caught.value.result
+    assert not info.converged and info.residuals[0] > 1e-8 and np.any(x)
+    with pytest.raises(np.linalg.LinAlgError):
+        wisp.Matrix(np.diag([1.0, 2.0, 0.0])).solve(np.ones(3))
+    for wrong in (lambda: M.solve(np.ones(3)), lambda: M.solve(np.ones(400), method="lu"),
+                  lambda: M.solve(np.ones(400), x0=np.ones((400, 2))), lambda: M.solve(np.ones(400), rtol=-1)):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_evolve_and_apply(dtype):
+    A = hermitian(70, dtype, 2)
+    H = A.toarray().astype(complex)
+    rng = np.random.default_rng(0)
+    psi = (rng.standard_normal((70, 3)) + 1j * rng.standard_normal((70, 3))).astype(np.result_type(dtype, "complex64"))
+    M, times, tol = wisp.Matrix(A), [0.0, 2.0, -0.5], 20 * tolerance(dtype)
+    expected = np.array([scipy.linalg.expm(-1j * t * H) @ psi for t in times])
+    out = M.evolve(psi, times)
+    assert out.shape == (3, 70, 3)
+    np.testing.assert_allclose(out, expected, atol=10 * tol)
+    assert M.evolve(psi[:, 0], 1.0).shape == (1, 70)
+    norms = M.evolve(psi, times, observe=lambda t, p: (t, np.linalg.norm(p)))
+    np.testing.assert_allclose(norms[:, 0], times)
+    np.testing.assert_allclose(norms[:, 1], np.linalg.norm(psi), rtol=1e-4)
+    x = rng.standard_normal(70).astype(dtype)
+    w, v = np.linalg.eigh(H)
+    np.testing.assert_allclose(M.apply(lambda e: np.exp(-e / 5), x), (v * np.exp(-w / 5)) @ (v.conj().T @ x), atol=10 * tol)
+    np.testing.assert_allclose(M.apply(lambda e: np.exp(1j * e), x), (v * np.exp(1j * w)) @ (v.conj().T @ x), atol=10 * tol)
+    with pytest.raises(ValueError):
+        M.apply(lambda e: float(e < 0), x)
+    assert np.all(np.isfinite(M.apply(lambda e: float(e < 0), x, kernel="jackson")))
+
+    def stop(t, p):
+        raise StopIteration("seen enough")
+
+    with pytest.raises(StopIteration, match="seen enough"):
+        M.evolve(psi, times, observe=stop)
