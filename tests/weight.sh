@@ -4,7 +4,7 @@
 # usage: tests/weight.sh BUILD-FOLDER
 set -euo pipefail
 instances_most=1450
-bytes_most=4750000
+bytes_most=4950000
 
 shopt -s nullglob
 objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/kernels/*.c.o "$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)
