@@ -133,6 +133,8 @@ CALL(wisp_sigma)
     wisp_moments_free(&m);
     return status;
 }
+PLAIN(wisp_green, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_green_opts){.eta = 1e6}), -1, 1, P(3, &(double){0}),
+      P(4, &(wisp_scalar){0}), P(5, &(wisp_scalar){0}), P(6, &(double){0}))
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -237,6 +239,7 @@ static const argument_row table[] = {
     ROW(wisp_kubo, 5, 16, 2),
     ROW(wisp_kubo_plan, 6, 32, 2),
     ROW(wisp_sigma, 5, 4, 1),
+    ROW(wisp_green, 7, 96, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),
@@ -267,7 +270,8 @@ static const argument_row table[] = {
 };
 /* Those that take no pointer. */
 static const char *const others[] = {
-    "wisp_resolution",   "wisp_moments_for",  "wisp_student95", "wisp_set_lapack", "wisp_thermal_moments",
+    "wisp_resolution",   "wisp_moments_for",     "wisp_student95",
+    "wisp_set_lapack",   "wisp_thermal_moments", "wisp_green_moments",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save", "wisp_moments_load",
 #endif

@@ -37,7 +37,7 @@ meant() { # meant COMMAND OURS THEIRS...
 }
 meant dos moments num-moments num_moments number-of-moments chebyshev-order nmoments Moments
 meant dos vectors num-vectors num_vectors random-vectors num-random samples
-meant dos resolution energy-resolution energy_resolution broadening eta
+meant dos resolution energy-resolution energy_resolution broadening
 meant dos interval energy-range erange emin emax
 meant dos energies omega fermi-energy
 meant dos per normalise norm

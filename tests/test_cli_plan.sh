@@ -52,6 +52,7 @@ planned dos graphene:nx=300,ny=300,disorder=1 --moments 8 --vectors 1 --precisio
 planned dos graphene:nx=1000,ny=1000,disorder=1 --moments 4 --vectors 1 --precision single --bounds=-6,6
 planned dos laplace:nx=40,ny=40,nz=40,points=27 --moments 8 --vectors 1 --variant naive
 planned dos spinchain:sites=16,up=8 --moments 8 --order rcm
+planned green graphene:nx=20,ny=15 --sites 0-5 --eta 0.1 --moments 800 --bounds=-3,3
 planned thermal general.mtx $short --temperatures 4,10
 planned thermal anderson:nx=6,ny=6,nz=6 --trace exact --moments 400 --temperatures 1:1000:300
 planned trace anderson:nx=20,ny=20,nz=20 --function exp:0.01 --moments 32 --vectors 64 --width 64

@@ -163,6 +163,9 @@ WISP_API wisp_status wisp_function_moments_sized(wisp_ctx *ctx, const wisp_bound
 WISP_API wisp_status wisp_thermal_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
                                         const wisp_thermal_opts *opts, size_t opts_size, double temperature,
                                         wisp_ensemble *e, size_t e_size);
+WISP_API wisp_status wisp_green_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_green_opts *opts,
+                                      size_t opts_size, int64_t vector, int64_t points, const double *energy,
+                                      wisp_scalar *g, wisp_scalar *error, double *beside);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -466,6 +469,12 @@ static inline wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, con
                                        double temperature, wisp_ensemble *e)
 {
     return wisp_thermal_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, e, sizeof *e);
+}
+static inline wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *opts, int64_t vector,
+                                     int64_t points, const double *energy, wisp_scalar *g, wisp_scalar *error,
+                                     double *beside)
+{
+    return wisp_green_sized(ctx, m, sizeof *m, opts, sizeof *opts, vector, points, energy, g, error, beside);
 }
 static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                          wisp_cost *cost)

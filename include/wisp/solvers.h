@@ -394,6 +394,30 @@ WISP_SIZED wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, const 
 /* The number of moments that does for this temperature and all above it; at least 2. */
 WISP_API int64_t wisp_thermal_moments(double halfwidth, double temperature);
 
+/* ---- Green's functions ------------------------------------------------------------------------- */
+
+typedef struct {
+    double eta; /* above 0, in the unit of the matrix */
+    double
+        tolerance; /* of what is not of chance, times eta, over the norms of the vectors; 0: 1e-10, 1e-4 for moments */
+                   /* in single precision */
+} wisp_green_opts;
+/* g[points] becomes the retarded Green's function <l|B 1/(energy[i] + i eta - A)|r> from moments of a Hermitian matrix
+   A, of all energies from the same ones: by the Chebyshev series of 1/(z - x), whose coefficients are known (Abramowitz
+   and Stegun 22.9.9), without a kernel: the width of a level is eta, exactly. vector: as in wisp_dos; -1 is the trace
+   (of random vectors its estimate), or the sum over the vectors. error[points], which may be NULL, has the standard
+   errors of real and imaginary part: NaN for a single random vector, 0 for vectors that are not random. beside[points],
+   which may be NULL: how far g is off at most beside chance, where the spectrum lies within the bounds: the terms that
+   are left out, by a bound, and rounding, about. It is absolute, but with opts.left or opts.adjoint (of wisp_kpm) over
+   the product of both norms. An energy may lie outside the bounds. WISP_ERR_ARG: also if moments are too few, or too
+   rounded, for the tolerance (the message says what would do), or an energy is not finite. */
+WISP_SIZED wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *opts, int64_t vector,
+                                  int64_t points, const double *energy, wisp_scalar *g, wisp_scalar *error,
+                                  double *beside);
+/* The number of moments that does for all energies, with half of the tolerance left for rounding; at least 2. They are
+   about log(sqrt(8 halfwidth/eta)/tolerance) halfwidth/eta. */
+WISP_API int64_t wisp_green_moments(double halfwidth, double eta, double tolerance);
+
 /* ---- time evolution -------------------------------------------------------------------------- */
 
 /* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and

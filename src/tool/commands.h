@@ -19,6 +19,11 @@ COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "number of eigenvalues in an interval",
         "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
         "method. " A_HERMITIAN)
+COMMAND(CMD_GREEN, cmd_dos, RANKS_ANY, "green",
+        "MATRIX --sites I,J,.. --eta E [options]\n--from FILE.h5 --eta E [options]", "MATRIX", 0, 1,
+        "Green's function at chosen rows",
+        "The retarded Green's function G_ii(E + i eta) at chosen rows, of all energies at once,\n"
+        "from Chebyshev moments and without a kernel: a level is as wide as eta, exactly.\n" A_HERMITIAN)
 COMMAND(CMD_THERMAL, cmd_dos, RANKS_ANY, "thermal",
         "MATRIX --temperatures A,B,.. [options]\n--from FILE.h5 --temperatures A,B,.. [options]", "MATRIX", 0, 1,
         "partition function, energy, heat capacity and entropy over temperature",

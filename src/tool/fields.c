@@ -8,7 +8,7 @@
    subcommand has. Without one the field stays as it is. An option that its subcommand has in another sense is kept from
    the field by `commands`. */
 #define ANY ~0u
-#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_TRACE)
+#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_GREEN | CMD_THERMAL | CMD_TRACE)
 static const struct {
     const char *text; /* of the library; fields below it count as it does: opts.bounds.center as opts.bounds */
     unsigned commands;
@@ -35,7 +35,7 @@ static const struct {
     {"opts.n", ANY, "moments", NULL},
     {"opts.n", ANY, "resolution", NULL},
     {"opts.vectors", ANY, "vectors", NULL},
-    {"opts.vectors", CMD_LDOS, "sites", NULL},
+    {"opts.vectors", CMD_LDOS | CMD_GREEN, "sites", NULL},
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
     {"opts.sites", ANY, "sites", NULL},
@@ -45,6 +45,7 @@ static const struct {
     {"opts.kernel", ANY, "kernel", NULL},
     {"opts.lambda", ANY, "kernel", NULL},
     {"opts.bounds", ANY, "bounds", NULL},
+    {"opts.eta", CMD_GREEN, "eta", NULL},
     {"opts.tolerance", ANY, "tolerance", "--tol"},
     {"opts.tolerance", ANY, "tol-abs", NULL},
     {"opts.tolerance_abs", ANY, "tol-abs", NULL},

@@ -46,6 +46,7 @@ typedef struct {
     int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps, first_vector;
     double *energies, per; /* per: 0: not given, below 0: rows */
     int64_t energy_count;
+    double eta;                            /* green; 0: not given */
     double *temperatures, function_number; /* thermal: temperature_count of them; the S or P of --function */
     int64_t temperature_count;
     int function;                                             /* FUNCTION_... of names.h */

@@ -4,7 +4,7 @@
 
 #define DENSITIES (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define TRACES (CMD_THERMAL | CMD_TRACE)
-#define KPM (DENSITIES | TRACES)
+#define KPM (DENSITIES | TRACES | CMD_GREEN)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
@@ -46,14 +46,18 @@ const option_def option_table[] = {
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
     VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
           "whose trace is wanted (needed); exp(S x), x to the power of P", .choices = function_names),
-    COUNT("moments", "N", NEW_RUN | TRACES, moments, 2, 1 << 30,
-          "number of Chebyshev moments (as many as the lowest temperature or the function takes)"),
+    VALUE("eta", "E", parse_positive, CMD_GREEN, eta,
+          "half width at half height of a level, in the matrix's units (needed)"),
+    COUNT("moments", "N", NEW_RUN | CMD_GREEN | TRACES, moments, 2, 1 << 30,
+          "number of Chebyshev moments (as many as eta, the lowest temperature or the function takes)"),
     VALUE("tolerance", "T", parse_positive, CMD_THERMAL, tolerance,
           "of the error beside that of random vectors in ln Z, E/T, C and S; may be written --tol (1e-6; in single "
           "precision 1e-2)"),
     VALUE("tolerance", "T", parse_positive, CMD_TRACE, tolerance,
           "of the error beside that of random vectors, over the rows times the largest |f| on the bounds; may be "
           "written --tol (1e-10; in single precision 1e-4)"),
+    VALUE("tolerance", "T", parse_positive, CMD_GREEN, tolerance,
+          "of the error of G times eta; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("resolution", "E", parse_positive, DENSITIES, resolution,
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
@@ -136,13 +140,14 @@ const option_def option_table[] = {
           "at most so many rounds of filtering (30) or restarts (10000)"),
     FILENAME("vectors-in", CMD_EIG, vectors_in,
              "begin with the vectors of a file, such as --vectors-out has written (random ones)"),
-    VALUE("sites", "I,J,..", parse_sites, CMD_LDOS, sites,
-          "rows (from 0) whose local density of states is wanted; ranges such as 3-7 count too; with --from a choice "
+    VALUE("sites", "I,J,..", parse_sites, CMD_LDOS | CMD_GREEN, sites,
+          "rows (from 0) whose local density of states, or Green's function, is wanted; ranges such as 3-7 count too; "
+          "with --from a choice "
           "of its rows",
           .max = 1000000),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS, seed,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
     BOUNDS(NEW_RUN | KPM | CMD_EVOLVE,
@@ -153,13 +158,13 @@ const option_def option_table[] = {
     VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
           .group = "How it is evaluated"),
-    VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS, interval,
+    VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS | CMD_GREEN, interval,
           "energy window of the output, on a uniform grid that includes both ends (all energies)"),
     VALUE("interval", "A,B", parse_window, CMD_COUNT, interval,
           "where eigenvalues are counted; A must be below B; -inf,B and A,inf have one end"),
-    COUNT("points", "P", CMD_DOS | CMD_LDOS, points, 2, 1 << 30,
+    COUNT("points", "P", CMD_DOS | CMD_LDOS | CMD_GREEN, points, 2, 1 << 30,
           "number of energies (twice the moments, at least 1024)"),
-    VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS, energies,
+    VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS | CMD_GREEN, energies,
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
     VALUE("per", "rows|X", parse_per, CMD_DOS, per,
           "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
@@ -182,7 +187,7 @@ const option_def option_table[] = {
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
     CHOICE("precision", NEW_RUN | DENSITIES, precision, precision_names, 0, END,
            "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
-    CHOICE("precision", NEW_RUN | TRACES | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
+    CHOICE("precision", NEW_RUN | CMD_GREEN | TRACES | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
            "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),

@@ -78,7 +78,7 @@ double wisp__series_sum(const wisp__series *s, const double *mu, int64_t n)
    units, of the matrix's, the center's and the product's rounding, and takes those before on by up to |U_k|: k at the
    edge of the bounds, but no more than 8 where there is the room that bounds have which were found by Lanczos (1 over
    the sine of its angle is 7.1). tests/test_thermal.c compares. */
-static double moment_rounding(const wisp_moments *m, int64_t k)
+double wisp__moment_rounding(const wisp_moments *m, int64_t k)
 {
     enum { DOTS = 8, GROWTH = 8 };
     const double unit = wisp__is_single(m->type) ? FLT_EPSILON : DBL_EPSILON;
@@ -96,7 +96,7 @@ wisp__series_errors wisp__series_error(const wisp__series *s, const wisp_moments
         if (k >= m->n)
             e.truncation += c;
         else
-            e.rounding += c * moment_rounding(m, k);
+            e.rounding += c * wisp__moment_rounding(m, k);
     }
     return e;
 }

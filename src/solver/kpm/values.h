@@ -26,5 +26,7 @@ double wisp__series_sum(const wisp__series *s, const double *mu, int64_t n);
 typedef struct {
     double truncation, rounding;
 } wisp__series_errors;
+/* About how far moment k may be off by rounding, at most, over mu_0 or the norms of both vectors. */
+double wisp__moment_rounding(const wisp_moments *m, int64_t k);
 wisp__series_errors wisp__series_error(const wisp__series *s, const wisp_moments *m);
 #endif

@@ -18,7 +18,8 @@ static int check_options(tool *t)
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
     if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
-    if (t->cmd->bit == CMD_LDOS && !o->from && !o->site_count) return tool_usage(t, "wisp ldos needs --sites I,J,..");
+    if (of_rows(t) && !o->from && !o->site_count) return tool_usage(t, "wisp %s needs --sites I,J,..", name);
+    if (of_green(t) && !(o->eta > 0)) return tool_usage(t, "wisp green needs --eta E");
     if (t->cmd->bit == CMD_COUNT && !option_seen(o, "interval"))
         return tool_usage(t, "wisp count needs --interval A,B");
     if (of_traces(t) && traces_check(t)) return EXIT_USAGE;
@@ -57,8 +58,12 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
 static int moments_for(tool *t, wisp_kpm_opts *k, wisp_bounds_method method)
 {
     if (of_traces(t)) return traces_moments(t, &k->bounds.given, method, &k->moments);
-    k->moments = wisp_moments_for(k->bounds.given.halfwidth, t->opt.resolution);
+    k->moments = of_green(t) ? green_moments(t, k->bounds.given.halfwidth)
+                             : wisp_moments_for(k->bounds.given.halfwidth, t->opt.resolution);
     if (k->moments < 2) k->moments = 2;
+    if (k->moments > 1 << 30 && of_green(t))
+        return tool_fail(t, "--eta %g needs more than 2^30 moments on a spectrum of half width %g; take a larger one",
+                         t->opt.eta, k->bounds.given.halfwidth);
     if (k->moments > 1 << 30)
         return tool_fail(
             t, "--resolution %g needs more than 2^30 moments on a spectrum of half width %g; take a coarser one",

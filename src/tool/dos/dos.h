@@ -36,15 +36,20 @@ typedef struct {
     wisp_ensemble *heat;  /* [options.temperature_count], thermal; what is not served has terms = 0 */
     int64_t served;
     char refused[WISP_MESSAGE]; /* why not all of them are */
+    wisp_scalar *green;         /* [curves][points]; NULL: not of green */
+    double *beside;             /* [curves][points] likewise: how far G is off at most */
     wisp_traced traced;         /* trace */
 } results;
 
 /* Commands for traces of functions: without a density of states and its kernel. */
 static inline bool of_traces(const tool *t) { return t->cmd->bit & (CMD_THERMAL | CMD_TRACE); }
+static inline bool of_green(const tool *t) { return t->cmd->bit == CMD_GREEN; }
+/* Curves of single rows. */
+static inline bool of_rows(const tool *t) { return t->cmd->bit & (CMD_LDOS | CMD_GREEN); }
 /* Whether the number of moments follows from the bounds. */
 static inline bool moments_by_bounds(const tool *t)
 {
-    return t->opt.resolution > 0 || (of_traces(t) && !t->opt.moments);
+    return t->opt.resolution > 0 || ((of_traces(t) || of_green(t)) && !t->opt.moments);
 }
 
 /* dos_plan.c: what a run takes. */
@@ -87,6 +92,13 @@ int results_write(tool *t, const results *r); /* all outputs that the options as
 const char *results_unit(char *buf, const tool *t, const results *r);
 csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
+
+/* green.c: of the rows r->site, as densities -Im G / pi besides; what was found. */
+int64_t green_moments(const tool *t, double halfwidth);
+int green_evaluate(tool *t, results *r);
+void green_json(json_t *o, const tool *t, const results *r);
+void green_summary(const tool *t, const results *r);
+csv_table_fn green_table;
 
 /* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
 int traces_check(tool *t);

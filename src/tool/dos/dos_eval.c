@@ -130,6 +130,7 @@ static int evaluate_dos(tool *t, results *r)
 {
     int rc = make_grid(t, r);
     if (rc) return rc;
+    if (of_green(t)) return green_evaluate(t, r);
     for (int64_t c = 0; c < r->curves; c++) {
         size_t at = (size_t)(c * r->points);
         if (wisp_dos(t->ctx, r->m, &r->eval, r->site ? r->vector[c] : -1, r->points, r->energy, r->dos + at,
@@ -185,7 +186,7 @@ int results_evaluate(tool *t, results *r)
                          "%s holds the moments of a program's own vectors, or with an operator: no density of states; "
                          "evaluate it by wisp_dos",
                          t->opt.from);
-    if (local != (t->cmd->bit == CMD_LDOS))
+    if (local != of_rows(t))
         return tool_fail(t, "%s holds the moments of %s; see wisp %s --from", t->opt.from,
                          local ? "single rows" : "a trace", local ? "ldos" : "dos");
     int rc = choose_moments(t, r);
@@ -212,7 +213,7 @@ int results_evaluate(tool *t, results *r)
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site, r->vector,   r->energy, r->dos,        r->error, r->low,
-                      r->high, r->integral, r->mean,   r->mean_error, r->heat};
+    void *arrays[] = {r->site,     r->vector, r->energy,     r->dos,  r->error, r->low,   r->high,
+                      r->integral, r->mean,   r->mean_error, r->heat, r->green, r->beside};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
 }

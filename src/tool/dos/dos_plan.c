@@ -39,7 +39,7 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
-    const double curve_bytes = points * (2 + 4 * curves) + 3 * curves, mean = 3 * n;
+    const double curve_bytes = points * (2 + (of_green(t) ? 7 : 4) * curves) + 3 * curves, mean = 3 * n;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
     const double traces = of_traces(t) ? traces_bytes(t, n, kept) : 0;
     return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + traces + image + 4096);

@@ -12,8 +12,11 @@ static void write_title(const tool *t, const results *r, FILE *f)
     const bool count = t->cmd->bit == CMD_COUNT;
     if (m->trace == WISP_TRACE_RANDOM)
         snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
-    snprintf(line[0], sizeof *line, "%s moments, resolution %.3g%s", text_count(n, r->n), r->resolution,
-             m->trace == WISP_TRACE_EXACT ? ", exact trace" : how);
+    if (of_green(t))
+        snprintf(line[0], sizeof *line, "Green's function, eta %.3g, %s moments", t->opt.eta, text_count(n, r->n));
+    else
+        snprintf(line[0], sizeof *line, "%s moments, resolution %.3g%s", text_count(n, r->n), r->resolution,
+                 m->trace == WISP_TRACE_EXACT ? ", exact trace" : how);
     if (isinf(a) && isinf(b))
         *how = '\0';
     else if (isinf(a) || isinf(b))
@@ -31,13 +34,13 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
     static const char *const powers[] = {"", "10³ ", "10⁶ ", "10⁹ ", "10¹² "};
     plot_begin(f, path, 1, 1);
     fputs("set xlabel 'energy (units of the matrix)'\nset format x '%g'\nset key ", f);
-    fputs(t->cmd->bit == CMD_LDOS ? "outside right top vertical\n"
-                                  : "at graph 1,1.01 right bottom horizontal samplen 2\n",
-          f);
+    fputs(of_rows(t) ? "outside right top vertical\n" : "at graph 1,1.01 right bottom horizontal samplen 2\n", f);
     char unit[TEXT_BAR];
     fprintf(f, "set ylabel '%s (%s%s)'\nset format y '%%g'\n",
-            t->cmd->bit == CMD_LDOS ? "local density of states" : "density of states", powers[power],
-            t->cmd->bit == CMD_LDOS ? "1 per energy" : results_unit(unit, t, r));
+            of_green(t)               ? "-Im G/π"
+            : t->cmd->bit == CMD_LDOS ? "local density of states"
+                                      : "density of states",
+            powers[power], of_rows(t) ? "1 per energy" : results_unit(unit, t, r));
     write_title(t, r, f);
     fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->energy[0], r->energy[r->points - 1]);
     if (t->cmd->bit == CMD_COUNT)

@@ -108,6 +108,11 @@ json_t *results_json(tool *t, const results *r)
         traces_json(o, t, r);
         return o;
     }
+    if (of_green(t)) {
+        JSON_PUT(o, J("number_of_moments", r->n));
+        green_json(o, t, r);
+        return o;
+    }
     JSON_PUT(
         o, J("kernel", damping_names[r->eval.kernel]),
         J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
@@ -254,11 +259,11 @@ void results_summary(tool *t, const results *r)
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     text_bounds(&m->bounds, m->bounds_method);
-    if (of_traces(t))
+    if (of_traces(t) || of_green(t))
         text_line("moments", "%s", text_count(a, r->n));
     else
         text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
-    if (!of_traces(t)) show_kernel(r);
+    if (!of_traces(t) && !of_green(t)) show_kernel(r);
     if (r->runs > 1)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
     else if (m->first_vector < 0)
@@ -274,6 +279,8 @@ void results_summary(tool *t, const results *r)
     show_run(t, r);
     if (of_traces(t))
         traces_summary(t, r);
+    else if (of_green(t))
+        green_summary(t, r);
     else
         show_numbers(t, r);
 }
@@ -289,6 +296,10 @@ void results_table(const tool *t, const void *arg, FILE *f)
     const results *r = arg;
     if (of_traces(t)) {
         traces_table(t, arg, f);
+        return;
+    }
+    if (of_green(t)) {
+        green_table(t, arg, f);
         return;
     }
     if (t->cmd->bit == CMD_COUNT) {
