@@ -69,7 +69,9 @@ typedef struct {
     int64_t points; /* of the integral over energies; 0: 8 n */
 } wisp_sigma_opts;
 /* sigma[count] becomes the conductivity sigma_ab at the chemical potentials mu[count] and a temperature (k_B = 1, in
-   the unit of A; 0: the step), of moments that wisp_kubo made with the velocities V = i[A, x]. Its unit is e^2/h, over
+   the unit of A; 0: the step), of moments that wisp_kubo made with the velocities V = i[A, x]. It is that of
+   J_a = sigma_ab E_b: at temperature 0 in a gap, without a kernel, 4 pi/volume times the sum over filled n and empty m
+   of Im <n|V_a|m><m|V_b|n>/(E_m - E_n)^2. Its unit is e^2/h, over
    a length to the power (dimension - 2), as volume is in the unit of x to the power of the dimension: e^2/h itself in
    the plane. Each vector is evaluated by itself; the value is the mean, and the bar Student's. Of one random vector
    error, low and high are NaN; of an exact trace there is no bar. opts may be NULL. Chemical potentials outside the
