@@ -1,6 +1,9 @@
 /* Expectation values along an evolution. With |psi - exact| at most e, and B Hermitian,
 
-     |<psi|B|psi> - exact| = |2 Re <d|B psi> - <d|B|d>| <= 2 e |B psi| + e^2 |B|,   d = psi - exact. */
+     |<psi|B|psi> - exact| = |2 Re <d|B psi> - <d|B|d>| <= 2 e |B psi| + e^2 |B|,   d = psi - exact.
+
+   With |B| Gershgorin's bound, a sum over rows of up to m entries is off by at most about m epsilons |B|, and a dot by
+   one for each row of the strips that are summed in the block's type, and each of the strips, in double. */
 #include "expectations.h"
 #include <float.h>
 #include <math.h>
@@ -29,6 +32,7 @@ int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times)
     if (n == 0) return EXIT_FINE;
     if (wisp_alloc(t->ctx, &x->name, n, sizeof *x->name) || wisp_alloc(t->ctx, &x->src, n, sizeof *x->src) ||
         wisp_alloc(t->ctx, &x->mat, n, sizeof(wisp_mat *)) || wisp_alloc(t->ctx, &x->largest, n, sizeof *x->largest) ||
+        wisp_alloc(t->ctx, &x->rounding, n, sizeof *x->rounding) ||
         wisp_alloc(t->ctx, &x->re, 3 * numbers, sizeof *x->re))
         return tool_fail_ctx(t);
     x->im = x->re + numbers;
@@ -48,12 +52,18 @@ static wisp_mat_opts options_of(const wisp_src *src, wisp_type type, wisp_map *m
     return (wisp_mat_opts){.type = own, .width = 1, .map = map};
 }
 
-/* Of a Hermitian matrix. */
-static int find_largest(tool *t, const wisp_mat *B, double *largest)
+/* Of a Hermitian matrix, and what rounding adds to a value. */
+static int find_largest(tool *t, const wisp_mat *B, wisp_type type, double *largest, double *rounding)
 {
+    enum { STRIP = 128, OTHERS = 8 }; /* rows; the scaling of entries, of psi, and the last sums */
     wisp_mat_props p;
+    wisp_mat_info info;
     if (wisp_mat_get_props(B, &p)) return tool_fail_ctx(t);
+    wisp_mat_get_info(B, &info);
+    const double epsilon = type_is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON, rows = (double)info.rows;
     *largest = p.hermitian ? fmax(fabs(p.gershgorin_min), fabs(p.gershgorin_max)) : NAN;
+    *rounding =
+        *largest * (epsilon * (2 * (double)p.max_row + fmin(rows, STRIP) + OTHERS) + DBL_EPSILON * rows / STRIP);
     return EXIT_FINE;
 }
 
@@ -67,7 +77,7 @@ int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type typ
             if (wisp_mat_create(x->mat + i, t->ctx, x->src + i, &mo)) return tool_fail_ctx(t);
             wisp_src_close(x->src + i);
         }
-        rc = find_largest(t, x->mat[i] ? x->mat[i] : A, x->largest + i);
+        rc = find_largest(t, x->mat[i] ? x->mat[i] : A, type, x->largest + i, x->rounding + i);
     }
     if (!rc && x->count && wisp_blk_create(&x->y, t->ctx, wisp_mat_map(A), type, 1)) rc = tool_fail_ctx(t);
     return rc;
@@ -81,10 +91,10 @@ int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, 
         const wisp_aug aug = {.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
         if (wisp_spmmv(x->y, x->mat[b] ? x->mat[b] : x->own, psi, &aug)) return tool_fail_ctx(t);
         const int64_t at = b * x->times + i;
-        const double e = tolerance + 8 * epsilon, largest = x->largest[b]; /* with the rounding of B psi and the dot */
+        const double e = tolerance + 8 * epsilon, largest = x->largest[b];
         x->re[at] = dot[1].re;
         x->im[at] = dot[1].im;
-        x->off[at] = 2 * e * sqrt(dot[2].re) + e * e * largest + 8 * epsilon * largest;
+        x->off[at] = 2 * e * sqrt(dot[2].re) + e * e * largest + x->rounding[b];
     }
     return EXIT_FINE;
 }
@@ -121,6 +131,7 @@ void expectations_close(tool *t, expectations *x)
     }
     wisp_blk_free(x->y);
     wisp_free(t->ctx, x->re);
+    wisp_free(t->ctx, x->rounding);
     wisp_free(t->ctx, x->largest);
     wisp_free(t->ctx, x->mat);
     wisp_free(t->ctx, x->src);

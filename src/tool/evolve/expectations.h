@@ -12,6 +12,7 @@ typedef struct {
     wisp_mat **mat;        /* [count]; of the matrix itself NULL */
     const wisp_mat *own;   /* the matrix itself */
     double *largest;       /* [count] |eigenvalue| of a Hermitian one, at most; NaN: it is not Hermitian */
+    double *rounding;      /* [count] what rounding adds to a value, at most about */
     double *re, *im, *off; /* [count][times]; off: how far the value is off at most, NaN where that is not known */
     int64_t times;
     uint64_t hash; /* of all of them */
