@@ -214,6 +214,10 @@ ok gen kagome:nx=2,ny=2,vacancies=0.3 --positions-out p.txt
 ok info square:nx=3,ny=4
 check "positions in info" grep -q '^positions *in 2 dimensions' out
 refused 1 "no positions" gen band:n=9 --positions-out p.txt
+refused 1 "no positions" gen band:n=9 -o beside.mtx --positions-out p.txt
+refused 1 "absent/p.txt" gen square -o beside.mtx --positions-out absent/p.txt
+check "no matrix where its positions can't be" test ! -e beside.mtx
+refused 2 "writes no file" gen --list --velocity x
 refused 1 "take a larger cell" gen square:nx=2,ny=4 --velocity x -o v.mtx
 refused 2 "the same file" gen square -o p.mtx --positions-out p.mtx
 refused 2 "-o FILE is missing" gen square --velocity x

@@ -34,7 +34,7 @@ int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char
     struct stat st;
     char *comment = make_comment(t), a[TEXT], b[TEXT], c[TEXT];
     int rc = check_names(t, name, path);
-    if (!rc) rc = tool_start(t);
+    if (!rc && !t->ctx) rc = tool_start(t);
     if (!rc) rc = outfile_check(t, path);
     if (!rc && open(&src, t->ctx, name)) rc = tool_fail_ctx(t);
     if (!rc) {

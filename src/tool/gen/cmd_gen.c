@@ -76,20 +76,18 @@ static wisp_status open_x(wisp_src *src, wisp_ctx *ctx, const char *spec) { retu
 static wisp_status open_y(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 1); }
 static wisp_status open_z(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 2); }
 
-static int write_positions(tool *t, const char *path)
+static int write_positions(tool *t, const wisp_positions *p, const char *path)
 {
-    wisp_positions p = {0};
     char *text = NULL;
     size_t bytes = 0;
     FILE *f = NULL;
-    int rc = outfile_check(t, path);
-    if (!rc && wisp_positions_open_gallery(&p, t->ctx, t->opt.arg[0])) rc = tool_fail_ctx(t);
-    if (!rc && !(f = open_memstream(&text, &bytes))) rc = tool_fail(t, "out of memory for %s", path);
-    for (int64_t row = 0; !rc && row < p.rows; row++) {
+    int rc = EXIT_FINE;
+    if (!(f = open_memstream(&text, &bytes))) rc = tool_fail(t, "out of memory for %s", path);
+    for (int64_t row = 0; !rc && row < p->rows; row++) {
         double xyz[3];
         if (tool_is_stopped(t))
             rc = tool_stopped(t);
-        else if (p.at(p.arg, row, xyz) || fprintf(f, "%.17g %.17g %.17g\n", xyz[0], xyz[1], xyz[2]) < 0)
+        else if (p->at(p->arg, row, xyz) || fprintf(f, "%.17g %.17g %.17g\n", xyz[0], xyz[1], xyz[2]) < 0)
             rc = tool_fail(t, "out of memory for %s", path);
     }
     if (f && fclose(f) && !rc) rc = tool_fail(t, "out of memory for %s", path);
@@ -97,18 +95,35 @@ static int write_positions(tool *t, const char *path)
     if (!rc) outfile_done(t, path);
     if (!rc && !t->opt.quiet) {
         monitor_clear(&t->monitor);
-        printf("%s: positions of %lld rows, %d dimension%s\n", path, (long long)p.rows, p.dimensions,
-               p.dimensions == 1 ? "" : "s");
+        printf("%s: positions of %lld rows, %d dimension%s\n", path, (long long)p->rows, p->dimensions,
+               p->dimensions == 1 ? "" : "s");
     }
-    wisp_positions_close(&p);
     free(text);
+    return rc;
+}
+
+/* Positions that can't be had or written are told before a matrix is written. */
+static int write_all(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *))
+{
+    const char *spec = t->opt.arg[0], *path = t->opt.positions_out;
+    wisp_positions p = {0};
+    int rc = EXIT_FINE;
+    if (path) {
+        rc = tool_start(t);
+        if (!rc) rc = outfile_check(t, path);
+        if (!rc && wisp_positions_open_gallery(&p, t->ctx, spec)) rc = tool_fail_ctx(t);
+    }
+    if (!rc && t->opt.output) rc = write_matrix(t, open, spec, t->opt.output);
+    if (!rc && path) rc = write_positions(t, &p, path);
+    wisp_positions_close(&p);
     return rc;
 }
 
 int cmd_gen(tool *t)
 {
     if (t->opt.list) {
-        if (t->opt.args || t->opt.output) return tool_usage(t, "--list takes no SPEC and no -o");
+        if (t->opt.args || t->opt.output || t->opt.positions_out || option_seen(&t->opt, "velocity"))
+            return tool_usage(t, "--list takes no SPEC, and writes no file");
         list_gallery();
         return EXIT_FINE;
     }
@@ -119,8 +134,5 @@ int cmd_gen(tool *t)
     if (t->opt.output && t->opt.positions_out && wisp_file_same(t->opt.output, t->opt.positions_out))
         return tool_usage(t, "-o and --positions-out name the same file");
     wisp_status (*const open[])(wisp_src *, wisp_ctx *, const char *) = {open_x, open_y, open_z};
-    const int rc = t->opt.output ? write_matrix(t, moves ? open[t->opt.velocity] : wisp_src_open_gallery, t->opt.arg[0],
-                                                t->opt.output)
-                                 : tool_start(t);
-    return rc || !t->opt.positions_out ? rc : write_positions(t, t->opt.positions_out);
+    return write_all(t, moves ? open[t->opt.velocity] : wisp_src_open_gallery);
 }
