@@ -135,7 +135,7 @@ static void test_files(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/p.txt", folder);
     wisp_positions p;
-    const double cell[6] = {3, 0, 0, 1, 2, 0}, flat[6] = {1, 0, 0, 2, 0, 0};
+    const double cell[6] = {3, 0, 0, 1, 2, 0}, flat[6] = {1, 0, 0, 2, 0, 0}, huge[6] = {1e100, 0, 0, 0, 1e100, 0};
     double at[3];
     write_text(path, "# x y\n0 0\n  1.5,-2e0\n\n3 4");
     REF_OK(*state, wisp_positions_open_file(&p, *state, path, 3, cell, 2));
@@ -151,6 +151,7 @@ static void test_files(void **state)
     wisp_positions_close(&p);
     assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, flat, 2), WISP_ERR_ARG);
     assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, cell, 4), WISP_ERR_ARG);
+    assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, huge, 2), WISP_ERR_ARG);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text(path, bad[i].text);
         assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, NULL, 0), bad[i].status);

@@ -236,6 +236,14 @@ static void test_periodic(void **state)
     }
 }
 
+static int nowhere(void *arg, int64_t row, double *xyz)
+{
+    (void)arg;
+    xyz[0] = row == 3 ? NAN : (double)row;
+    xyz[1] = xyz[2] = 0;
+    return 0;
+}
+
 /* Bonds around a cell that is too small are refused, unless the direction doesn't see it. */
 static void test_small_cells(void **state)
 {
@@ -252,6 +260,8 @@ static void test_small_cells(void **state)
     wisp_src_close(&v);
     p.rows--;
     REF_FAILS(*state, wisp_src_velocity(&v, *state, &h, &p, y, WISP_VELOCITY), WISP_ERR_MISMATCH, "9 positions");
+    const wisp_positions lost = {.rows = 10, .dimensions = 1, .at = nowhere};
+    REF_FAILS(*state, wisp_src_velocity(&v, *state, &h, &lost, x, WISP_VELOCITY), WISP_ERR_CALLBACK, "not finite");
     wisp_positions_close(&p);
     wisp_src_close(&h);
 }

@@ -110,12 +110,13 @@ static wisp_status take_cell(wisp_positions *p, wisp_ctx *ctx, const double *cel
     p->dimensions = vectors;
     p->periodic = (1u << vectors) - 1;
     wisp__gal_positions_span(p);
-    if (vectors > 0 && (!isfinite(most) || !(p->volume > 1e-10 * most)))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "the vectors of the cell span none: they must be finite, not 0, and point in different "
-                              "directions");
+    if (vectors > 0 && (!isfinite(most) || !isfinite(p->volume) || !(p->volume > 1e-10 * most)))
+        return wisp_ctx_failf(
+            ctx, WISP_ERR_ARG,
+            "the vectors of the cell span none: they must be finite, not 0, not huge, and point in different "
+            "directions");
     p->dimensions = WISP__MAX(columns, vectors);
-    if (columns > vectors) p->volume = 0; /* it is open along others */
+    if (columns > vectors || vectors == 0) p->volume = 0; /* it is open along others */
     return WISP_OK;
 }
 

@@ -80,6 +80,7 @@ wisp__image_result wisp__image_step(const wisp__image *m, int64_t from, int64_t 
     for (int i = 0; i < m->vectors; i++) n[i] = rint(dot(m->dual[i], d));
     for (int i = 0; i < m->vectors; i++)
         for (int k = 0; k < 3; k++) d[k] -= n[i] * m->v[i][k];
+    if (!isfinite(d[0]) || !isfinite(d[1]) || !isfinite(d[2])) return WISP__IMAGE_FAILED;
     memcpy(step, d, sizeof d);
     if (m->vectors == 0 || sqrt(dot(d, d)) < m->half * (1 - SAME)) return WISP__IMAGE_FOUND;
     for (int k = 0; around(m, k, shift); k++) {

@@ -35,8 +35,9 @@ static wisp_status look_at_bond(const look *l, int64_t row, int64_t col)
     const wisp__image_result r = row == col ? WISP__IMAGE_FOUND : wisp__image_step(l->image, row, col, step);
     if (r == WISP__IMAGE_FOUND) return WISP_OK;
     if (r == WISP__IMAGE_FAILED)
-        return wisp_ctx_failf(l->ctx, WISP_ERR_CALLBACK, "the positions of rows %lld or %lld are not there",
-                              (long long)row, (long long)col);
+        return wisp_ctx_failf(l->ctx, WISP_ERR_CALLBACK,
+                              "the positions of rows %lld or %lld are not there, or not finite", (long long)row,
+                              (long long)col);
     const double length = sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2]);
     return wisp_ctx_failf(l->ctx, WISP_ERR_ARG,
                           "rows %lld and %lld are bound, and two of their images are equally near in the periodic cell "
