@@ -29,6 +29,10 @@ ok green $chain --sites 2 --eta 0.1 --energies 1,2 -o g.csv
 check "a table" grep -q '^energy,green_re_2,green_im_2,beside_2' g.csv
 ok green $chain --sites 2 --eta 0.1 --precision single --tol 1e-3 --energies 1
 ok green $chain --sites 2 --eta 0.1 --plan
+if [ $have_gnuplot = 1 ]; then
+    ok green $chain --sites 0,3 --eta 0.1 --plot g.svg
+    check "a picture of -Im G over pi" grep -q 'Im G' g.svg
+fi
 if [ $have_hdf5 = 1 ]; then
     ok green $chain --sites 1,4 --eta 0.1 --energies 1 --save m.h5
     ok green --from m.h5 --eta 0.2 --energies 0,1,2 --json
@@ -47,5 +51,6 @@ refused 2 "--eta" green $chain --sites 0 --eta 0
 refused 1 "moments, and" green $chain --sites 0 --eta 0.01 --moments 16 --energies 1
 refused 1 "rounding of the moments alone" green $chain --sites 0 --eta 0.1 --tol 1e-16 --energies 1
 refused 1 "2^30 moments" green $chain --sites 0 --eta 1e-9
+refused 1 "2^30 moments" green $chain --sites 0 --eta 1e-300
 
 finish

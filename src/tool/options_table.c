@@ -272,7 +272,7 @@ const option_def option_table[] = {
     WRITTEN("vectors-out", "FILE", CMD_EIG, vectors_out, WORDS("mtx", "mtx.gz", "h5"),
             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
     WRITTEN("save", "FILE.h5", NEW_RUN | KPM, save, WORDS("h5"), "keep the moments, one set per vector, for --from"),
-    PICTURE(DENSITIES, "draw the density of states with its error band (gnuplot)"),
+    PICTURE(DENSITIES | CMD_GREEN, "draw the density of states with its error band, or -Im G/pi (gnuplot)"),
     PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
     PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
     PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),

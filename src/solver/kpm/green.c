@@ -25,23 +25,66 @@ static double tail(const series *s, int64_t n)
     return 2 * cabs(s->factor) * pow(size, (double)n) / (1 - size);
 }
 
-static double rounded(const series *s, const wisp_moments *m)
+/* Energies are taken some at a time, so that their recurrences hide each other's latency. */
+enum { LANES = 16, BATCH = 256 * LANES };
+typedef struct {
+    const wisp_moments *m;
+    const wisp__choice *chosen;
+    const double *energy; /* [points] */
+    double eta;
+    int64_t points;
+    const double *off; /* [n] how far the moments may be off */
+    double *value;     /* [points][count][2] of each vector, real and imaginary part */
+    double *rounding;  /* [points] what it may make */
+} lanes_run;
+
+/* sum of w^n x_n, n > 0, from the last on: in real numbers, for complex ones look for infinities at each step. */
+static void add_up(const double *re, const double *im, int64_t n, const double *w_re, const double *w_im,
+                   double *sum_re, double *sum_im)
 {
-    const double size = cabs(s->w);
-    double sum = wisp__moment_rounding(m, 0), power = 2;
-    for (int64_t k = 1; k < m->n && power > DBL_EPSILON; k++) {
-        power *= size;
-        sum += power * wisp__moment_rounding(m, k);
-    }
-    return cabs(s->factor) * sum;
+    double s[LANES] = {0}, t[LANES] = {0};
+    for (int64_t k = n - 1; k > 0; k--)
+        for (int l = 0; l < LANES; l++) {
+            const double x = s[l] + re[k], y = im ? t[l] + im[k] : t[l];
+            s[l] = w_re[l] * x - w_im[l] * y;
+            t[l] = w_re[l] * y + w_im[l] * x;
+        }
+    for (int l = 0; l < LANES; l++) sum_re[l] = s[l], sum_im[l] = t[l];
 }
 
-/* One vector's, by Horner's rule. imag may be NULL. */
-static double complex sum_of(const series *s, const double *mu, const double *imag, int64_t n)
+static void add_up_sizes(const double *off, int64_t n, const double *size, double *sum)
 {
-    double complex sum = 0;
-    for (int64_t k = n - 1; k > 0; k--) sum = s->w * (sum + mu[k] + I * (imag ? imag[k] : 0));
-    return s->factor * (mu[0] + I * (imag ? imag[0] : 0) + 2 * sum);
+    double s[LANES] = {0};
+    for (int64_t k = n - 1; k > 0; k--)
+        for (int l = 0; l < LANES; l++) s[l] = size[l] * (s[l] + off[k]);
+    for (int l = 0; l < LANES; l++) sum[l] = s[l];
+}
+
+static void lanes(void *arg, int64_t block, int part)
+{
+    const lanes_run *r = arg;
+    const int64_t first = block * LANES, count = r->chosen->count, n = r->m->n;
+    const int some = r->points - first < LANES ? (int)(r->points - first) : LANES;
+    series s[LANES];
+    double w_re[LANES], w_im[LANES], size[LANES], re[LANES], im[LANES];
+    (void)part;
+    for (int l = 0; l < LANES; l++) {
+        s[l] = series_at(&r->m->bounds, r->energy[first + (l < some ? l : some - 1)], r->eta);
+        w_re[l] = creal(s[l].w), w_im[l] = cimag(s[l].w), size[l] = cabs(s[l].w);
+    }
+    add_up_sizes(r->off, n, size, re);
+    for (int l = 0; l < some; l++) r->rounding[first + l] = cabs(s[l].factor) * (r->off[0] + 2 * re[l]);
+    for (int64_t v = 0; v < count; v++) {
+        const int64_t at = (r->chosen->first + v) * n;
+        const double *imag = r->m->imag ? r->m->imag + at : NULL;
+        add_up(r->m->mu + at, imag, n, w_re, w_im, re, im);
+        for (int l = 0; l < some; l++) {
+            const double complex zero = r->m->mu[at] + I * (imag ? imag[0] : 0);
+            const double complex g = s[l].factor * (zero + 2 * (re[l] + I * im[l]));
+            double *value = r->value + 2 * ((first + l) * count + v);
+            value[0] = creal(g), value[1] = cimag(g);
+        }
+    }
 }
 
 /* Over all energies: Im z = y; |w| is largest above the middle of the bounds, where |log w| = asinh y, and
@@ -85,12 +128,31 @@ static wisp_status check_beside(wisp_ctx *ctx, const wisp_moments *m, const wisp
                           o->tolerance, energy, rounding * o->eta);
 }
 
+/* Of a batch of energies: means, errors, and how far they may be off beside. */
+static wisp_status finish(const lanes_run *r, wisp_ctx *ctx, const wisp_green_opts *o, double norms, wisp_scalar *g,
+                          wisp_scalar *error, double *beside)
+{
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < r->points; i++) {
+        const series s = series_at(&r->m->bounds, r->energy[i], o->eta);
+        const double truncated = tail(&s, r->m->n), *value = r->value + 2 * i * r->chosen->count;
+        wisp_scalar e;
+        WISP_TRY(check_beside(ctx, r->m, o, r->energy[i], truncated, r->rounding[i]));
+        g[i].re = wisp__combine(r->chosen, value, 2, &e.re);
+        g[i].im = wisp__combine(r->chosen, value + 1, 2, &e.im);
+        if (error) error[i] = e;
+        if (beside) beside[i] = norms * (truncated + r->rounding[i]);
+    }
+out:
+    return status;
+}
+
 wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *opts, int64_t vector,
                        int64_t points, const double *energy, wisp_scalar *g, wisp_scalar *error, double *beside)
 {
     wisp_status status = WISP_OK;
     wisp_eval_opts any;
-    double *value = NULL;
+    double *value = NULL, *off = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, opts);
@@ -101,24 +163,20 @@ wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_op
     WISP_TRY(check(ctx, m, &full, points, energy));
     const wisp__choice chosen = wisp__choose(m, vector);
     const double norms = m->imag ? 1 : wisp__combine(&chosen, m->mu + chosen.first * m->n, m->n, NULL);
-    WISP_TRY(wisp_alloc(ctx, &value, 2 * (size_t)chosen.count, sizeof *value));
-    for (int64_t i = 0; i < points; i++) {
-        const series s = series_at(&m->bounds, energy[i], full.eta);
-        const double truncated = tail(&s, m->n), rounding = rounded(&s, m);
-        if (i % 64 == 0) WISP_TRY(wisp_ctx_step(ctx, "energies", (double)i / (double)points, 0));
-        WISP_TRY(check_beside(ctx, m, &full, energy[i], truncated, rounding));
-        for (int64_t v = 0; v < chosen.count; v++) {
-            const int64_t at = (chosen.first + v) * m->n;
-            const double complex sum = sum_of(&s, m->mu + at, m->imag ? m->imag + at : NULL, m->n);
-            value[2 * v] = creal(sum), value[2 * v + 1] = cimag(sum);
-        }
-        wisp_scalar e;
-        g[i].re = wisp__combine(&chosen, value, 2, &e.re);
-        g[i].im = wisp__combine(&chosen, value + 1, 2, &e.im);
-        if (error) error[i] = e;
-        if (beside) beside[i] = norms * (truncated + rounding);
+    const size_t batch = (size_t)(points < BATCH ? points + 1 : BATCH);
+    WISP_TRY(wisp_alloc(ctx, &value, batch * (2 * (size_t)chosen.count + 1), sizeof *value));
+    WISP_TRY(wisp_alloc(ctx, &off, (size_t)m->n, sizeof *off));
+    for (int64_t k = 0; k < m->n; k++) off[k] = wisp__moment_rounding(m, k);
+    for (int64_t i = 0; i < points; i += BATCH) {
+        lanes_run r = {.m = m, .chosen = &chosen, .energy = energy + i, .eta = full.eta, .off = off, .value = value};
+        r.points = points - i < BATCH ? points - i : BATCH;
+        r.rounding = value + 2 * chosen.count * r.points;
+        WISP_TRY(wisp_ctx_step(ctx, "energies", (double)i / (double)points, 0));
+        WISP_TRY(wisp_ctx_each(ctx, (r.points + LANES - 1) / LANES, lanes, &r));
+        WISP_TRY(finish(&r, ctx, &full, norms, g + i, error ? error + i : NULL, beside ? beside + i : NULL));
     }
 out:
     wisp_free(ctx, value);
+    wisp_free(ctx, off);
     return status;
 }

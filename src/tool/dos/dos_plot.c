@@ -13,7 +13,7 @@ static void write_title(const tool *t, const results *r, FILE *f)
     if (m->trace == WISP_TRACE_RANDOM)
         snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
     if (of_green(t))
-        snprintf(line[0], sizeof *line, "Green's function, eta %.3g, %s moments", t->opt.eta, text_count(n, r->n));
+        snprintf(line[0], sizeof *line, "Green function, eta %.3g, %s moments", t->opt.eta, text_count(n, r->n));
     else
         snprintf(line[0], sizeof *line, "%s moments, resolution %.3g%s", text_count(n, r->n), r->resolution,
                  m->trace == WISP_TRACE_EXACT ? ", exact trace" : how);

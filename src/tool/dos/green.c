@@ -13,7 +13,7 @@ int64_t green_moments(const tool *t, double halfwidth)
 {
     const double tolerance = t->opt.tolerance > 0 ? t->opt.tolerance : 1e-10;
     const int64_t n = wisp_green_moments(halfwidth, t->opt.eta, tolerance);
-    return n + n % 2; /* a sweep gives two */
+    return n < INT64_MAX ? n + n % 2 : n; /* a sweep gives two */
 }
 
 int green_evaluate(tool *t, results *r)
