@@ -31,7 +31,7 @@ static double traces_bytes(const tool *t, double n, double kept)
 /* What dos_eval.c holds at most, and before it a file of moments; the matrix has gone. */
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
-    enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
+    enum { LANES = 16, BATCH = 4096, FILE_HEAD = 64 << 10 }; /* energies side by side; of a Green's function at once */
     const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
     const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
     const int64_t given = t->opt.energy_count ? t->opt.energy_count : t->opt.points;
@@ -40,7 +40,8 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
     const double curve_bytes = points * (2 + (of_green(t) ? 7 : 4) * curves) + 3 * curves, mean = 3 * n;
-    const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
+    const double green = of_green(t) ? 3 * fmin(points + 1, BATCH) : 0;
+    const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES + green;
     const double traces = of_traces(t) ? traces_bytes(t, n, kept) : 0;
     return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + traces + image + 4096);
 }
