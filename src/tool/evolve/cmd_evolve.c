@@ -47,7 +47,8 @@ static int take(observer *o, const wisp_blk *psi, double norm)
         r->density[w * r->times + r->done] =
             r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
     }
-    const int rc = expectations_take(o->t, &r->x, r->done, psi, r->done ? r->tolerance : 0);
+    /* Truncation and rounding are each within the tolerance. */
+    const int rc = expectations_take(o->t, &r->x, r->done, psi, r->done ? 2 * r->tolerance : 0);
     if (!rc) r->done++;
     return rc;
 }

@@ -23,7 +23,7 @@ typedef struct {
 int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times);
 /* Matrices on A's map, for psi of this type. */
 int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type type);
-/* Of time i. tolerance: |psi - exact| at most, over |psi|. */
+/* Of time i. tolerance: |psi - exact| at most, for |psi| = 1. */
 int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance);
 wisp_status expectations_items(expectations *x, wisp_state *s);
 /* Bytes of the matrices, and what one of them takes beside it while it is made, at most or about. */
