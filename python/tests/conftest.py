@@ -1,3 +1,5 @@
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -25,3 +27,11 @@ def tolerance(dtype):
 @pytest.fixture(params=DTYPES)
 def dtype(request):
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """As in a terminal: where tests are started in the background, Ctrl-C may be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
