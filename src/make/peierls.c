@@ -5,15 +5,12 @@
  * the state there is the one at home turned by F n v_r, which is taken back. So F must be a whole number where both
  * directions are periodic; where one is, it is v. */
 #include "../data/rows.h"
-#include "image.h"
+#include "bonds.h"
 #include <math.h>
 #include <string.h>
 
 typedef struct {
-    wisp_ctx *ctx;
-    wisp_src h;
-    wisp_type type;
-    wisp__image image;
+    wisp__bonds b;
     double e[2][2]; /* of u and v: x, y */
     bool around;    /* u is periodic */
     double flux;
@@ -30,8 +27,8 @@ static void coordinates(const peierls *p, const double x[3], double *u, double *
 static bool phase(const peierls *p, int64_t r, int64_t c, wisp_scalar *turn)
 {
     double step[3] = {0}, at_c[3], at_r[3], uc, vc, ur, vr, du, dv;
-    const wisp_positions *q = &p->image.p;
-    if (wisp__image_step(&p->image, c, r, step) != WISP__IMAGE_FOUND) return false;
+    const wisp_positions *q = &p->b.image.p;
+    if (wisp__image_step(&p->b.image, c, r, step) != WISP__IMAGE_FOUND) return false;
     if (q->at(q->arg, c, at_c) || q->at(q->arg, r, at_r)) return false;
     coordinates(p, at_c, &uc, &vc);
     coordinates(p, at_r, &ur, &vr);
@@ -42,49 +39,20 @@ static bool phase(const peierls *p, int64_t r, int64_t c, wisp_scalar *turn)
     return true;
 }
 
-/* As in velocity.c, from the last entry down. */
-static bool multiply(const peierls *p, int64_t row, int64_t begin, int64_t end, const int64_t *col, void *val)
+static bool entry(const wisp__bonds *b, int64_t row, int64_t col, wisp_scalar *x)
 {
-    const size_t from = wisp_type_size(p->h.type), to = wisp_type_size(p->type);
-    for (int64_t k = end; k-- > begin;) {
-        wisp_scalar x = wisp__load(p->h.type, (const char *)val + (size_t)k * from), t = {1, 0};
-        if (row != col[k] && !phase(p, WISP__MIN(row, col[k]), WISP__MAX(row, col[k]), &t)) return false;
-        if (row > col[k]) t.im = -t.im;
-        if (row != col[k]) x = (wisp_scalar){x.re * t.re - x.im * t.im, x.re * t.im + x.im * t.re};
-        wisp__store(p->type, (char *)val + (size_t)k * to, x);
-    }
+    wisp_scalar t;
+    if (row == col) return true;
+    if (!phase((const peierls *)b, WISP__MIN(row, col), WISP__MAX(row, col), &t)) return false;
+    if (row > col) t.im = -t.im;
+    *x = (wisp_scalar){x->re * t.re - x->im * t.im, x->re * t.im + x->im * t.re};
     return true;
-}
-
-static int one_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    const peierls *p = arg;
-    const int n = p->h.row(p->h.arg, row, col, val);
-    if (!col || n < 0 || n > p->h.max_row) return n;
-    return multiply(p, row, 0, n, col, val) ? n : -1;
-}
-
-static int64_t many_rows(void *arg, int64_t first, int64_t count, int64_t room, int64_t *rowptr, int64_t *col,
-                         void *val)
-{
-    const peierls *p = arg;
-    const int64_t n = p->h.many(p->h.arg, first, count, room, rowptr, col, val);
-    if (n < 0 || n > room || !col) return n;
-    for (int64_t i = count; i-- > 0;)
-        if (!multiply(p, first + i, rowptr[i], rowptr[i + 1], col, val)) return -1;
-    return n;
-}
-
-static void free_peierls(void *arg)
-{
-    peierls *p = arg;
-    wisp_free(p->ctx, p);
 }
 
 /* The coordinates, and the flux of a unit of both. */
 static wisp_status take_field(peierls *p, wisp_ctx *ctx, double field)
 {
-    const wisp_positions *q = &p->image.p;
+    const wisp_positions *q = &p->b.image.p;
     double v[3][3];
     int n = 0;
     for (int i = 0; i < q->dimensions; i++) {
@@ -128,23 +96,17 @@ wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const wisp_src *h, co
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__image_fits(ctx, h, positions));
     WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
-    p->ctx = ctx;
-    p->h = *h;
-    p->type = h->type == WISP_S || h->type == WISP_C ? WISP_C : WISP_Z;
-    wisp__image_make(&p->image, positions, NULL);
+    const wisp_type type = h->type == WISP_S || h->type == WISP_C ? WISP_C : WISP_Z;
+    p->b = (wisp__bonds){.ctx = ctx, .h = *h, .type = type, .entry = entry};
+    wisp__image_make(&p->b.image, positions, NULL);
     WISP_TRY(take_field(p, ctx, field));
-    status = wisp__image_look(ctx, &p->image, h);
+    status = wisp__image_look(ctx, &p->b.image, h);
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) {
         wisp_free(ctx, p);
         return status;
     }
-    *src = *h;
-    src->type = p->type;
-    src->row = h->row ? one_row : NULL;
-    src->many = h->many ? many_rows : NULL;
-    src->arg = p;
-    src->free_arg = free_peierls;
+    wisp__bonds_open(src, &p->b);
     return WISP_OK;
 }
