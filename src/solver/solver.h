@@ -173,4 +173,15 @@ double wisp__fit_bytes(double points);
 int wisp__exponent(double x, int slack, int most);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
+
+/* ---- means.c ---- */
+
+/* The vectors that enter: all (-1), or one. */
+typedef struct {
+    int64_t first, count;
+    wisp_trace trace;
+} wisp__chosen;
+wisp__chosen wisp__choose(const wisp_moments *m, int64_t vector);
+/* Mean over random vectors with its standard error; sum over sites, which is exact. value[i * stride]. */
+double wisp__combine(const wisp__chosen *c, const double *value, int64_t stride, double *error);
 #endif

@@ -37,7 +37,7 @@ wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part pa
     WISP_NEED(ctx, mean);
     wisp_status status = wisp__eval_options(ctx, m, &(wisp_eval_opts){.part = part}, -1, &full);
     if (status != WISP_OK) return status;
-    wisp__choice all = wisp__choose(m, -1);
+    wisp__chosen all = wisp__choose(m, -1);
     for (int64_t n = 0; n < m->n; n++)
         mean[n] = wisp__combine(&all, part_of(m, part) + n, m->n, error ? error + n : NULL);
     return WISP_OK;
@@ -48,7 +48,7 @@ wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, wisp_part pa
 typedef struct {
     const wisp_moments *m;
     const double *mu; /* of the part */
-    wisp__choice chosen;
+    wisp__chosen chosen;
     int64_t moments;
     const double *g;
     int64_t points;
@@ -199,7 +199,7 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     WISP_NEED(ctx, count);
     WISP_TRY(wisp__eval_options(ctx, m, opts, vector, &full));
     if (!(a <= b)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "interval: %g to %g is empty", a, b);
-    wisp__choice chosen = wisp__choose(m, vector);
+    wisp__chosen chosen = wisp__choose(m, vector);
     WISP_TRY(wisp_alloc(ctx, &g, (size_t)full.n, sizeof *g));
     WISP_TRY(wisp_alloc(ctx, &value, (size_t)chosen.count, sizeof *value));
     damping(&full, g);

@@ -29,7 +29,7 @@ static double tail(const series *s, int64_t n)
 enum { LANES = 16, BATCH = 256 * LANES };
 typedef struct {
     const wisp_moments *m;
-    const wisp__choice *chosen;
+    const wisp__chosen *chosen;
     const double *energy; /* [points] */
     double eta;
     int64_t points;
@@ -161,7 +161,7 @@ wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_op
     wisp_green_opts full = *opts;
     WISP_TRY(wisp__eval_options(ctx, m, NULL, vector, &any));
     WISP_TRY(check(ctx, m, &full, points, energy));
-    const wisp__choice chosen = wisp__choose(m, vector);
+    const wisp__chosen chosen = wisp__choose(m, vector);
     const double norms = m->imag ? 1 : wisp__combine(&chosen, m->mu + chosen.first * m->n, m->n, NULL);
     const size_t batch = (size_t)(points < BATCH ? points + 1 : BATCH);
     WISP_TRY(wisp_alloc(ctx, &value, batch * (2 * (size_t)chosen.count + 1), sizeof *value));

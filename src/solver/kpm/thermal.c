@@ -241,7 +241,7 @@ typedef struct {
 static wisp_status find_chance(const heat_bath *h, const state *s, chance *c)
 {
     const wisp_moments *m = h->m;
-    const wisp__choice all = wisp__choose(m, -1);
+    const wisp__chosen all = wisp__choose(m, -1);
     wisp_status status = WISP_OK;
     double(*value)[SUMS] = NULL, z, error, low, high;
     *c = (chance){.log_low = s->q[LOG_Z], .log_high = s->q[LOG_Z]};

@@ -147,7 +147,7 @@ wisp_status wisp_trace_function(wisp_ctx *ctx, const wisp_moments *m, const wisp
     WISP_TRY(find_series(ctx, &m->bounds, f, &full, &s, &positive));
     const wisp__series_errors e = wisp__series_error(&s, m);
     WISP_TRY(check_errors(ctx, m, &full, &s, &e));
-    const wisp__choice chosen = wisp__choose(m, vector);
+    const wisp__chosen chosen = wisp__choose(m, vector);
     WISP_TRY(wisp_alloc(ctx, &value, (size_t)chosen.count, sizeof *value));
     for (int64_t v = 0; v < chosen.count; v++) value[v] = wisp__series_sum(&s, m->mu + (chosen.first + v) * m->n, m->n);
     t->trace.value = ldexp(wisp__combine(&chosen, value, 1, &t->trace.error), s.exponent);

@@ -1,4 +1,4 @@
-/* What is evaluated of moments: which of them, and values per vector to one value and its error. */
+/* What is evaluated of moments: the options, sums of series and what they may be off. */
 #include "values.h"
 #include <math.h>
 
@@ -30,11 +30,6 @@ wisp_status wisp__eval_options(wisp_ctx *ctx, const wisp_moments *m, const wisp_
     return WISP_OK;
 }
 
-wisp__choice wisp__choose(const wisp_moments *m, int64_t vector)
-{
-    return vector < 0 ? (wisp__choice){0, m->vectors, m->trace} : (wisp__choice){vector, 1, m->trace};
-}
-
 wisp_status wisp__one_sided(wisp_ctx *ctx, const wisp_moments *m, const char *caller)
 {
     if (!m->imag) return WISP_OK;
@@ -42,29 +37,6 @@ wisp_status wisp__one_sided(wisp_ctx *ctx, const wisp_moments *m, const char *ca
                           "%s: these moments have left vectors or an operator, and nothing tells how far their sums "
                           "may be off; wisp_dos evaluates them",
                           caller);
-}
-
-/* By a power of 2 values are of size 1 meanwhile, so that no square is too large, or nothing. */
-double wisp__combine(const wisp__choice *c, const double *value, int64_t stride, double *error)
-{
-    enum { MOST = 1000 };
-    double sum = 0, squares = 0, count = (double)c->count, largest = 0;
-    int e = 0;
-    for (int64_t i = 0; i < c->count; i++) largest = fmax(largest, fabs(value[i * stride]));
-    if (isfinite(largest)) frexp(largest, &e);
-    e = e < -MOST ? -MOST : e > MOST ? MOST : e;
-    const double down = ldexp(1, -e);
-    for (int64_t i = 0; i < c->count; i++) sum += down * value[i * stride];
-    if (c->trace != WISP_TRACE_RANDOM) {
-        if (error) *error = 0;
-        return ldexp(sum, e);
-    }
-    for (int64_t i = 0; i < c->count; i++) {
-        const double d = down * value[i * stride] - sum / count;
-        squares += d * d;
-    }
-    if (error) *error = c->count > 1 ? ldexp(sqrt(squares / (count - 1) / count), e) : (double)NAN;
-    return ldexp(sum / count, e);
 }
 
 double wisp__series_sum(const wisp__series *s, const double *mu, int64_t n)

@@ -1,4 +1,4 @@
-/* What is evaluated of moments: which of them, and values per vector to one value and its error. */
+/* What is evaluated of moments. */
 #ifndef WISP_VALUES_H
 #define WISP_VALUES_H
 #include "../solver.h"
@@ -6,16 +6,8 @@
 /* Fills in the defaults and refuses what cannot be evaluated. */
 wisp_status wisp__eval_options(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                wisp_eval_opts *full);
-/* The vectors that enter: all (-1), or one. */
-typedef struct {
-    int64_t first, count;
-    wisp_trace trace;
-} wisp__choice;
-wisp__choice wisp__choose(const wisp_moments *m, int64_t vector);
 /* Refuses moments of two sides: how far a sum of them may be off is not known. */
 wisp_status wisp__one_sided(wisp_ctx *ctx, const wisp_moments *m, const char *caller);
-/* Mean over random vectors with its standard error; sum over sites, which is exact. value[i * stride]. */
-double wisp__combine(const wisp__choice *c, const double *value, int64_t stride, double *error);
 /* dos.c: the quantile of Student's distribution for 0.975 and any number of degrees of freedom: within 1% from 2.5 on.
  */
 double wisp__student_expanded(double f);

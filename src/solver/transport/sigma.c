@@ -177,17 +177,10 @@ out:
 /* The mean over vectors, and Student's bar. */
 static wisp_estimate estimate(const sigma_run *r, int64_t i)
 {
-    const int64_t R = r->m->vectors;
-    double sum = 0, squares = 0;
-    for (int64_t v = 0; v < R; v++) sum += r->value[v * r->count + i];
-    const double mean = sum / (double)R;
-    for (int64_t v = 0; v < R; v++) {
-        const double d = r->value[v * r->count + i] - mean;
-        squares += d * d;
-    }
-    if (r->m->trace != WISP_TRACE_RANDOM) return (wisp_estimate){mean, 0, mean, mean};
-    if (R < 2) return (wisp_estimate){mean, NAN, NAN, NAN};
-    const double error = sqrt(squares / (double)(R - 1) / (double)R), bar = wisp_student95(R) * error;
+    const wisp__chosen all = wisp__choose(r->m, -1);
+    double error;
+    const double mean = wisp__combine(&all, r->value + i, r->count, &error);
+    const double bar = r->m->trace == WISP_TRACE_RANDOM ? wisp_student95(r->m->vectors) * error : 0;
     return (wisp_estimate){mean, error, mean - bar, mean + bar};
 }
 
