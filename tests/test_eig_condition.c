@@ -3,6 +3,7 @@
 #include "ref.h"
 #include <lapacke.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static int setup(void **state)
@@ -156,13 +157,96 @@ static void of_hermitian(void **state)
     ref_free(A);
 }
 
+static double unit(ref_rng *r) { return (double)ref_below(r, 1 << 20) / (1 << 20); }
+
+/* exp(x_j - x_i) s_ij, rows and columns in another order: its values are those of the Hermitian S, whose largest one is
+   returned. By `kind` S is the chain of Hatano and Nelson, full of random numbers, has a few of them, or is the
+   chain with a random diagonal. */
+static double far_from_normal(ref_mat A, ref_rng *r, int kind, wisp_type type, double scale)
+{
+    const int n = (int)A.rows;
+    double x[100], *value = ref_lapack((size_t)n, n);
+    int at[100];
+    cplx *S = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n);
+    const bool is_chain = kind == 0 || kind == 3;
+    const double slope = is_chain ? 1.2 : 8 + 8 * unit(r);
+    for (int i = 0; i < n; i++) {
+        const int j = (int)ref_below(r, i + 1);
+        x[i] = is_chain ? slope * i : slope * (2 * unit(r) - 1);
+        at[i] = j < i ? at[j] : i;
+        at[j] = i;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            const bool is_there = kind == 1 || j == i + 1 || (j == i && kind > 0) || (kind == 2 && unit(r) < 0.05);
+            cplx s = !is_there ? 0 : is_chain && i != j ? 1 : ref_value(r, type);
+            if (i == j) s = creal(s) * (kind == 3 ? 4 : 1);
+            S[i + j * n] = s, S[j + i * n] = conj(s);
+            REF_AT(A, at[i], at[j]) = scale * s * exp(x[j] - x[i]);
+            REF_AT(A, at[j], at[i]) = scale * conj(s) * exp(x[i] - x[j]);
+        }
+    assert_int_equal(LAPACKE_zheev(LAPACK_COL_MAJOR, 'N', 'U', n, S, n, value), 0);
+    const double most = scale * value[n - 1];
+    free(S), free(value);
+    return most;
+}
+
+/* Rounding of A moves these values by all digits, of D^-1 A D by none. */
+static void of_balanced(void **state)
+{
+    static const wisp_type types[] = {WISP_D, WISP_Z};
+    static const double scales[] = {1, 1e-200, 1e200};
+    for (int c = 0; c < 24; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const int kind = c % 3;
+        const double scale = scales[c / 6 % 3];
+        ref_mat A = ref_new(60 + c % 4 * 5, 60 + c % 4 * 5);
+        const double most = far_from_normal(A, &r, kind, types[c % 2], scale);
+        wisp_mat *M = ref_mat_of(*state, A, types[c % 2]);
+        wisp_eigen e;
+        const wisp_eig_opts o = {.which = WISP_EIG_LARGEST_REAL, .method = WISP_EIG_DENSE, .count = 2};
+        REF_OK(*state, wisp_eig(&e, M, &o));
+        assert_true(e.complete && e.balanced > 0 && e.sensitive == 0);
+        const wisp_scalar last = e.value[e.found - 1];
+        if (!(hypot(last.re - most, last.im) <= 1e-11 * fabs(most)))
+            fail_msg("case %d: %.15g %+gi, and %.15g", c, last.re, last.im, most);
+        for (int i = 0; i < e.found; i++) assert_true(e.residual[i] <= 1e-8 && e.condition[i] < 1e3);
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+}
+
+/* Vectors that lie about one site of D^-1 A D may be none of A, whose numbers grow faster than they fall. Then what A
+   itself gives is delivered, and said to be sensitive; what is not said to be is right. */
+static void of_localised(void **state)
+{
+    int ways[2] = {0};
+    for (int c = 0; c < 20; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        ref_mat A = ref_new(100, 100);
+        const double most = far_from_normal(A, &r, 3, WISP_D, 1);
+        wisp_mat *M = ref_mat_of(*state, A, WISP_D);
+        wisp_eigen e;
+        const wisp_eig_opts o = {.which = WISP_EIG_LARGEST_REAL, .method = WISP_EIG_DENSE, .count = 3};
+        REF_OK(*state, wisp_eig(&e, M, &o));
+        assert_true(e.complete && e.found >= 3);
+        for (int i = 0; i < e.found; i++) assert_true(e.residual[i] <= 1e-8);
+        if (e.sensitive == 0) assert_true(fabs(e.value[e.found - 1].re - most) <= 1e-7 * most);
+        ways[e.sensitive > 0]++;
+        assert_false(e.balanced && e.sensitive == 3);
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+    assert_true(ways[0] > 0 && ways[1] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_dense),
-        cmocka_unit_test(of_blocks),
-        cmocka_unit_test(of_defective),
-        cmocka_unit_test(of_hermitian),
+        cmocka_unit_test(of_dense),     cmocka_unit_test(of_blocks),   cmocka_unit_test(of_defective),
+        cmocka_unit_test(of_hermitian), cmocka_unit_test(of_balanced), cmocka_unit_test(of_localised),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -136,7 +136,8 @@ typedef struct {
     double *condition; /* [found] 1 / |<y, x>|, y and x the left and the right eigenvector of length 1, as far as the */
                        /* search space shows it: so many times as far as the matrix a value may move. NULL: Hermitian */
     int row_bytes;     /* CHEBFD, also where it has gone over to DENSE: as in wisp_eig_opts; else 0 */
-    int reserved;      /* 0: room for a field that comes later */
+    int balanced;      /* DENSE: the values, and their conditions, are those of D^-1 A D, D of powers of two from 2^0 */
+                       /* down to 2^-balanced, which rounding moves less (Osborne, J. ACM 7, 338). 0: of A */
 } wisp_eigen;
 
 /* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller

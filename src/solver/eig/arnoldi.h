@@ -64,13 +64,14 @@ typedef struct {
     bool recurs;       /* W's product has parts in the last two blocks alone, up to rounding */
     uint32_t random;   /* columns that were drawn */
     int restarts;
-    int most_good;  /* pairs that converged since V was empty, at most */
-    double least;   /* residual of the next one since then */
-    int better_at;  /* the restart that made either better */
-    int began;      /* the restart before which V was empty */
-    int large_at;   /* the last restart at which the residual's square was above rounding */
-    int gains;      /* restarts since then that made either better */
-    wisp_blk *view; /* of states */
+    int most_good;          /* pairs that converged since V was empty, at most */
+    double least;           /* residual of the next one since then */
+    int better_at;          /* the restart that made either better */
+    int began;              /* the restart before which V was empty */
+    int large_at;           /* the last restart at which the residual's square was above rounding */
+    int gains;              /* restarts since then that made either better */
+    wisp_blk *view;         /* of states */
+    const double *exponent; /* [n] the vectors are 2^exponent times those of H (balance.c); NULL: they are those */
 } wisp__arnoldi;
 
 static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
@@ -204,6 +205,9 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
 /* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. a->at.now
    says how far those are. */
 wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all);
+/* balance.c: H[n * n] becomes D^-1 H D, D = diag(2^exponent[n]), which is nearer to normal. *range: how many powers of
+   two lie between its numbers; 0, and H as it was: none pays. */
+wisp_status wisp__balance(wisp_ctx *ctx, int n, wisp_scalar *H, double *exponent, int *range);
 /* WISP_ERR_STAGNATION: rounding keeps residuals where a->at.best has them. */
 wisp_status wisp__schur_rounded(const wisp__arnoldi *a);
 

@@ -254,6 +254,10 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
     WISP_TRY(wisp_alloc(k->ctx, &p.condition, (size_t)n, sizeof *p.condition));
     for (int i = 0; i < wanted; i++)
         p.condition[order[i]] = wisp__schur_condition(n, H, value, X, order[i], fmax(a->smallest, DBL_MIN), z);
+    for (size_t i = 0; i < size && a->exponent; i++) {
+        const int by = (int)a->exponent[i / (size_t)n];
+        U[i].re = ldexp(U[i].re, by), U[i].im = ldexp(U[i].im, by);
+    }
     p.part = H; /* of which no more is needed */
     WISP_TRY(give(&p, order, wanted));
     wisp__schur_count_sensitive(a);

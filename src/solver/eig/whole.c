@@ -123,25 +123,60 @@ out:
     return status;
 }
 
-/* A Schur form of all of A. */
+/* The pairs by a Schur form of all of A; of D^-1 A D, if there is room for exponents, and *range says whether one pays.
+ */
+static wisp_status by_schur(wisp__arnoldi *a, wisp_scalar *H, double *exponent, int *range, bool *all)
+{
+    wisp_status status = WISP_OK;
+    const int n = a->columns;
+    double square = 0;
+    WISP_TRY(wisp__arnoldi_project(a, n, H));
+    for (size_t i = 0; i < (size_t)n * (size_t)n; i++) square += H[i].re * H[i].re + H[i].im * H[i].im;
+    a->smallest = a->k->eps * sqrt(square);
+    if (exponent) WISP_TRY(wisp__balance(a->k->ctx, n, H, exponent, range));
+    if (exponent && *range == 0) goto out;
+    a->exponent = exponent;
+    WISP_TRY(wisp__schur_give(a, n, H, all));
+out:
+    a->exponent = NULL;
+    return status;
+}
+
+/* Where rounding spoils values that have small residuals, D^-1 A D may have them right. Its vectors, D times which are
+   A's, are good as vectors of A in most cases, not in all. */
+static wisp_status balanced(wisp__arnoldi *a, wisp_scalar *H, bool *all)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = a->k->e;
+    double *exponent = NULL;
+    int range;
+    const int sensitive = e->sensitive;
+    WISP_TRY(wisp_alloc(a->k->ctx, &exponent, (size_t)a->columns, sizeof *exponent));
+    WISP_TRY(by_schur(a, H, exponent, &range, all));
+    if (range == 0) goto out;
+    if (*all && e->sensitive < sensitive)
+        e->balanced = range;
+    else
+        WISP_TRY(by_schur(a, H, NULL, NULL, all));
+out:
+    wisp_free(a->k->ctx, exponent);
+    return status;
+}
+
 static wisp_status general(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
     const int n = (int)k->rows;
-    const size_t size = (size_t)n * (size_t)n;
     wisp__arnoldi a = {.k = k, .op = {1, 1, 0, 1}, .columns = n, .block = wisp__ritz_width(k, n)};
     wisp_scalar *H = NULL;
-    double square = 0;
     bool all;
     k->e->block = a.block;
-    WISP_TRY(wisp_alloc(k->ctx, &H, size, sizeof *H));
+    WISP_TRY(wisp_alloc(k->ctx, &H, (size_t)n * (size_t)n, sizeof *H));
     WISP_TRY(units(k, &a.all));
     WISP_TRY(wisp_blk_create(&a.x, k->ctx, wisp_mat_map(k->A), k->type, a.block));
     WISP_TRY(wisp_blk_create(&a.y, k->ctx, wisp_mat_map(k->A), k->type, a.block));
-    WISP_TRY(wisp__arnoldi_project(&a, n, H));
-    for (size_t i = 0; i < size; i++) square += H[i].re * H[i].re + H[i].im * H[i].im;
-    a.smallest = k->eps * sqrt(square);
-    WISP_TRY(wisp__schur_give(&a, n, H, &all));
+    WISP_TRY(by_schur(&a, H, NULL, NULL, &all));
+    if (all && k->e->sensitive > 0) WISP_TRY(balanced(&a, H, &all));
     k->e->complete = all;
     if (!all) status = wisp__schur_rounded(&a);
 out:

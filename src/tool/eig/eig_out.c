@@ -89,13 +89,14 @@ static json_t *make_json(tool *t, const eig_results *r)
         J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
         J("type", wisp_type_name(r->type)));
     json_run(o, t, &r->info, &(like_run){.row_bytes = e->row_bytes, .bytes = q->bytes});
-    return JSON_PUT(
-        o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds), J("dos_seconds", e->dos_seconds),
-        J("filter_seconds", e->filter_seconds), J("ortho_seconds", e->ortho_seconds),
-        J("ritz_seconds", e->ritz_seconds), J("check_seconds", e->check_seconds),
-        J("assemble_seconds", r->assemble_seconds), J("gflops", gflops(e)), J("eigenvalues", eigenvalues_json(r)),
-        J("residuals", json_numbers(e->residual, e->found)),
-        J_IF(e->condition, "conditions", json_numbers(e->condition, e->found)), J("sensitive", e->sensitive));
+    return JSON_PUT(o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds),
+                    J("dos_seconds", e->dos_seconds), J("filter_seconds", e->filter_seconds),
+                    J("ortho_seconds", e->ortho_seconds), J("ritz_seconds", e->ritz_seconds),
+                    J("check_seconds", e->check_seconds), J("assemble_seconds", r->assemble_seconds),
+                    J("gflops", gflops(e)), J("eigenvalues", eigenvalues_json(r)),
+                    J("residuals", json_numbers(e->residual, e->found)),
+                    J_IF(e->condition, "conditions", json_numbers(e->condition, e->found)),
+                    J("sensitive", e->sensitive), J("balanced", e->balanced));
 }
 
 /* ---- summary ----------------------------------------------------------------------------------- */
@@ -220,6 +221,7 @@ void eig_summary(const tool *t, const eig_results *r)
                   e->rounds == 1 ? "" : "s");
     else if (e->rounds)
         text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");
+    if (e->balanced) text_line("", "balanced: of D^-1 A D, powers of two from 1 to 2^-%d in D", e->balanced);
     text_run(t, &r->info, "");
     weights_summary(t, &r->info);
     checkpoint_summary(t);
