@@ -123,6 +123,36 @@ CALL(wisp_kubo)
 }
 PLAIN(wisp_kubo_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &f->info), P(4, &f->info),
       P(5, &(wisp_kubo_opts){.moments = MOMENTS}))
+MAKES(wisp_overlap_create, wisp_overlap, wisp_overlap_free, P(0, &made), P(1, f->A), P(2, &(wisp_overlap_opts){0}))
+CALL(wisp_overlap_get_info)
+{
+    wisp_overlap *v;
+    wisp_overlap_info info = {.terms = -1};
+    REF_OK(f->ctx, wisp_overlap_create(&v, f->A, NULL));
+    wisp_overlap_get_info(P(0, v), P(1, &info));
+    wisp_overlap_free(v);
+    return info.terms > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+PROCEDURE(wisp_overlap_free, P(0, (wisp_overlap *)NULL))
+CALL(wisp_overlap_matrix)
+{
+    wisp_overlap *v;
+    wisp_mat *made = null > 0 ? f->A : NULL;
+    REF_OK(f->ctx, wisp_overlap_create(&v, f->A, NULL));
+    const wisp_status status = wisp_overlap_matrix(P(0, &made), P(1, v), P(2, f->A));
+    if (status != WISP_OK) assert_null(made);
+    wisp_mat_free(made);
+    wisp_overlap_free(v);
+    return status;
+}
+CALL(wisp_overlap_apply)
+{
+    wisp_overlap *v;
+    REF_OK(f->ctx, wisp_overlap_create(&v, f->A, NULL));
+    const wisp_status status = wisp_overlap_apply(P(0, v), P(1, f->y), P(2, f->x));
+    wisp_overlap_free(v);
+    return status;
+}
 CALL(wisp_sigma)
 {
     wisp_moments m;
@@ -239,6 +269,11 @@ static const argument_row table[] = {
     ROW(wisp_kubo, 5, 16, 2),
     ROW(wisp_kubo_plan, 6, 32, 2),
     ROW(wisp_sigma, 5, 4, 1),
+    ROW(wisp_overlap_create, 3, 4, 2),
+    ROW(wisp_overlap_get_info, 2, 0, ALL),
+    ROW(wisp_overlap_free, 1, 0, ALL),
+    ROW(wisp_overlap_matrix, 3, 0, 0),
+    ROW(wisp_overlap_apply, 3, 0, 0),
     ROW(wisp_green, 7, 96, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
@@ -281,10 +316,10 @@ static const argument_table all = {table, sizeof table / sizeof *table, others, 
 
 static void every_function(void **state)
 {
-    static const char *const header[] = {TEST_DATA "/../../include/wisp/solvers.h",
-                                         TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h",
-                                         TEST_DATA "/../../include/wisp/state.h",
-                                         TEST_DATA "/../../include/wisp/transport.h"};
+    static const char *const header[] = {
+        TEST_DATA "/../../include/wisp/solvers.h",   TEST_DATA "/../../include/wisp/solve.h",
+        TEST_DATA "/../../include/wisp/eig.h",       TEST_DATA "/../../include/wisp/state.h",
+        TEST_DATA "/../../include/wisp/transport.h", TEST_DATA "/../../include/wisp/overlap.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

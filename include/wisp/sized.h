@@ -146,6 +146,9 @@ WISP_API wisp_status wisp_chebyshev_plan_sized(wisp_plan *plan, size_t plan_size
                                                size_t A_size, wisp_type type, int width, int functions,
                                                const wisp_function *f, const wisp_chebyshev_opts *opts,
                                                size_t opts_size, const wisp_choice *step, size_t step_size);
+WISP_API wisp_status wisp_overlap_create_sized(wisp_overlap **overlap, const wisp_mat *S, const wisp_overlap_opts *opts,
+                                               size_t opts_size);
+WISP_API void wisp_overlap_get_info_sized(const wisp_overlap *overlap, wisp_overlap_info *info, size_t info_size);
 WISP_API wisp_status wisp_kubo_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_mat *V_a,
                                      const wisp_mat *V_b, const wisp_kubo_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_kubo_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
@@ -438,6 +441,14 @@ static inline wisp_status wisp_chebyshev_plan(wisp_plan *plan, wisp_ctx *ctx, co
 {
     return wisp_chebyshev_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, functions, f, opts,
                                      sizeof *opts, step, sizeof *step);
+}
+static inline wisp_status wisp_overlap_create(wisp_overlap **overlap, const wisp_mat *S, const wisp_overlap_opts *opts)
+{
+    return wisp_overlap_create_sized(overlap, S, opts, sizeof *opts);
+}
+static inline void wisp_overlap_get_info(const wisp_overlap *overlap, wisp_overlap_info *info)
+{
+    wisp_overlap_get_info_sized(overlap, info, sizeof *info);
 }
 static inline wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b,
                                     const wisp_kubo_opts *opts)

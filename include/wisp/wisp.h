@@ -52,6 +52,7 @@
 #include "solve.h"
 #include "eig.h"
 #include "transport.h"
+#include "overlap.h"
 #include "sized.h"
 
 #endif

@@ -5,7 +5,6 @@
 #include <math.h>
 
 enum { B = WISP__BOUNDS_RUNS, STEPS = WISP__BOUNDS_STEPS };
-static const double room = WISP__BOUNDS_ROOM;
 
 static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
 
@@ -51,6 +50,7 @@ typedef struct {
     wisp_type type; /* of the vectors */
     int columns, steps;
     double center, scale;
+    double room;            /* WISP__BOUNDS_ROOM; 0: the bounds are to be near, and on no grid */
     double tiny;            /* a beta up to this is rounding: the column's Krylov space is complete */
     wisp_blk *v, *w;        /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
     int length[B];          /* steps of each column */
@@ -200,7 +200,7 @@ static wisp_type lanczos_type(wisp_type matrix, double scale)
 }
 
 /* Narrows low..high, which holds the spectrum, to the Ritz values, a margin (a share of their spread) and the room. */
-static void narrowed(double lowest, double highest, double margin, double *low, double *high)
+static void narrowed(double lowest, double highest, double margin, double room, double *low, double *high)
 {
     const double spread = highest - lowest, clearance = room * spread / 2;
     *low = fmin(fmax(*low, lowest - margin * spread), lowest - clearance);
@@ -214,7 +214,7 @@ static wisp_status no_better(lanczos *L, int steps, double margin, double low, d
     double lowest, highest, narrow_low = low, narrow_high = high;
     const wisp_status status = ritz_values(L, steps, &lowest, &highest);
     if (status != WISP_OK) return status;
-    narrowed(lowest, highest, margin, &narrow_low, &narrow_high);
+    narrowed(lowest, highest, margin, L->room, &narrow_low, &narrow_high);
     *yes = narrow_high - narrow_low >= high - low;
     return WISP_OK;
 }
@@ -248,14 +248,14 @@ static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, 
         if (enough) break;
     }
     if (enough) {
-        const double clearance = room * (*high - *low) / 2;
+        const double clearance = L->room * (*high - *low) / 2;
         *low -= clearance, *high += clearance;
         goto out;
     }
     WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
     *probability = WISP__BOUNDS_FAILURE;
-    narrowed(lowest, highest, margin, low, high);
-    if (*high > *low) on_grid(low, high);
+    narrowed(lowest, highest, margin, L->room, low, high);
+    if (*high > *low && L->room > 0) on_grid(low, high);
 out:
     wisp_blk_free(L->v);
     wisp_blk_free(L->w);
@@ -314,6 +314,14 @@ out:
     return status;
 }
 
+static wisp_status check_size(wisp_ctx *ctx, wisp_type type, const outline *about)
+{
+    if (about->norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
+                          "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
+                          wisp_type_name(type), about->low, about->high);
+}
+
 /* ---- the call ------------------------------------------------------------------------------------- */
 
 static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
@@ -334,17 +342,14 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     outline about = outline_of(&props);
     if (info.format == WISP_FORMAT_OPERATOR) WISP_TRY(look_at_operator(A, info.type, o.seed, &about));
     double low = about.low, high = about.high;
-    if (!(about.norm < (single ? FLT_MAX : DBL_MAX) / 64))
-        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
-                              "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
-                              wisp_type_name(info.type), low, high);
+    WISP_TRY(check_size(ctx, info.type, &about));
     if (about.norm == 0) {
         *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
         return WISP_OK;
     }
-    double clearance = room * (high - low) / 2;
+    const double clearance = WISP__BOUNDS_ROOM * (high - low) / 2;
     if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * about.norm) {
-        lanczos L = {.ctx = ctx, .A = A, .center = about.center, .scale = about.scale};
+        lanczos L = {.ctx = ctx, .A = A, .center = about.center, .scale = about.scale, .room = WISP__BOUNDS_ROOM};
         if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.scale;
         wisp__bounds_size(&info, &o, &L.columns, &L.steps);
         L.tiny = eps * about.norm / L.scale;
@@ -374,4 +379,38 @@ wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const
     wisp_mat_props props;
     const wisp_status status = wisp_bounds_find(bounds, A, o);
     return status == WISP_OK && o->method == WISP_BOUNDS_GIVEN ? wisp__require_hermitian(A, &props) : status;
+}
+
+/* Lanczos with ever more steps, till the margin is small beside the lowest value. */
+static wisp_status find_positive(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o)
+{
+    enum { FEWEST = 32, SMALL = 8 };
+    wisp_status status = WISP_OK;
+    wisp_mat_props props;
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    WISP_TRY(wisp__require_hermitian(A, &props));
+    const double eps = wisp__is_single(info.type) ? FLT_EPSILON : DBL_EPSILON;
+    const outline about = outline_of(&props);
+    double low = about.low, high = about.high, probability = 0;
+    WISP_TRY(check_size(wisp_mat_ctx(A), info.type, &about));
+    bool near = high <= SMALL * low || high - low <= 64 * eps * about.norm || o->method == WISP_BOUNDS_GERSHGORIN;
+    for (int steps = FEWEST; steps <= STEPS && !near; steps *= 2) {
+        lanczos L = {.ctx = wisp_mat_ctx(A), .A = A, .columns = B, .steps = steps};
+        L.center = about.center, L.scale = about.scale;
+        L.tiny = eps * about.norm / L.scale;
+        L.type = lanczos_type(info.type, L.scale);
+        low = about.low, high = about.high;
+        WISP_TRY(wisp__check_scale(L.ctx, L.type, L.scale));
+        WISP_TRY(narrow(&L, o->seed, &low, &high, &probability));
+        near = low >= SMALL / 2 * wisp__bounds_margin((double)info.rows, L.columns, steps) * (high - low);
+    }
+    *bounds = interval(low, high, eps, probability);
+out:
+    return status;
+}
+
+wisp_status wisp__positive_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o)
+{
+    return o->method == WISP_BOUNDS_GIVEN ? wisp__hermitian_bounds(bounds, A, o) : find_positive(bounds, A, o);
 }

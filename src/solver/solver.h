@@ -21,6 +21,9 @@ wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, dou
                                    int width);
 /* wisp_bounds_find; the matrix has to be Hermitian also where bounds are given. */
 wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
+/* The same of a stored matrix whose values are above 0, as one hopes: a lower bound that is no less than half of the
+   lowest value, if that is above about a thousandth of the largest. */
+wisp_status wisp__positive_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
 /* Whether bounds of such a matrix can be come by that way, as far as the options say. */
 wisp_status wisp__check_bounds(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o);
 /* So many T_n of a sequence are made at least, so that their last one shows whether the bounds hold: a small part of a

@@ -1,0 +1,59 @@
+/* Bases that are not orthogonal: A x = lambda S x. Part of wisp.h, which says what holds for all calls. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
+#ifndef WISP_PUBLIC_OVERLAP_H
+#define WISP_PUBLIC_OVERLAP_H
+
+#include "solvers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The overlap matrix S of a basis, Hermitian and positive definite, and its S^-1/2, a polynomial of S that is applied
+   and nowhere stored. With C = S^-1/2 A S^-1/2 (Loewdin, J. Chem. Phys. 18, 365, 1950) every solver for Hermitian
+   matrices answers for A x = lambda S x: C has its eigenvalues, densities of states, functions and evolution, and
+   x = S^-1/2 y of an eigenvector y. */
+typedef struct wisp_overlap wisp_overlap;
+
+typedef struct {
+    double tolerance;        /* of the polynomial, over the largest E^-1/2 on the bounds; 0: 1e-13, 1e-6 for S of */
+                             /* single precision */
+    int64_t terms;           /* of it, at most, up to 2^22; 0: WISP_CHEBYSHEV_TERMS */
+    wisp_bounds_opts bounds; /* of S; zero: found by Lanczos. The lower one must be above 0: of a matrix with a large */
+                             /* condition number, give them */
+    int depth;               /* as in wisp_chebyshev_opts */
+    int reserved;            /* 0: room for a field that comes later */
+    int64_t cache_budget;    /* as in wisp_mpk_opts */
+} wisp_overlap_opts;
+
+typedef struct {
+    wisp_bounds bounds; /* of S */
+    int64_t terms; /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
+    double error;  /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
+} wisp_overlap_info;
+
+/* Finds the bounds of S, and the polynomial. S must live as long as the result, opts may be NULL. WISP_ERR_HERMITIAN
+   names an entry; WISP_ERR_NUMERIC: S is not positive definite, as far as its bounds tell, or as in wisp_bounds_find;
+   WISP_ERR_ARG: opts are out of range, or the tolerance takes more terms than allowed; WISP_ERR_MISMATCH: S is not
+   square; WISP_ERR_UNSUPPORTED: it is an operator. */
+WISP_SIZED wisp_status wisp_overlap_create(wisp_overlap **overlap, const wisp_mat *S, const wisp_overlap_opts *opts);
+WISP_SIZED void wisp_overlap_get_info(const wisp_overlap *overlap, wisp_overlap_info *info);
+/* NULL is allowed. Not before the matrices that were made with it. */
+WISP_API void wisp_overlap_free(wisp_overlap *overlap);
+
+/* *C becomes S^-1/2 A S^-1/2, an operator on the map of both, which must be the same (wisp_mat_opts.map;
+   WISP_ERR_MISMATCH). A is Hermitian, or an operator that is taken for that; it, and overlap, must live as long as C.
+   Products hold three blocks like theirs. C has the type of A, or, if S alone is complex, that with complex numbers. */
+WISP_API wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *overlap, const wisp_mat *A);
+/* y = S^-1/2 x: from eigenvectors of C to those of A x = lambda S x, with x^H S x = 1 for those of length 1. Blocks on
+   S's map, of one type and width; y may be x. WISP_ERR_MISMATCH: they are not; WISP_ERR_BOUNDS: S has eigenvalues
+   beyond bounds that were given. */
+WISP_API wisp_status wisp_overlap_apply(wisp_overlap *overlap, wisp_blk *y, const wisp_blk *x);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,270 @@
+/* S^-1/2 as a Chebyshev series, and S^-1/2 A S^-1/2 as an operator. The series is Hermitian whatever its error, so that
+   C is, too; with p = S^-1/2 + e, |e| at most a tolerance over the root of the lower bound, C is off by 2 |e| |A p|. */
+#include "solver.h"
+#include <stdlib.h>
+
+struct wisp_overlap {
+    wisp_ctx *ctx;
+    const wisp_mat *S;
+    wisp_overlap_opts o;
+    wisp_bounds bounds;
+    wisp__series series;
+    wisp__chebyshev_sum sum; /* its v and w are kept for further blocks of their kind */
+    wisp_blk *between;       /* of a product with C */
+    double *norm;            /* [2][width], where the bounds were given */
+};
+
+static int inverse_root(void *arg, double above_low, wisp_scalar *value)
+{
+    const wisp_bounds *b = arg;
+    *value = wisp__real(1 / sqrt(b->center - b->halfwidth + above_low));
+    return 0;
+}
+
+static wisp_scalar coefficient(const void *arg, int i, int64_t k)
+{
+    (void)i;
+    const wisp__series *s = arg;
+    return k < s->terms ? (wisp_scalar){ldexp(s->c[k].re, s->exponent), 0} : wisp__real(0);
+}
+
+/* ---- making --------------------------------------------------------------------------------------------- */
+
+static wisp_status find_bounds(wisp_overlap *v, wisp_type type)
+{
+    const wisp_bounds *b = &v->bounds;
+    const bool given = v->o.bounds.method == WISP_BOUNDS_GIVEN;
+    wisp_status status;
+    WISP_TRY(wisp__positive_bounds(&v->bounds, v->S, &v->o.bounds));
+    if (b->center - b->halfwidth > 0) return wisp__check_scale(v->ctx, type, b->halfwidth);
+    status = wisp_ctx_failf(v->ctx, WISP_ERR_NUMERIC,
+                            "overlap: the eigenvalues of S lie between %.6g and %.6g, as far as is known; S must be "
+                            "positive definite%s",
+                            b->center - b->halfwidth, b->center + b->halfwidth,
+                            given ? "" : ": give opts.bounds if its lowest one is known");
+out:
+    return status;
+}
+
+static wisp_status fit(wisp_overlap *v, bool single)
+{
+    wisp__fit_want want = {.ctx = v->ctx,
+                           .bounds = &v->bounds,
+                           .value = inverse_root,
+                           .arg = &v->bounds,
+                           .above_low = true,
+                           .tolerance = v->o.tolerance ? v->o.tolerance
+                                        : single       ? 1e-6
+                                                       : 1e-13,
+                           .terms = v->o.terms};
+    wisp_status status;
+    WISP_TRY(wisp__fit_options(&want, "overlap: ", single));
+    status = wisp__fit(&v->series, &want);
+    if (status == WISP_ERR_ARG)
+        return wisp_ctx_failf(v->ctx, status,
+                              "overlap: S^-1/2 is not met to opts.tolerance, %g, with %lld terms, but to %.1g: the "
+                              "bounds of S are %.6g to %.6g; take a larger tolerance, more opts.terms, or opts.bounds "
+                              "that are nearer to its eigenvalues",
+                              want.tolerance, (long long)v->series.terms, v->series.error / v->series.largest,
+                              v->bounds.center - v->bounds.halfwidth, v->bounds.center + v->bounds.halfwidth);
+    if (status != WISP_OK) return status;
+    status = wisp__series_agree(v->ctx, &v->series, 1);
+out:
+    return status;
+}
+
+static wisp_status make(wisp_overlap *v)
+{
+    wisp_mat_info info;
+    wisp_status status;
+    wisp_mat_get_info(v->S, &info);
+    if (info.format == WISP_FORMAT_OPERATOR)
+        return wisp_ctx_failf(v->ctx, WISP_ERR_UNSUPPORTED, "overlap: S must be a stored matrix, not an operator");
+    if (info.rows != info.cols)
+        return wisp_ctx_failf(v->ctx, WISP_ERR_MISMATCH, "overlap: S is %lld x %lld; it must be square",
+                              (long long)info.rows, (long long)info.cols);
+    WISP_TRY(wisp__check_range(v->ctx, "overlap: ", "depth", v->o.depth, 0, INT32_MAX));
+    WISP_TRY(wisp__check_range(v->ctx, "overlap: ", "cache_budget", v->o.cache_budget, 0, INT64_MAX));
+    WISP_TRY(find_bounds(v, info.type));
+    WISP_TRY(fit(v, wisp__is_single(info.type)));
+    const int64_t least = wisp__least_vectors(isnan(v->bounds.failure_probability));
+    v->sum = (wisp__chebyshev_sum){.A = v->S,
+                                   .bounds = &v->bounds,
+                                   .sums = 1,
+                                   .terms = v->series.terms > least ? v->series.terms : least,
+                                   .coefficient = coefficient,
+                                   .arg = &v->series,
+                                   .depth = v->o.depth,
+                                   .cache_budget = v->o.cache_budget};
+    status =
+        wisp__chebyshev_sum_open(&v->sum, 1, wisp__steps_of(v->ctx, v->o.depth ? v->o.depth : WISP_CHEBYSHEV_STEPS));
+out:
+    return status;
+}
+
+wisp_status wisp_overlap_create(wisp_overlap **overlap, const wisp_mat *S, const wisp_overlap_opts *opts)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(S);
+    WISP_NEED(ctx, overlap);
+    *overlap = NULL;
+    WISP_NEED(NULL, S);
+    wisp_overlap *v = NULL;
+    wisp_status status;
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp_alloc(ctx, &v, 1, sizeof *v));
+    *v = (wisp_overlap){.ctx = ctx, .S = S};
+    if (opts) v->o = *opts;
+    status = make(v);
+out:
+    if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK)
+        *overlap = v;
+    else
+        wisp_overlap_free(v);
+    return status;
+}
+
+void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
+{
+    if (!info) return;
+    *info = (wisp_overlap_info){0};
+    if (!v) return;
+    info->bounds = v->bounds;
+    info->terms = v->series.terms;
+    info->error = v->series.error / v->series.largest;
+}
+
+static void free_blocks(wisp_overlap *v)
+{
+    wisp_blk_free(v->sum.v);
+    wisp_blk_free(v->sum.w);
+    wisp_blk_free(v->between);
+    wisp_free(v->ctx, v->norm);
+    v->sum.v = v->sum.w = v->between = NULL;
+    v->norm = NULL;
+}
+
+void wisp_overlap_free(wisp_overlap *v)
+{
+    if (!v) return;
+    free_blocks(v);
+    wisp__chebyshev_sum_close(&v->sum);
+    wisp_free(v->ctx, v->series.c);
+    wisp_free(v->ctx, v);
+}
+
+/* ---- products ------------------------------------------------------------------------------------------- */
+
+/* v and w, and `between` where it is of use, are like this block. */
+static wisp_status take_blocks(wisp_overlap *v, const wisp_blk *like, bool between)
+{
+    wisp_status status = WISP_OK;
+    wisp_map *map = wisp_mat_map(v->S);
+    const wisp_type type = wisp_blk_type(like);
+    const int width = wisp_blk_width(like);
+    if (v->sum.v && (wisp_blk_type(v->sum.v) != type || wisp_blk_width(v->sum.v) != width)) free_blocks(v);
+    if (!v->sum.v) WISP_TRY(wisp_blk_create(&v->sum.v, v->ctx, map, type, width));
+    if (!v->sum.w) WISP_TRY(wisp_blk_create(&v->sum.w, v->ctx, map, type, width));
+    if (!v->between && between) WISP_TRY(wisp_blk_create(&v->between, v->ctx, map, type, width));
+    if (!v->norm && isnan(v->bounds.failure_probability))
+        WISP_TRY(wisp_alloc(v->ctx, &v->norm, 2 * (size_t)width, sizeof *v->norm));
+out:
+    if (status != WISP_OK) free_blocks(v);
+    return status;
+}
+
+/* y = S^-1/2 v; v is lost. */
+static wisp_status multiply_root(wisp_overlap *v, wisp_blk *y)
+{
+    wisp_status status = WISP_OK;
+    wisp__chebyshev_sum *s = &v->sum;
+    const int width = wisp_blk_width(y);
+    int count;
+    s->z = &y;
+    if (v->norm) WISP_TRY(wisp_norm(s->v, v->norm));
+    WISP_TRY(wisp__chebyshev_sum_begin(s));
+    while (s->step + 1 < s->terms) WISP_TRY(wisp__chebyshev_sum_next(s, &count));
+    if (v->norm) WISP_TRY(wisp__chebyshev_sum_check(s, v->norm, v->norm + width));
+out:
+    s->z = NULL;
+    return status;
+}
+
+wisp_status wisp_overlap_apply(wisp_overlap *v, wisp_blk *y, const wisp_blk *x)
+{
+    wisp_ctx *ctx = v ? v->ctx : wisp_blk_ctx(x);
+    wisp_status status;
+    WISP_NEED(ctx, v);
+    WISP_NEED(ctx, y);
+    WISP_NEED(ctx, x);
+    wisp_ctx_enter(ctx);
+    if (wisp_blk_map(x) != wisp_mat_map(v->S) || wisp_blk_map(y) != wisp_blk_map(x) ||
+        wisp_blk_type(y) != wisp_blk_type(x) || wisp_blk_width(y) != wisp_blk_width(x)) {
+        status = wisp_ctx_failf(
+            ctx, WISP_ERR_MISMATCH,
+            "overlap: x and y need the map of S, one type and one width; they are %s, width %d, and "
+            "%s, width %d",
+            wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(wisp_blk_type(y)), wisp_blk_width(y));
+        goto out;
+    }
+    WISP_TRY(take_blocks(v, x, false));
+    WISP_TRY(wisp_copy(v->sum.v, x));
+    status = multiply_root(v, y);
+out:
+    return wisp_ctx_leave(ctx, status);
+}
+
+typedef struct {
+    wisp_overlap *overlap;
+    const wisp_mat *A;
+} product;
+
+static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    const product *p = arg;
+    wisp_overlap *v = p->overlap;
+    wisp_status status;
+    WISP_TRY(take_blocks(v, x, true));
+    WISP_TRY(wisp_copy(v->sum.v, x));
+    WISP_TRY(multiply_root(v, v->between));
+    WISP_TRY(wisp_spmmv(v->sum.v, p->A, v->between, NULL));
+    status = multiply_root(v, y);
+out:
+    return status;
+}
+
+static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
+{
+    wisp_status status = WISP_OK;
+    wisp_mat_info a, s;
+    product *p = NULL;
+    wisp_mat_get_info(A, &a);
+    wisp_mat_get_info(v->S, &s);
+    if (wisp_mat_map(A) != wisp_mat_map(v->S) || a.rows != a.cols)
+        return wisp_ctx_failf(v->ctx, WISP_ERR_MISMATCH,
+                              "overlap: A is %lld x %lld and S %lld x %lld; they need the same map (opts.map)",
+                              (long long)a.rows, (long long)a.cols, (long long)s.rows, (long long)s.cols);
+    if (a.format != WISP_FORMAT_OPERATOR) {
+        wisp_mat_props props;
+        WISP_TRY(wisp__require_hermitian(A, &props));
+    }
+    wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free};
+    if (wisp_type_is_complex(s.type)) op.type = wisp__is_single(a.type) ? WISP_C : WISP_Z;
+    op.arg = p = malloc(sizeof *p);
+    if (!p) return wisp_ctx_failf(v->ctx, WISP_ERR_NOMEM, "overlap: out of memory");
+    *p = (product){v, A};
+    status = wisp_mat_from_apply(C, v->ctx, &op);
+    if (status != WISP_OK) free(p);
+out:
+    return status;
+}
+
+wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
+{
+    wisp_ctx *ctx = v ? v->ctx : wisp_mat_ctx(A);
+    WISP_NEED(ctx, C);
+    *C = NULL;
+    WISP_NEED(ctx, v);
+    WISP_NEED(ctx, A);
+    wisp_ctx_enter(ctx);
+    return wisp_ctx_leave(ctx, matrix(C, v, A));
+}

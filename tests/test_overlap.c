@@ -1,0 +1,300 @@
+/* A x = lambda S x by S^-1/2 A S^-1/2, against LAPACK's eigenvalues of the pencil, and against dense roots of S. */
+#include "ref.h"
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+static ref_mat random_hermitian(ref_rng *r, wisp_type type, int64_t n, double size)
+{
+    ref_mat m = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const int far = i - j > 3 && ref_uniform(r) < 0.8;
+            const cplx v = far ? 0 : size * ref_value(r, type);
+            REF_AT(m, i, j) = i == j ? creal(v) : v;
+            REF_AT(m, j, i) = conj(REF_AT(m, i, j));
+        }
+    ref_round(m, type);
+    return m;
+}
+
+/* 1 and random numbers beside the diagonal, each row of them less than 1 together, so that it is positive definite. */
+static ref_mat random_overlap(ref_rng *r, wisp_type type, int64_t n)
+{
+    ref_mat m = random_hermitian(r, type, n, 1);
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) sum += cabs(REF_AT(m, i, j));
+        most = fmax(most, sum);
+    }
+    for (int64_t i = 0; i < n * n; i++) m.a[i] *= 0.9 / most;
+    for (int64_t i = 0; i < n; i++) REF_AT(m, i, i) += 1;
+    ref_round(m, type);
+    return m;
+}
+
+static cplx *by_columns(ref_mat m)
+{
+    const int n = (int)m.rows;
+    cplx *a = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) a[i + j * n] = REF_AT(m, i, j);
+    return a;
+}
+
+/* The values of the pencil, ascending. */
+static double *values_of(ref_mat A, ref_mat S)
+{
+    const int n = (int)A.rows;
+    cplx *a = by_columns(A), *s = by_columns(S);
+    double *w = ref_lapack((size_t)n, n);
+    assert_int_equal(LAPACKE_zhegv(LAPACK_COL_MAJOR, 1, 'N', 'L', n, a, n, s, n, w), 0);
+    free(a), free(s);
+    return w;
+}
+
+/* S^power. */
+static ref_mat power_of(ref_mat S, double power)
+{
+    const int n = (int)S.rows;
+    cplx *v = by_columns(S);
+    double *w = ref_lapack((size_t)n, n);
+    ref_mat root = ref_new(n, n);
+    assert_int_equal(LAPACKE_zheev(LAPACK_COL_MAJOR, 'V', 'L', n, v, n, w), 0);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int k = 0; k < n; k++) REF_AT(root, i, j) += pow(w[k], power) * v[i + k * n] * conj(v[j + k * n]);
+    free(v), free(w);
+    return root;
+}
+
+typedef struct {
+    ref_mat dense_A, dense_S;
+    wisp_mat *A, *S, *C;
+    wisp_overlap *overlap;
+} pencil;
+
+static wisp_mat *on_map(wisp_ctx *ctx, ref_mat m, wisp_type type, wisp_map *map)
+{
+    wisp_src src = ref_dense_src(m, type);
+    wisp_mat *made;
+    REF_OK(ctx, wisp_mat_create(&made, ctx, &src, &(wisp_mat_opts){.type = type, .map = map}));
+    wisp_src_close(&src);
+    return made;
+}
+
+static pencil make(wisp_ctx *ctx, ref_mat A, wisp_type type_A, ref_mat S, wisp_type type_S, const wisp_overlap_opts *o)
+{
+    pencil p = {.dense_A = A, .dense_S = S, .A = ref_mat_of(ctx, A, type_A)};
+    p.S = on_map(ctx, S, type_S, wisp_mat_map(p.A));
+    REF_OK(ctx, wisp_overlap_create(&p.overlap, p.S, o));
+    REF_OK(ctx, wisp_overlap_matrix(&p.C, p.overlap, p.A));
+    return p;
+}
+
+static void drop(pencil *p)
+{
+    wisp_mat_free(p->C);
+    wisp_overlap_free(p->overlap);
+    wisp_mat_free(p->S);
+    wisp_mat_free(p->A);
+    ref_free(p->dense_A), ref_free(p->dense_S);
+}
+
+/* Eigenvectors x = S^-1/2 y: x^H S x = 1, and A x = lambda S x. */
+static void check_pairs(wisp_ctx *ctx, const pencil *p, const wisp_eigen *e, double tolerance)
+{
+    wisp_blk *x;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(p->A), wisp_blk_type(e->vectors), e->found));
+    REF_OK(ctx, wisp_overlap_apply(p->overlap, x, e->vectors));
+    ref_mat X = ref_get(x), SX = ref_times(p->dense_S, X), AX = ref_times(p->dense_A, X);
+    for (int i = 0; i < e->found; i++)
+        for (int j = 0; j < e->found; j++) {
+            cplx dot = 0;
+            for (int64_t k = 0; k < X.rows; k++) dot += conj(REF_AT(X, k, i)) * REF_AT(SX, k, j);
+            assert_true(cabs(dot - (i == j)) < tolerance);
+        }
+    for (int64_t k = 0; k < X.rows; k++)
+        for (int j = 0; j < e->found; j++)
+            assert_true(cabs(REF_AT(AX, k, j) - e->value[j].re * REF_AT(SX, k, j)) < tolerance * 100);
+    ref_free(X), ref_free(SX), ref_free(AX);
+    wisp_blk_free(x);
+}
+
+static void eigenpairs(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[][2] = {{WISP_D, WISP_D}, {WISP_Z, WISP_Z}, {WISP_D, WISP_Z},
+                                         {WISP_Z, WISP_D}, {WISP_S, WISP_S}, {WISP_C, WISP_C}};
+    static const wisp_eig_method methods[] = {WISP_LANCZOS, WISP_EIG_DENSE, WISP_CHEBFD};
+    for (int c = 0; c < 18; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const wisp_type *type = types[c % 6];
+        const int single = type[0] == WISP_S || type[0] == WISP_C;
+        const int64_t n = 60 + ref_below(&r, 40);
+        pencil p =
+            make(ctx, random_hermitian(&r, type[0], n, 1), type[0], random_overlap(&r, type[1], n), type[1], NULL);
+        double *want = values_of(p.dense_A, p.dense_S);
+        const int last = (int)n - 1, inner = c / 6 == 2, first = inner ? (int)n / 2 : last - 2;
+        const double half = (want[last] - want[0]) / 2, tolerance = single ? 1e-4 : 1e-9;
+        wisp_eigen e;
+        const wisp_eig_opts o = {.which = inner ? WISP_EIG_INTERVAL : WISP_EIG_LARGEST,
+                                 .low = (want[first] + want[first - 1]) / 2,
+                                 .high = (want[first + 2] + want[first + 3 < n ? first + 3 : last]) / 2,
+                                 .method = methods[c / 6],
+                                 .count = 3,
+                                 .seed = 1};
+        REF_OK(ctx, wisp_eig(&e, p.C, &o));
+        assert_int_equal(e.found, 3);
+        for (int i = 0; i < 3; i++) assert_true(fabs(e.value[i].re - want[first + i]) < tolerance * half);
+        check_pairs(ctx, &p, &e, single ? 1e-4 : 1e-6);
+        wisp_eigen_free(&e);
+        free(want);
+        drop(&p);
+    }
+}
+
+/* S^-1/2 itself, in place and not, by every width; scales of S as far as they go. */
+static void roots(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const int widths[] = {1, 3, 5, 33};
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
+    for (int c = 0; c < 16; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const wisp_type type = types[c % 4];
+        const int single = type == WISP_S || type == WISP_C, width = widths[c / 4];
+        const double scale = c / 4 % 2 == 0 ? 1 : c / 4 == 1 ? (single ? 1e-30 : 1e-250) : (single ? 1e30 : 1e250);
+        const int64_t n = 1 + ref_below(&r, 50);
+        ref_mat S = random_overlap(&r, type, n), root = power_of(S, -0.5), x = ref_random_block(&r, type, n, width);
+        ref_mat want = ref_times(root, x);
+        for (int64_t i = 0; i < n * n; i++) S.a[i] *= scale;
+        ref_round(S, type);
+        wisp_mat *M = ref_mat_of(ctx, S, type);
+        wisp_overlap *v;
+        wisp_overlap_info info;
+        wisp_blk *X, *Y;
+        REF_OK(ctx, wisp_overlap_create(&v, M, NULL));
+        wisp_overlap_get_info(v, &info);
+        assert_true(info.terms > 0 && info.error <= 1e-6 && info.bounds.center > info.bounds.halfwidth);
+        REF_OK(ctx, wisp_blk_create(&X, ctx, wisp_mat_map(M), type, width));
+        REF_OK(ctx, wisp_blk_create(&Y, ctx, wisp_mat_map(M), type, width));
+        ref_put(X, x);
+        REF_OK(ctx, wisp_overlap_apply(v, Y, X));
+        REF_OK(ctx, wisp_overlap_apply(v, X, X));
+        ref_mat got[2] = {ref_get(Y), ref_get(X)};
+        for (int k = 0; k < 2; k++) {
+            for (int64_t i = 0; i < n * width; i++) got[k].a[i] *= sqrt(scale);
+            ref_assert_close(k ? "in place" : "root", got[k], want, single ? 1e-4 : 1e-11);
+            ref_free(got[k]);
+        }
+        wisp_blk_free(X), wisp_blk_free(Y);
+        wisp_overlap_free(v);
+        wisp_mat_free(M);
+        ref_free(S), ref_free(root), ref_free(x), ref_free(want);
+    }
+}
+
+/* The density of states of the pencil: an exact trace's moments are sums over its eigenvalues. */
+static void moments(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {7};
+    enum { ROWS = 50, MOMENTS = 24 };
+    pencil p = make(ctx, random_hermitian(&r, WISP_Z, ROWS, 1), WISP_Z, random_overlap(&r, WISP_D, ROWS), WISP_D, NULL);
+    double *value = values_of(p.dense_A, p.dense_S);
+    wisp_moments m;
+    REF_OK(ctx, wisp_kpm(&m, p.C, &(wisp_kpm_opts){.moments = MOMENTS, .trace = WISP_TRACE_EXACT}));
+    double *mean = calloc(MOMENTS, sizeof *mean), *error = calloc(MOMENTS, sizeof *error);
+    REF_OK(ctx, wisp_moments_mean(ctx, &m, WISP_REAL_PART, mean, error));
+    for (int k = 0; k < MOMENTS; k++) {
+        double want = 0;
+        for (int i = 0; i < ROWS; i++) want += cos(k * acos((value[i] - m.bounds.center) / m.bounds.halfwidth));
+        assert_true(fabs(mean[k] - want) < 1e-9 * ROWS);
+    }
+    free(mean), free(error), free(value);
+    wisp_moments_free(&m);
+    drop(&p);
+}
+
+/* Condition numbers of real bases: a chain's overlap 1, s, 0 has 1 -+ 2s at its ends. */
+static void conditions(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int digits = 1; digits <= 4; digits++) {
+        enum { ROWS = 300 };
+        const double low = pow(10, -digits), s = (1 - low) / 2;
+        ref_mat S = ref_new(ROWS, ROWS), A = ref_new(ROWS, ROWS);
+        for (int i = 0; i < ROWS; i++) {
+            REF_AT(S, i, i) = 1;
+            if (i) REF_AT(S, i, i - 1) = REF_AT(S, i - 1, i) = s, REF_AT(A, i, i - 1) = REF_AT(A, i - 1, i) = 1;
+        }
+        const wisp_overlap_opts o = {
+            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 2 * s}}};
+        pencil p = make(ctx, A, WISP_D, S, WISP_D, digits < 4 ? NULL : &o);
+        wisp_eigen e;
+        REF_OK(ctx, wisp_eig(&e, p.C, &(wisp_eig_opts){.which = WISP_EIG_LARGEST, .method = WISP_EIG_DENSE}));
+        const double k = 2 * cos(M_PI / (ROWS + 1)), want = k / (1 + s * k); /* both have the chain's vectors */
+        assert_true(e.found == 1 && fabs(e.value[0].re - want) < 1e-10);
+        wisp_eigen_free(&e);
+        drop(&p);
+    }
+}
+
+static void refused(void **state)
+{
+    wisp_ctx *ctx = *state;
+    char why[WISP_MESSAGE];
+    ref_rng r = {3};
+    ref_mat S = random_overlap(&r, WISP_D, 20), A = random_hermitian(&r, WISP_D, 20, 1);
+    wisp_mat *M = ref_mat_of(ctx, S, WISP_D), *other = ref_mat_of(ctx, A, WISP_D);
+    wisp_overlap *v;
+    wisp_mat *C;
+    wisp_blk *x, *y;
+    REF_OK(ctx, wisp_overlap_create(&v, M, NULL));
+    assert_int_equal(wisp_overlap_matrix(&C, v, other), WISP_ERR_MISMATCH); /* another map */
+    assert_null(C);
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(M), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(M), WISP_D, 3));
+    assert_int_equal(wisp_overlap_apply(v, y, x), WISP_ERR_MISMATCH);
+    wisp_overlap_free(v);
+    assert_int_equal(wisp_overlap_create(&v, other, NULL), WISP_ERR_NUMERIC); /* not positive definite */
+    assert_non_null(strstr(wisp_ctx_message(ctx, why, sizeof why), "positive definite"));
+    const wisp_bounds_opts given = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 0.01}};
+    REF_OK(ctx, wisp_overlap_create(&v, M, &(wisp_overlap_opts){.bounds = given}));
+    REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+    assert_int_equal(wisp_overlap_apply(v, x, x), WISP_ERR_BOUNDS);
+    wisp_overlap_free(v);
+    assert_int_equal(wisp_overlap_create(&v, M, &(wisp_overlap_opts){.tolerance = 2}), WISP_ERR_ARG);
+    assert_int_equal(wisp_overlap_create(&v, M, &(wisp_overlap_opts){.terms = 2}), WISP_ERR_ARG);
+    assert_int_equal(wisp_overlap_create(&v, M, &(wisp_overlap_opts){.depth = -1}), WISP_ERR_ARG);
+    REF_AT(S, 3, 4) += 1;
+    wisp_mat *skew = ref_mat_of(ctx, S, WISP_D);
+    assert_int_equal(wisp_overlap_create(&v, skew, NULL), WISP_ERR_HERMITIAN);
+    assert_null(v);
+    wisp_mat_free(skew);
+    wisp_blk_free(x), wisp_blk_free(y);
+    wisp_mat_free(M), wisp_mat_free(other);
+    ref_free(S), ref_free(A);
+    ref_nothing_left(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots), cmocka_unit_test(moments),
+                                       cmocka_unit_test(conditions), cmocka_unit_test(refused)};
+    return REF_RUN_WITH(tests, setup, teardown);
+}
