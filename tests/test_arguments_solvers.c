@@ -153,6 +153,15 @@ CALL(wisp_overlap_apply)
     wisp_overlap_free(v);
     return status;
 }
+CALL(wisp_overlap_residuals)
+{
+    wisp_overlap *v;
+    REF_OK(f->ctx, wisp_overlap_create(&v, f->A, NULL));
+    const wisp_status status = wisp_overlap_residuals(P(0, v), P(1, f->A), P(2, ((wisp_scalar[WIDTH]){{0}})),
+                                                      P(3, f->x), P(4, (double[WIDTH]){0}), P(5, &(double){0}));
+    wisp_overlap_free(v);
+    return status;
+}
 CALL(wisp_sigma)
 {
     wisp_moments m;
@@ -274,6 +283,7 @@ static const argument_row table[] = {
     ROW(wisp_overlap_free, 1, 0, ALL),
     ROW(wisp_overlap_matrix, 3, 0, 0),
     ROW(wisp_overlap_apply, 3, 0, 0),
+    ROW(wisp_overlap_residuals, 6, 32, 0),
     ROW(wisp_green, 7, 96, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),

@@ -114,23 +114,42 @@ static void drop(pencil *p)
     ref_free(p->dense_A), ref_free(p->dense_S);
 }
 
-/* Eigenvectors x = S^-1/2 y: x^H S x = 1, and A x = lambda S x. */
+/* Eigenvectors x = S^-1/2 y: x^H S x = 1, and A x = lambda S x; and what is told of one that is spoilt. */
 static void check_pairs(wisp_ctx *ctx, const pencil *p, const wisp_eigen *e, double tolerance)
 {
     wisp_blk *x;
-    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(p->A), wisp_blk_type(e->vectors), e->found));
+    double residual[3], orthogonality;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(p->A), wisp_blk_type(e->vectors), 3));
     REF_OK(ctx, wisp_overlap_apply(p->overlap, x, e->vectors));
+    REF_OK(ctx, wisp_overlap_residuals(p->overlap, p->A, e->value, x, residual, &orthogonality));
     ref_mat X = ref_get(x), SX = ref_times(p->dense_S, X), AX = ref_times(p->dense_A, X);
-    for (int i = 0; i < e->found; i++)
-        for (int j = 0; j < e->found; j++) {
+    assert_true(orthogonality < tolerance);
+    for (int i = 0; i < 3; i++) {
+        assert_true(residual[i] < tolerance);
+        for (int j = 0; j < 3; j++) {
             cplx dot = 0;
             for (int64_t k = 0; k < X.rows; k++) dot += conj(REF_AT(X, k, i)) * REF_AT(SX, k, j);
             assert_true(cabs(dot - (i == j)) < tolerance);
         }
+    }
     for (int64_t k = 0; k < X.rows; k++)
-        for (int j = 0; j < e->found; j++)
+        for (int j = 0; j < 3; j++)
             assert_true(cabs(REF_AT(AX, k, j) - e->value[j].re * REF_AT(SX, k, j)) < tolerance * 100);
-    ref_free(X), ref_free(SX), ref_free(AX);
+    REF_AT(X, 5, 1) += 0.1;
+    ref_put(x, X);
+    ref_mat spoilt = ref_times(p->dense_S, X), r = ref_times(p->dense_A, X), root = power_of(p->dense_S, -0.5);
+    double square = 0, off = 0;
+    for (int64_t i = 0; i < r.rows * 3; i++) r.a[i] -= e->value[i % 3].re * spoilt.a[i];
+    ref_mat want = ref_times(root, r);
+    for (int64_t i = 0; i < r.rows; i++) square += creal(REF_AT(want, i, 1) * conj(REF_AT(want, i, 1)));
+    for (int i = 0; i < 3; i++) {
+        cplx dot = i == 1 ? -1 : 0;
+        for (int64_t k = 0; k < X.rows; k++) dot += conj(REF_AT(X, k, i)) * REF_AT(spoilt, k, 1);
+        off = fmax(off, cabs(dot));
+    }
+    REF_OK(ctx, wisp_overlap_residuals(p->overlap, p->A, e->value, x, residual, &orthogonality));
+    assert_true(fabs(residual[1] - sqrt(square)) < tolerance && fabs(orthogonality - off) < tolerance);
+    ref_free(X), ref_free(SX), ref_free(AX), ref_free(spoilt), ref_free(r), ref_free(root), ref_free(want);
     wisp_blk_free(x);
 }
 

@@ -51,6 +51,12 @@ WISP_API wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *overlap, co
    S's map, of one type and width; y may be x. WISP_ERR_MISMATCH: they are not; WISP_ERR_BOUNDS: S has eigenvalues
    beyond bounds that were given. */
 WISP_API wisp_status wisp_overlap_apply(wisp_overlap *overlap, wisp_blk *y, const wisp_blk *x);
+/* How good eigenvectors x of A x = lambda S x are, columns of X with x^H S x = 1, from A and S themselves:
+   residual[width] becomes |S^-1/2 (A x - lambda S x)|, which |C y - lambda y| would be; so far from lambda at most lies
+   an eigenvalue. *orthogonality, which may be NULL: the largest |x_i^H S x_j - delta_ij|. X is not changed. Three
+   blocks of up to 8 columns are held, and those of a product. WISP_ERR_MISMATCH: A or X is on another map. */
+WISP_API wisp_status wisp_overlap_residuals(wisp_overlap *overlap, const wisp_mat *A, const wisp_scalar *value,
+                                            wisp_blk *X, double *residual, double *orthogonality);
 
 #ifdef __cplusplus
 }

@@ -268,3 +268,81 @@ wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A
     wisp_ctx_enter(ctx);
     return wisp_ctx_leave(ctx, matrix(C, v, A));
 }
+
+/* ---- eigenvectors of the pencil ------------------------------------------------------------------------- */
+
+enum { PANEL = 8 };
+
+typedef struct {
+    wisp_overlap *overlap;
+    const wisp_mat *A;
+    const wisp_scalar *value;
+    wisp_blk *X;
+    double *residual, orthogonality;
+    wisp_scalar *gram; /* [width][PANEL] */
+} check;
+
+/* How far the columns of X are from orthonormal to those of this panel, whose products with S are in SX. */
+static wisp_status look_at_dots(check *c, const wisp_blk *SX, int from)
+{
+    const int width = wisp_blk_width(c->X), panel = wisp_blk_width(SX);
+    const wisp_status status = wisp_tsm_gram(c->gram, PANEL, wisp__real(1), c->X, SX, wisp__real(0), 0);
+    for (int i = 0; i < width && status == WISP_OK; i++)
+        for (int j = 0; j < panel; j++) {
+            const wisp_scalar dot = c->gram[i * PANEL + j];
+            c->orthogonality = fmax(c->orthogonality, hypot(dot.re - (i == from + j), dot.im));
+        }
+    return status;
+}
+
+static wisp_status check_panel(check *c, int from, int panel)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = c->overlap->ctx;
+    wisp_blk *view = NULL, *x = NULL, *y = NULL, *Sx = NULL;
+    wisp_scalar minus[PANEL];
+    WISP_TRY(wisp_blk_cols(&view, c->X, from, panel));
+    WISP_TRY(wisp_blk_create(&x, ctx, wisp_blk_map(c->X), wisp_blk_type(c->X), panel)); /* with room for its halo */
+    WISP_TRY(wisp_blk_create(&y, ctx, wisp_blk_map(c->X), wisp_blk_type(c->X), panel));
+    WISP_TRY(wisp_blk_create(&Sx, ctx, wisp_blk_map(c->X), wisp_blk_type(c->X), panel));
+    WISP_TRY(wisp_copy(x, view));
+    WISP_TRY(wisp_spmmv(Sx, c->overlap->S, x, NULL));
+    WISP_TRY(look_at_dots(c, Sx, from));
+    WISP_TRY(wisp_spmmv(y, c->A, x, NULL));
+    for (int j = 0; j < panel; j++) minus[j] = (wisp_scalar){-c->value[from + j].re, -c->value[from + j].im};
+    WISP_TRY(wisp_vaxpy(y, minus, Sx));
+    WISP_TRY(wisp_overlap_apply(c->overlap, y, y));
+    WISP_TRY(wisp_norm(y, c->residual + from));
+out:
+    wisp_blk_free(view);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_blk_free(Sx);
+    return status;
+}
+
+wisp_status wisp_overlap_residuals(wisp_overlap *v, const wisp_mat *A, const wisp_scalar *value, wisp_blk *X,
+                                   double *residual, double *orthogonality)
+{
+    wisp_ctx *ctx = v ? v->ctx : wisp_mat_ctx(A);
+    wisp_status status = WISP_OK;
+    WISP_NEED(ctx, v);
+    WISP_NEED(ctx, A);
+    WISP_NEED(ctx, value);
+    WISP_NEED(ctx, X);
+    WISP_NEED(ctx, residual);
+    const int width = wisp_blk_width(X);
+    check c = {v, A, value, X, residual, 0, NULL};
+    wisp_ctx_enter(ctx);
+    if (wisp_mat_map(A) != wisp_mat_map(v->S) || wisp_blk_map(X) != wisp_mat_map(A)) {
+        status = wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "overlap: A, S and X need the same map");
+        goto out;
+    }
+    WISP_TRY(wisp_alloc(ctx, &c.gram, (size_t)width * PANEL, sizeof *c.gram));
+    for (int from = 0; from < width; from += PANEL)
+        WISP_TRY(check_panel(&c, from, width - from < PANEL ? width - from : PANEL));
+    if (orthogonality) *orthogonality = c.orthogonality;
+out:
+    wisp_free(ctx, c.gram);
+    return wisp_ctx_leave(ctx, status);
+}
