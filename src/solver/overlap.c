@@ -41,7 +41,7 @@ static wisp_status find_bounds(wisp_overlap *v, wisp_type type)
                             "overlap: the eigenvalues of S lie between %.6g and %.6g, as far as is known; S must be "
                             "positive definite%s",
                             b->center - b->halfwidth, b->center + b->halfwidth,
-                            given ? "" : ": give opts.bounds if its lowest one is known");
+                            given ? "" : ": give wisp_overlap_opts.bounds if its lowest one is known");
 out:
     return status;
 }
@@ -63,8 +63,8 @@ static wisp_status fit(wisp_overlap *v, bool single)
     if (status == WISP_ERR_ARG)
         return wisp_ctx_failf(v->ctx, status,
                               "overlap: S^-1/2 is not met to opts.tolerance, %g, with %lld terms, but to %.1g: the "
-                              "bounds of S are %.6g to %.6g; take a larger tolerance, more opts.terms, or opts.bounds "
-                              "that are nearer to its eigenvalues",
+                              "bounds of S are %.6g to %.6g; take wisp_overlap_opts.bounds that are nearer to its "
+                              "eigenvalues",
                               want.tolerance, (long long)v->series.terms, v->series.error / v->series.largest,
                               v->bounds.center - v->bounds.halfwidth, v->bounds.center + v->bounds.halfwidth);
     if (status != WISP_OK) return status;

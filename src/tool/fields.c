@@ -44,6 +44,7 @@ static const struct {
     {"opts.reduce_each_step", ANY, "reduce", NULL},
     {"opts.kernel", ANY, "kernel", NULL},
     {"opts.lambda", ANY, "kernel", NULL},
+    {"wisp_overlap_opts.bounds", ANY, "overlap-bounds", NULL},
     {"opts.bounds", ANY, "bounds", NULL},
     {"opts.eta", CMD_GREEN, "eta", NULL},
     {"opts.tolerance", ANY, "tolerance", "--tol"},

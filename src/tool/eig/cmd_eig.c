@@ -41,6 +41,17 @@ static int check_options(tool *t)
     if (rc) return rc;
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
+    if (o->overlap && (o->checkpoint || o->resume))
+        return tool_usage(t, "--overlap has no state to go on from, for --checkpoint and --resume");
+    if (o->overlap && o->partition) return tool_usage(t, "--overlap and --partition exclude each other");
+    if (o->overlap && o->method == WISP_KRYLOV_SCHUR)
+        return tool_usage(t, "--overlap is for Hermitian matrices, and --method krylov-schur for others");
+    if (o->overlap && option_seen(o, "largest-real"))
+        return tool_usage(t, "--overlap is for Hermitian matrices, whose largest eigenvalues --largest gives");
+    if (option_seen(o, "overlap-bounds") && !o->overlap) return tool_usage(t, "--overlap-bounds goes with --overlap");
+    if (option_seen(o, "overlap-bounds") && !(o->overlap_bounds[0] > 0 && o->overlap_bounds[1] < INFINITY))
+        return tool_usage(t, "--overlap-bounds %g,%g: both must be above 0 and finite", o->overlap_bounds[0],
+                          o->overlap_bounds[1]);
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->tolerance > 0 && o->tolerance_abs > 0) return tool_usage(t, "--tolerance and --tol-abs exclude each other");
     return EXIT_FINE;
@@ -85,11 +96,12 @@ static int width_of(const options *o, wisp_type type)
     return o->method == WISP_KRYLOV_SCHUR || option_seen(o, "largest-real") ? 1 : 2;
 }
 
-static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
+static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start, pencil *p)
 {
     const options *o = &t->opt;
     int rc = source_open(t, matrix);
     if (!rc) rc = source_square(t, matrix, "only a square matrix has eigenvalues");
+    if (!rc) rc = pencil_open(t, p, matrix->rows);
     if (!rc && o->vectors_in) rc = start_open(t, start, o->vectors_in, "start", matrix->rows);
     return rc ? rc : weights_deal(t, start);
 }
@@ -151,21 +163,26 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     return EXIT_FINE;
 }
 
+/* The matrix whose pairs are looked for. */
+static const wisp_mat *searched(const eig_results *r, const wisp_mat *A) { return r->pencil.C ? r->pencil.C : A; }
+
 /* A and the start; or the plan alone. */
 static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
 {
     wisp_src matrix = {0}, src = {0};
     const double started = wisp_now();
     int64_t reading;
-    int rc = open_inputs(t, &matrix, &src);
+    int rc = open_inputs(t, &matrix, &src, &r->pencil);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = make_matrix(t, r, &matrix, A, reading);
     wisp_src_close(&matrix);
+    if (!rc) rc = pencil_make(t, &r->pencil, *A, width_of(&t->opt, r->info.type), &r->info);
     if (!rc) rc = open_start(t, r, *A, &src, start);
     wisp_src_close(&src);
+    if (!rc) rc = pencil_start(t, &r->pencil, *start);
     r->assemble_seconds = wisp_now() - started;
-    if (!rc && t->opt.plan) return eig_plan_show(t, *A, r, reading);
-    return rc ? rc : eig_plan_check(t, *A, r);
+    if (!rc && t->opt.plan) return eig_plan_show(t, searched(r, *A), r, reading);
+    return rc ? rc : eig_plan_check(t, searched(r, *A), r);
 }
 
 /* Whether what was found is right, and written, though the run has failed. */
@@ -191,12 +208,29 @@ static bool dense_fits(const eig_results *r, const wisp_mat *A)
     return wisp_eig_plan(&plan, NULL, A, &o) == WISP_OK && plan.bytes_most <= o.bytes;
 }
 
+/* Pairs of the pencil, where there is one, by what they are themselves. */
+static int deliver(tool *t, eig_results *r, const wisp_mat *A)
+{
+    const double wanted = eig_tolerance(r);
+    if (r->status == WISP_ERR_CANCELLED) wisp_ctx_resume(t->ctx);
+    const int rc = pencil_finish(t, &r->pencil, A, &r->e, r->opts.tolerance_abs);
+    for (int i = 0; i < r->e.found && r->pencil.C && !rc; i++) {
+        if (r->e.residual[i] <= wanted) continue;
+        r->e.complete = 0;
+        if (r->status == WISP_OK) r->status = WISP_ERR_STAGNATION;
+        snprintf(r->why, sizeof r->why, "a pair of A x = lambda S x has a residual of %.1e, and %.1e is wanted",
+                 r->e.residual[i], wanted);
+        break;
+    }
+    return rc;
+}
+
 static int find(tool *t, eig_results *r, const wisp_mat *A)
 {
     const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type), NULL, NULL);
     if (rc) return rc;
     checkpoint_set(t, &r->opts);
-    r->status = wisp_eig(&r->e, A, &r->opts);
+    r->status = wisp_eig(&r->e, searched(r, A), &r->opts);
     checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
     if (r->status) {
@@ -206,8 +240,9 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
     if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
-    if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE) r->dense_fits = dense_fits(r, A);
-    if (has_pairs(r->status)) return EXIT_FINE;
+    if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE)
+        r->dense_fits = dense_fits(r, searched(r, A));
+    if (has_pairs(r->status)) return deliver(t, r, A);
     return tool_fail_matrix(t, r->status);
 }
 
@@ -261,6 +296,7 @@ int cmd_eig(tool *t)
     set_options(t, &r.opts);
     rc = prepare(t, &r, &A, &start);
     if (rc == EXIT_LAYOUT) {
+        pencil_close(&r.pencil);
         wisp_mat_free(A);
         A = NULL;
         rc = prepare(t, &r, &A, &start);
@@ -268,7 +304,8 @@ int cmd_eig(tool *t)
     if (!rc && !t->opt.plan) {
         rc = find(t, &r, A);
         wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */
-        wisp_mat_free(A);              /* to have its memory for the outputs */
+        pencil_close(&r.pencil);
+        wisp_mat_free(A); /* to have its memory for the outputs */
         wisp_blk_free(start);
         A = NULL, start = NULL;
         if (!rc) rc = finish(t, &r);
@@ -277,6 +314,7 @@ int cmd_eig(tool *t)
     checkpoint_close(t);
     wisp_eigen_free(&r.e);
     wisp_blk_free(start);
+    pencil_close(&r.pencil);
     wisp_mat_free(A);
     return rc;
 }

@@ -3,6 +3,7 @@
 #define WISP_TOOL_EIG_H
 #include "../names.h"
 #include "../out/out.h"
+#include "pencil.h"
 
 typedef struct {
     wisp_eig_opts opts;
@@ -14,6 +15,7 @@ typedef struct {
     bool hermitian;  /* else eigenvalues are complex numbers */
     bool dense_fits; /* --method dense could answer where another one stopped */
     double assemble_seconds;
+    pencil pencil; /* of --overlap */
 } eig_results;
 
 /* eig_plan.c. reading: the most that was held while the inputs were read; the first one before the matrix is made,
@@ -25,6 +27,7 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
 /* eig_out.c */
 const char *eig_question(char *buf, const eig_results *r);          /* TEXT_BAR bytes */
 const char *eig_expected(char *buf, double expected, double error); /* TEXT_BAR bytes */
+double eig_tolerance(const eig_results *r);                         /* that was asked for, or is by default */
 const char *eig_round_word(const wisp_eigen *e);                    /* of what e->rounds counts */
 void eig_summary(const tool *t, const eig_results *r);
 int eig_write(tool *t, const eig_results *r); /* all outputs that the options ask for */

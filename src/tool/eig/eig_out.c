@@ -45,7 +45,7 @@ static double largest_residual(const wisp_eigen *e)
     return most;
 }
 
-static double tolerance_of(const eig_results *r)
+double eig_tolerance(const eig_results *r)
 {
     if (r->opts.tolerance_abs > 0) return r->opts.tolerance_abs;
     return r->opts.tolerance > 0 ? r->opts.tolerance : type_is_single(r->type) ? 1e-4 : 1e-8;
@@ -71,23 +71,24 @@ static json_t *make_json(tool *t, const eig_results *r)
     const bool all = q->which == WISP_EIG_INTERVAL, window = e->low < e->high;
     json_t *o =
         json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
-    JSON_PUT(
-        o, J("vectors_in", t->opt.vectors_in), J("vectors_out", e->found ? t->opt.vectors_out : NULL),
-        J("complete", json_boolean(e->complete)), J("status", r->status ? wisp_status_string(r->status) : "complete"),
-        J_IF(r->status, "why", r->why), J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count),
-        J("any", json_boolean(q->any)), J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
-        J_IF(window || all, "interval",
-             json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
-        J("tolerance", tolerance_of(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
-        J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
-        J("expected_count", e->expected), J("expected_error", e->expected_error), J("orthogonality", e->orthogonality),
-        J("search_vectors", e->search), J("block", e->block), J("rounds", e->rounds), J("degree", e->degree),
-        J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
-        J_IF(e->bounds.halfwidth > 0, "bounds",
-             JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
-        J("hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
-        J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
-        J("type", wisp_type_name(r->type)));
+    JSON_PUT(o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
+             J("vectors_out", e->found ? t->opt.vectors_out : NULL), J("complete", json_boolean(e->complete)),
+             J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
+             J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
+             J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+             J_IF(window || all, "interval",
+                  json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
+             J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
+             J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
+             J("expected_count", e->expected), J("expected_error", e->expected_error),
+             J("orthogonality", e->orthogonality), J("search_vectors", e->search), J("block", e->block),
+             J("rounds", e->rounds), J("degree", e->degree),
+             J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
+             J_IF(e->bounds.halfwidth > 0, "bounds",
+                  JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
+             J("hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
+             J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
+             J("type", wisp_type_name(r->type)));
     json_run(o, t, &r->info, &(like_run){.row_bytes = e->row_bytes, .bytes = q->bytes});
     return JSON_PUT(o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds),
                     J("dos_seconds", e->dos_seconds), J("filter_seconds", e->filter_seconds),
@@ -171,7 +172,7 @@ static void show_found(const eig_results *r)
         text_line("found", "%s   (%s asked for; what equals the last one%s is given, too)", n,
                   text_count(wanted, r->opts.count), r->hermitian ? "" : " or its conjugate");
     if (e->found) {
-        text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), tolerance_of(r),
+        text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), eig_tolerance(r),
                   r->opts.tolerance_abs > 0 ? ""
                   : r->hermitian            ? " of the spectrum's halfwidth"
                                             : " of the eigenvalue, or of |A| times that");
@@ -213,6 +214,7 @@ void eig_summary(const tool *t, const eig_results *r)
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, wisp_type_name(r->type));
     source_summary(t);
     text_line("question", "%s", eig_question(q, r));
+    pencil_summary(t, &r->pencil);
     text_line("method", "%s, %s search vectors%s%s", eig_method_names[e->method], text_count(a, e->search),
               t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->degree)

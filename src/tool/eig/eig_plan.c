@@ -86,7 +86,8 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
     plan_sides sides;
-    const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice);
+    const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice) +
+                            pencil_blocks(&r->pencil, choice.block, column_bytes(&r->info, r->type));
     bool fits;
     add_up(t, r, &plan, vectors, 0, 0, false, &sides);
     int rc = plan_needed(t, vectors + (plan_has_sides(t) ? 0 : r->info.bytes), &need);
@@ -136,7 +137,8 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("which", eig_question_name(r->opts.which)),
         J("rows", r->info.rows), J("nnz", r->info.nnz), J("type", wisp_type_name(type_of_pairs(r))),
         J("format", text_format(r->info.format)), J("method", eig_method_name(c->method)),
-        J("matrix_bytes", r->info.bytes), J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
+        J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("matrix_bytes", r->info.bytes),
+        J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
         J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
         J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
         J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
@@ -155,6 +157,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     text_line("rows", "%s   nonzeros %s   %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz),
               wisp_type_name(type_of_pairs(r)));
     text_line("question", "%s", eig_question(b, r));
+    pencil_summary(t, &r->pencil);
     if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
     if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
     text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
@@ -183,7 +186,9 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     eig_plan p = {0};
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
-    const int64_t vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice), output = output_bytes(t, r, &p.choice);
+    const int64_t beside = pencil_blocks(&r->pencil, p.choice.block, column_bytes(&r->info, r->type)),
+                  vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice) + beside,
+                  output = output_bytes(t, r, &p.choice);
     add_up(t, r, &p.run, vectors, reading, output, false, &p.sides);
     p.total = add_up(t, r, &p.run, vectors, reading, output, true, &p.most);
     struct {

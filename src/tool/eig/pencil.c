@@ -1,0 +1,128 @@
+/* A x = lambda S x by C = S^-1/2 A S^-1/2, which has the same eigenvalues. What the user gets, x = S^-1/2 y, is checked
+   with A and S themselves, so that no error of S^-1/2 hides. */
+#include "pencil.h"
+#include "../out/text.h"
+#include "../plan.h"
+#include <math.h>
+
+int pencil_open(tool *t, pencil *p, int64_t rows)
+{
+    const char *name = t->opt.overlap;
+    if (!name) return EXIT_FINE;
+    if (wisp_src_open(&p->src, t->ctx, name)) return tool_fail_ctx(t);
+    if (p->src.rows == rows && p->src.cols == rows) return EXIT_FINE;
+    return tool_fail(t, "--overlap %s is %lld x %lld; the matrix has %lld rows", name, (long long)p->src.rows,
+                     (long long)p->src.cols, (long long)rows);
+}
+
+/* S in A's precision. */
+static wisp_mat_opts options_of(const pencil *p, const wisp_mat *A, int width)
+{
+    wisp_mat_info a;
+    wisp_mat_get_info(A, &a);
+    const bool is_complex = wisp_type_is_complex(p->src.type);
+    const wisp_type type = type_is_single(a.type) ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
+    return (wisp_mat_opts){.type = type, .width = width, .map = wisp_mat_map(A)};
+}
+
+static int make_matrix(tool *t, pencil *p, const wisp_mat *A, int width)
+{
+    const wisp_mat_opts mo = options_of(p, A, width);
+    wisp_mat_info info;
+    plan_need need;
+    if (wisp_mat_bound(t->ctx, &p->src, &mo, &info)) return tool_fail_ctx(t);
+    int rc = plan_needed(t, info.assembly_bytes, &need);
+    if (rc) return rc;
+    if (need.bytes > need.limit) {
+        char text[2][TEXT];
+        return tool_fail(t, "--overlap %s would take %s, and %s are left; --mem-limit BYTES allows more",
+                         t->opt.overlap, text_bytes(text[0], (double)need.bytes),
+                         text_bytes(text[1], (double)need.limit));
+    }
+    if (wisp_mat_create(&p->S, t->ctx, &p->src, &mo)) return tool_fail_ctx(t);
+    wisp_src_close(&p->src);
+    wisp_mat_get_info(p->S, &info);
+    p->bytes = info.bytes;
+    return EXIT_FINE;
+}
+
+int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
+{
+    if (!t->opt.overlap) return EXIT_FINE;
+    const int rc = make_matrix(t, p, A, width);
+    if (rc) return rc;
+    wisp_overlap_opts o = {.bounds.seed = t->opt.seed};
+    if (option_seen(&t->opt, "overlap-bounds")) {
+        const double low = t->opt.overlap_bounds[0], high = t->opt.overlap_bounds[1];
+        o.bounds.method = WISP_BOUNDS_GIVEN;
+        o.bounds.given = (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, NAN};
+    }
+    if (wisp_overlap_create(&p->overlap, p->S, &o) || wisp_overlap_matrix(&p->C, p->overlap, A))
+        return tool_fail_ctx(t);
+    wisp_overlap_get_info(p->overlap, &p->info);
+    wisp_mat_info c;
+    wisp_mat_get_info(p->C, &c);
+    info->bytes += p->bytes;
+    info->type = c.type;
+    return EXIT_FINE;
+}
+
+int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes)
+{
+    enum { BLOCKS = 3 };
+    return p->C ? BLOCKS * columns * column_bytes : 0;
+}
+
+/* y = S^1/2 x = S S^-1/2 x. */
+int pencil_start(tool *t, const pencil *p, wisp_blk *x)
+{
+    wisp_blk *root = NULL;
+    wisp_status status = WISP_OK;
+    if (!p->C || !x) return EXIT_FINE;
+    WISP_TRY(wisp_blk_create(&root, t->ctx, wisp_blk_map(x), wisp_blk_type(x), wisp_blk_width(x)));
+    WISP_TRY(wisp_overlap_apply(p->overlap, root, x));
+    status = wisp_spmmv(x, p->S, root, NULL);
+out:
+    wisp_blk_free(root);
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance_abs)
+{
+    if (!p->C || !e->vectors) return EXIT_FINE;
+    if (wisp_overlap_apply(p->overlap, e->vectors, e->vectors) ||
+        wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality))
+        return tool_fail_ctx(t);
+    for (int i = 0; i < e->found && tolerance_abs == 0; i++) e->residual[i] /= e->bounds.halfwidth;
+    return EXIT_FINE;
+}
+
+json_t *pencil_json(const tool *t, const pencil *p)
+{
+    const wisp_overlap_info *i = &p->info;
+    const double chance = i->bounds.failure_probability;
+    const wisp_bounds_method how = isnan(chance) ? WISP_BOUNDS_GIVEN
+                                   : chance > 0  ? WISP_BOUNDS_LANCZOS
+                                                 : WISP_BOUNDS_GERSHGORIN;
+    return JSON_NEW(J("file", t->opt.overlap), J("bounds", json_bounds(&i->bounds, how)), J("terms", i->terms),
+                    J("error", i->error), J("bytes", p->bytes));
+}
+
+void pencil_summary(const tool *t, const pencil *p)
+{
+    const wisp_bounds *b = &p->info.bounds;
+    char n[TEXT];
+    if (!t->opt.overlap) return;
+    text_line("overlap", "A x = lambda S x, S %s, whose eigenvalues lie in [%.3g, %.3g]", t->opt.overlap,
+              b->center - b->halfwidth, b->center + b->halfwidth);
+    text_line("", "S^-1/2 by %s products with S, two times for one with A", text_count(n, p->info.terms - 1));
+}
+
+void pencil_close(pencil *p)
+{
+    wisp_src_close(&p->src);
+    wisp_mat_free(p->C);
+    wisp_overlap_free(p->overlap);
+    wisp_mat_free(p->S);
+    p->C = p->S = NULL, p->overlap = NULL;
+}

@@ -1,0 +1,26 @@
+/* A x = lambda S x: --overlap of wisp eig. */
+#ifndef WISP_TOOL_PENCIL_H
+#define WISP_TOOL_PENCIL_H
+#include "../out/out.h"
+
+typedef struct {
+    wisp_src src;
+    wisp_mat *S, *C; /* C = S^-1/2 A S^-1/2; NULL: there is no S */
+    wisp_overlap *overlap;
+    wisp_overlap_info info;
+    int64_t bytes; /* of S */
+} pencil;
+
+int pencil_open(tool *t, pencil *p, int64_t rows);
+/* Of A, stored in blocks of this width; the bytes of the info become those of both, its type that of C. */
+int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info);
+/* Of blocks that products with C hold beside the solver's, so many columns each. */
+int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes);
+/* Vectors of the pencil to those of C. */
+int pencil_start(tool *t, const pencil *p, wisp_blk *x);
+/* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S. */
+int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance_abs);
+json_t *pencil_json(const tool *t, const pencil *p);
+void pencil_summary(const tool *t, const pencil *p);
+void pencil_close(pencil *p); /* what is told of it stays; before A is freed */
+#endif

@@ -1,0 +1,79 @@
+#!/bin/bash
+# wisp eig --overlap: A x = lambda S x. A chain's hopping and overlap have the same vectors, so that its values are known:
+# c / (1 + s c) with c = 2 cos(pi k / (n + 1)).
+. "$2/tests/cli.sh"
+rows=120
+chain() { # chain DIAGONAL HOPPING [FIELD]: of so many rows
+    awk -v n=$rows -v d="$1" -v h="$2" -v field="${3:-real}" 'BEGIN {
+        imag = field == "complex" ? " 0" : ""
+        print "%%MatrixMarket matrix coordinate " field (field == "complex" ? " hermitian" : " symmetric")
+        print n, n, (d != 0) * n + n - 1
+        for (i = 1; i <= n; i++) {
+            if (d != 0) print i, i, d imag
+            if (i < n) print i + 1, i, h imag
+        }
+    }'
+}
+chain 0 1 >a.mtx
+chain 1 0.45 >s.mtx
+chain 1 0.45 complex >z.mtx
+chain 1e-30 0.45e-30 >tiny.mtx
+value='sorted(c/(1+0.45*c) for k in range(1,121) for c in [2*math.cos(math.pi*k/121)])'
+for method in dense lanczos; do
+    for s in s.mtx z.mtx; do
+        ok eig a.mtx --overlap $s --largest 3 --method $method --json
+        json out "d['complete'] and close(d['eigenvalues'], $value[-3:], 1e-7) and max(d['residuals']) <= 1e-8"
+        json out "d['orthogonality'] < 1e-8 and d['overlap']['file'] == '$s' and d['overlap']['terms'] > 10"
+    done
+done
+ok eig a.mtx --overlap s.mtx --smallest 2 --json
+json out "close(d['eigenvalues'], $value[:2], 1e-6) and d['overlap']['bounds']['center'] > d['overlap']['bounds']['halfwidth'] > 0"
+ok eig a.mtx --overlap s.mtx --interval=-0.2,-0.15 --method chebfd --json
+json out "d['found'] == sum(-0.2 <= v <= -0.15 for v in $value) and close(d['eigenvalues'], [v for v in $value if -0.2 <= v <= -0.15], 1e-7)"
+ok eig a.mtx --overlap s.mtx --largest 2 --precision single --json
+json out "close(d['eigenvalues'], $value[-2:], 1e-3) and d['type'] == 'single'"
+ok eig a.mtx --overlap tiny.mtx --largest 2 --json
+json out "close([1e-30 * v for v in d['eigenvalues']], $value[-2:], 1e-7)"
+
+# The vectors: A x = lambda S x, and x^T S x = 1; they begin a further run, which has them at once.
+ok eig a.mtx --overlap s.mtx --largest 2 --method lanczos --vectors-out x.mtx --json
+cp out first
+check "vectors of the pencil" awk -v n=$rows -v s=0.45 '
+    /^%/ { next }
+    !rows { rows = $1; next }
+    { x[c + 0, ++i] = $1; if (i == n) { i = 0; c++ } }
+    END {
+        for (c = 0; c < 2; c++) {
+            k = 2 - c; t = 2 * cos(atan2(0, -1) * k / (n + 1)); lambda = t / (1 + s * t); norm = 0
+            for (i = 1; i <= n; i++) {
+                ax = x[c, i - 1] + x[c, i + 1]; sx = x[c, i] + s * ax; norm += x[c, i] * sx
+                d = ax - lambda * sx; if (d < 0) d = -d; if (d > most) most = d
+            }
+            if (norm < 1 - 1e-8 || norm > 1 + 1e-8) bad = 1
+        }
+        exit rows != n || most > 1e-6 || bad
+    }' x.mtx
+ok eig a.mtx --overlap s.mtx --largest 2 --method lanczos --vectors-in x.mtx --json
+json out "d['products'] < e['products'] and close(d['eigenvalues'], e['eigenvalues'], 1e-8)" first
+
+ok eig a.mtx --overlap s.mtx --largest 2
+check "the summary tells of S" grep -q '^overlap     A x = lambda S x, S s.mtx, whose eigenvalues lie in \[0.1' out
+ok eig a.mtx --overlap s.mtx --overlap-bounds 0.1,1.9 --largest 2 --json
+json out "d['overlap']['bounds']['method'] == 'given' and close(d['eigenvalues'], $value[-2:], 1e-7)"
+ok eig a.mtx --overlap s.mtx --largest 2 --plan
+check "the plan tells of S" grep -q '^overlap ' out
+ok eig a.mtx --overlap s.mtx --largest 2 --plan --json
+json out "d['overlap']['terms'] > 10 and d['matrix_bytes'] > 0"
+
+refused 1 "no/s.mtx: neither a file" eig a.mtx --overlap no/s.mtx --largest 2
+refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --largest 2
+refused 1 "--overlap-bounds" eig a.mtx --overlap a.mtx --largest 2
+refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --largest 2
+refused 1 "not Hermitian" eig a.mtx --overlap matpde:nx=10,ny=12 --largest 2
+refused 1 "not Hermitian" eig matpde:nx=10,ny=12 --overlap s.mtx --largest 2
+refused 1 "beyond the bounds" eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2
+refused 2 "--overlap-bounds goes with --overlap" eig a.mtx --overlap-bounds 1,2 --largest 2
+refused 2 "must be above 0" eig a.mtx --overlap s.mtx --overlap-bounds=-1,2 --largest 2
+refused 2 "--overlap is for Hermitian matrices" eig a.mtx --overlap s.mtx --largest-real 2
+refused 2 "--checkpoint" eig a.mtx --overlap s.mtx --largest 2 --checkpoint c.h5
+finish
