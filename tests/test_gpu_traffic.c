@@ -108,7 +108,8 @@ static wisp_status compile(wisp__gpu *g, const char *name, const char *text, voi
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/kernel.c", folder);
     FILE *f = fopen(path, "w");
-    fprintf(f, "%.*s%s%s%s", (int)(rest - text), text, wisp__gpu_text("item.h"), rest, hooks);
+    fprintf(f, "%.*s%s%s%s%s", (int)(rest - text), text, wisp__gpu_text("turns.h"), wisp__gpu_text("item.h"), rest,
+            hooks);
     fclose(f);
     snprintf(
         command, sizeof command,

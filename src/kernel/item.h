@@ -1,13 +1,12 @@
 /* Work-items of one group as contexts that take turns on one thread: a barrier passes the turn on. So a kernel runs as
-   plain C, and a barrier that not all items reach is found. Part of what is compiled at run time, for tests. */
+   plain C, and a barrier that not all items reach is found. Part of what is compiled at run time, for tests; turns.h
+   stands before it. */
 #ifndef WISP_ITEM_H
 #define WISP_ITEM_H
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <ucontext.h>
 
 typedef int64_t i64;
 typedef uint32_t u32;
@@ -22,10 +21,9 @@ typedef uint8_t u8;
 #endif
 static void item_kernel(const void *p, char *const *a);
 static _Thread_local struct {
-    ucontext_t begin[GROUP_SIZE]; /* of an item's stack */
-    jmp_buf back, item[GROUP_SIZE];
-    int now, at[GROUP_SIZE], ended[GROUP_SIZE], begun[GROUP_SIZE]; /* at: barriers passed */
-    int alone, failed; /* alone: no item has met a barrier, so all run one after the other */
+    turn_place back, item[GROUP_SIZE];
+    int now, at[GROUP_SIZE], ended[GROUP_SIZE]; /* at: barriers passed */
+    int alone, failed;                          /* alone: no item has met a barrier, so all run one after the other */
     i64 group, groups;
     const void *p;
     char *const *array;
@@ -34,10 +32,7 @@ static _Thread_local struct {
 static inline int item_id(void) { return items.now; }
 static inline i64 item_group(void) { return items.group; }
 static inline i64 item_groups(void) { return items.groups; }
-static __attribute__((noinline)) void item_pass(void)
-{
-    if (!_setjmp(items.item[items.now])) _longjmp(items.back, 1);
-}
+static inline void item_pass(void) { wisp_turn_pass(&items.item[items.now], &items.back); }
 static __attribute__((noinline)) void item_barrier(void)
 {
     if (items.alone) {
@@ -55,13 +50,10 @@ static void item_main(void)
         item_pass();
     }
 }
-static __attribute__((noinline)) void item_resume(int i)
+static inline void item_resume(int i)
 {
     items.now = i;
-    if (_setjmp(items.back)) return;
-    if (items.begun[i]) _longjmp(items.item[i], 1);
-    items.begun[i] = 1;
-    setcontext(&items.begin[i]);
+    wisp_turn_pass(&items.back, &items.item[i]);
 }
 /* The first item tells whether there are barriers. */
 static int item_group_run(i64 group)
@@ -90,13 +82,8 @@ __attribute__((visibility("default"))) int item_launch(i64 first, i64 step, i64 
     char *stack = malloc(bytes * GROUP_SIZE);
     int failed = stack ? 0 : 2;
     items.groups = groups, items.p = p, items.array = a;
-    for (int i = 0; i < GROUP_SIZE && stack; i++) {
-        getcontext(&items.begin[i]);
-        items.begin[i].uc_stack.ss_sp = stack + bytes * (size_t)i;
-        items.begin[i].uc_stack.ss_size = bytes;
-        items.begun[i] = 0;
-        makecontext(&items.begin[i], item_main, 0);
-    }
+    for (int i = 0; i < GROUP_SIZE && stack; i++)
+        turn_begin(&items.item[i], stack + bytes * (size_t)i, bytes, item_main);
     for (i64 g = first; g < groups && !failed; g += step) failed = item_group_run(g);
     free(stack);
     return failed;

@@ -1,12 +1,14 @@
 /* Runs kernels that ptx2c.py has translated: items of a group are contexts that take turns at barriers, in an order of
    a seed; groups go to two threads. */
 #include "run.h"
+#include "kernel/turns.h"
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { STACK = 64 << 10, THREADS = 2, CUT = 2 /* begun, and ended in the middle */ };
+enum { STACK = 64 << 10, THREADS = 2 };
 
 /* What a launch's threads know of each other. */
 typedef struct {
@@ -23,7 +25,9 @@ typedef struct {
     int number;
     unsigned long steps, looks[THREADS]; /* when it began to wait */
     char *stacks;
-    uint32_t item, group; /* that failed */
+    turn_place back, *place; /* of each item */
+    jmp_buf alone;           /* where items that are alone end */
+    uint32_t item, group;    /* that failed */
 } worker;
 
 /* A wait never ends if all threads wait, and each has looked many times since anything else was done. So a thread that
@@ -46,13 +50,14 @@ static void waits(run *r, item *t)
     if (stuck) item_fails(t, RUN_ENDLESS, 0, 0);
 }
 
-static __attribute__((noinline)) void pass(item *t)
+static void pass(item *t)
 {
-    atomic_fetch_add(&((worker *)(void *)t->r)->all->steps, 1);
-    if (!_setjmp(t->here)) _longjmp(t->r->back, 1);
+    worker *w = (worker *)(void *)t->r;
+    atomic_fetch_add(&w->all->steps, 1);
+    wisp_turn_pass(w->place + t->id, &w->back);
 }
 
-static __attribute__((noinline)) void barrier(run *r, item *t)
+static void barrier(run *r, item *t)
 {
     if (r->alone) item_fails(t, RUN_BARRIER, 0, 0);
     t->barriers++;
@@ -61,14 +66,18 @@ static __attribute__((noinline)) void barrier(run *r, item *t)
 
 static __attribute__((noreturn)) void ends(run *r, item *t)
 {
-    t->ended = 1, t->begun = CUT;
-    _longjmp(r->back, 1);
+    worker *w = (worker *)(void *)r;
+    t->ended = 1;
+    if (r->alone) _longjmp(w->alone, 1);
+    t->cut = 1;
+    wisp_turn_pass(w->place + t->id, &w->back);
+    __builtin_unreachable(); /* its context begins anew */
 }
 
-/* Of a context: makecontext passes integers. */
-static void begins(unsigned high, unsigned low)
+static _Thread_local item *beginner; /* of a context, which has no arguments */
+static void begins(void)
 {
-    item *t = (item *)((uintptr_t)high << 32 | low);
+    item *t = beginner;
     for (;;) {
         t->r->entry->call(t->r, t, t->r->params);
         t->ended = 1;
@@ -77,31 +86,25 @@ static void begins(unsigned high, unsigned low)
 }
 
 /* Until a barrier, or its end. */
-static __attribute__((noinline)) void resume(run *r, item *t)
+static void resume(worker *w, item *t)
 {
-    if (_setjmp(r->back)) return;
-    if (t->begun) _longjmp(t->here, 1);
-    t->begun = 1;
-    setcontext(&t->begin);
+    beginner = t;
+    wisp_turn_pass(&w->back, w->place + t->id);
 }
 
 /* On this stack, for there are no barriers. */
-static __attribute__((noinline)) void run_alone(run *r, item *t)
+static __attribute__((noinline)) void run_alone(worker *w, item *t)
 {
-    if (_setjmp(r->back)) return;
-    r->entry->call(r, t, r->params);
+    if (_setjmp(w->alone)) return;
+    w->r.entry->call(&w->r, t, w->r.params);
     t->ended = 1;
-    atomic_fetch_add(&((worker *)(void *)r)->all->steps, 1);
+    atomic_fetch_add(&w->all->steps, 1);
 }
 
 static void set_up(worker *w, item *t)
 {
-    const uintptr_t at = (uintptr_t)t;
-    getcontext(&t->begin);
-    t->begin.uc_stack.ss_sp = w->stacks + (size_t)STACK * t->id;
-    t->begin.uc_stack.ss_size = STACK;
-    t->begun = 0;
-    makecontext(&t->begin, (void (*)(void))begins, 2, (unsigned)(at >> 32), (unsigned)at);
+    turn_begin(w->place + t->id, w->stacks + (size_t)STACK * t->id, STACK, begins);
+    t->cut = 0;
 }
 
 /* Which item is the i-th to go on. */
@@ -128,7 +131,7 @@ static int run_group(worker *w, uint32_t group)
     memset(r->shared, 0xff, r->shared_bytes); /* NaN: nobody counts on zeros */
     for (uint32_t i = 0; i < r->items; i++) {
         item *t = r->item + i;
-        if (t->begun == CUT) set_up(w, t);
+        if (t->cut) set_up(w, t);
         t->group = group, t->barriers = t->ended = 0, t->looks = 0;
     }
     for (uint32_t turn = 0;; turn++) {
@@ -136,9 +139,9 @@ static int run_group(worker *w, uint32_t group)
         for (uint32_t i = 0; i < r->items; i++) {
             item *t = in_turn(w, group, turn, i);
             if (r->alone)
-                run_alone(r, t);
+                run_alone(w, t);
             else
-                resume(r, t);
+                resume(w, t);
             if (group_failed(w, t)) return r->failed;
             if (turn == 0 && i == 0) r->alone = t->ended;
             ended += (uint32_t)t->ended;
@@ -159,10 +162,11 @@ static int room(worker *w)
     run *r = &w->r;
     const size_t local = r->entry->local_bytes;
     w->stacks = malloc((size_t)STACK * r->items);
+    w->place = malloc(sizeof *w->place * r->items);
     r->item = calloc(r->items, sizeof *r->item);
     r->shared = aligned_alloc(64, (r->shared_bytes + 64) / 64 * 64);
     char *locals = malloc(local * r->items + 1);
-    if (!w->stacks || !r->item || !r->shared || !locals) {
+    if (!w->stacks || !w->place || !r->item || !r->shared || !locals) {
         free(locals);
         return RUN_NO_MEMORY;
     }
@@ -186,6 +190,7 @@ static void *work(void *arg)
     free(r->item);
     free(r->shared);
     free(w->stacks);
+    free(w->place);
     return NULL;
 }
 

@@ -2,11 +2,9 @@
    may follow; what they stand for lies elsewhere. Each access is checked: a wrong one ends the launch. */
 #ifndef STANDIN_RUN_H
 #define STANDIN_RUN_H
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <ucontext.h>
 
 typedef struct run run;
 typedef struct item item;
@@ -47,9 +45,7 @@ struct item {
     uint32_t id, group;
     char *local;
     uint64_t looks;
-    int barriers, begun, ended;
-    ucontext_t begin;
-    jmp_buf here;
+    int barriers, cut, ended; /* cut: ended in the middle */
 };
 /* A thread that runs groups of a launch. */
 struct run {
@@ -66,7 +62,6 @@ struct run {
     int alone, failed; /* alone: no item has met a barrier, so all run one after the other */
     uint64_t address;  /* of what failed, */
     uint32_t bytes;    /* and what was to be read or written there */
-    jmp_buf back;
 };
 typedef struct {
     int failed;

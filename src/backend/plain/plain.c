@@ -145,10 +145,10 @@ static void *load(const char *data, size_t bytes)
 /* The program, with what makes work-items of it behind its first lines, which define. */
 static char *with_items(const char *text)
 {
-    const char *items = wisp__gpu_text("item.h"), *rest = text;
-    char *whole = malloc(strlen(items) + strlen(text) + 1);
+    const char *turns = wisp__gpu_text("turns.h"), *items = wisp__gpu_text("item.h"), *rest = text;
+    char *whole = malloc(strlen(turns) + strlen(items) + strlen(text) + 1);
     while (*rest == '#') rest += strcspn(rest, "\n") + 1;
-    if (whole) sprintf(whole, "%.*s%s%s", (int)(rest - text), text, items, rest);
+    if (whole) sprintf(whole, "%.*s%s%s%s", (int)(rest - text), text, turns, items, rest);
     return whole;
 }
 
