@@ -78,7 +78,7 @@ static int item_group_run(i64 group)
 /* Groups first, first + step, ... of so many. 1: a barrier that not all items reach; 2: out of memory. */
 __attribute__((visibility("default"))) int item_launch(i64 first, i64 step, i64 groups, const void *p, char *const *a)
 {
-    const size_t bytes = 64 << 10;
+    const size_t bytes = (64 << 10) + TURN_APART;
     char *stack = malloc(bytes * GROUP_SIZE);
     int failed = stack ? 0 : 2;
     items.groups = groups, items.p = p, items.array = a;

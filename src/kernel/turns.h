@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What stacks are longer than a power of two, so that their ends share no lines of a cache. */
+enum { TURN_APART = 5 * 64 };
+
 #ifdef __x86_64__
 typedef void *turn_place; /* the top of a stack, where all lies that calls keep */
 

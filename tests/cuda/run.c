@@ -8,14 +8,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { STACK = 64 << 10, THREADS = 2 };
+enum { STACK = (64 << 10) + TURN_APART, THREADS = 2 };
 
 /* What a launch's threads know of each other. */
 typedef struct {
-    atomic_uint next;   /* group */
-    atomic_ulong steps; /* all that items have done, but for looks: barriers, ends */
-    atomic_ulong looks[THREADS];
-    atomic_int live[THREADS];
+    atomic_uint next; /* group */
+    struct {
+        _Alignas(64) atomic_ulong steps; /* all that its items have done, but for looks: barriers, ends */
+        atomic_ulong looks;
+        atomic_int live;
+    } of[THREADS];
 } whole;
 
 typedef struct {
@@ -39,21 +41,29 @@ static void waits(run *r, item *t)
     whole *all = w->all;
     int stuck = 1;
     sched_yield();
-    atomic_fetch_add(&all->looks[w->number], 1);
-    const unsigned long steps = atomic_load(&all->steps);
+    atomic_fetch_add(&all->of[w->number].looks, 1);
+    unsigned long steps = 0;
+    for (int i = 0; i < THREADS; i++) steps += atomic_load(&all->of[i].steps);
     for (int i = 0; i < THREADS; i++) {
-        const unsigned long looks = atomic_load(&all->looks[i]);
+        const unsigned long looks = atomic_load(&all->of[i].looks);
         if (steps != w->steps) w->looks[i] = looks;
-        stuck &= !atomic_load(&all->live[i]) || looks - w->looks[i] > MANY;
+        stuck &= !atomic_load(&all->of[i].live) || looks - w->looks[i] > MANY;
     }
     w->steps = steps;
     if (stuck) item_fails(t, RUN_ENDLESS, 0, 0);
 }
 
+/* Nobody else counts here. */
+static void step(worker *w)
+{
+    atomic_ulong *steps = &w->all->of[w->number].steps;
+    atomic_store_explicit(steps, atomic_load_explicit(steps, memory_order_relaxed) + 1, memory_order_release);
+}
+
 static void pass(item *t)
 {
     worker *w = (worker *)(void *)t->r;
-    atomic_fetch_add(&w->all->steps, 1);
+    step(w);
     wisp_turn_pass(w->place + t->id, &w->back);
 }
 
@@ -98,7 +108,7 @@ static __attribute__((noinline)) void run_alone(worker *w, item *t)
     if (_setjmp(w->alone)) return;
     w->r.entry->call(&w->r, t, w->r.params);
     t->ended = 1;
-    atomic_fetch_add(&w->all->steps, 1);
+    step(w);
 }
 
 static void set_up(worker *w, item *t)
@@ -107,14 +117,25 @@ static void set_up(worker *w, item *t)
     t->cut = 0;
 }
 
-/* Which item is the i-th to go on. */
-static item *in_turn(worker *w, uint32_t group, uint32_t turn, uint32_t i)
+/* In which order items go on: from one of them, up or down. */
+typedef struct {
+    uint32_t next, step, items;
+} order_of_turn;
+static order_of_turn order_of(const worker *w, uint32_t group, uint32_t turn)
 {
     uint64_t h = w->seed * UINT64_C(0x9e3779b97f4a7c15) + group * UINT64_C(0xbf58476d1ce4e5b9) + turn;
     h ^= h >> 31, h *= UINT64_C(0x94d049bb133111eb), h ^= h >> 29;
     if (w->seed == 0) h = 0;
-    const uint32_t n = w->r.items, at = (uint32_t)((i + (h >> 8) % n) % n);
-    return w->r.item + (h & 1 ? n - 1 - at : at);
+    const uint32_t n = w->r.items, at = (uint32_t)((h >> 8) % n);
+    return (order_of_turn){h & 1 ? n - 1 - at : at, h & 1 ? n - 1 : 1, n};
+}
+
+static uint32_t in_turn(order_of_turn *o)
+{
+    const uint32_t at = o->next;
+    o->next += o->step;
+    if (o->next >= o->items) o->next -= o->items;
+    return at;
 }
 
 static int group_failed(worker *w, const item *t)
@@ -136,8 +157,9 @@ static int run_group(worker *w, uint32_t group)
     }
     for (uint32_t turn = 0;; turn++) {
         uint32_t ended = 0;
+        order_of_turn order = order_of(w, group, turn);
         for (uint32_t i = 0; i < r->items; i++) {
-            item *t = in_turn(w, group, turn, i);
+            item *t = r->item + in_turn(&order);
             if (r->alone)
                 run_alone(w, t);
             else
@@ -185,7 +207,7 @@ static void *work(void *arg)
     r->failed = room(w);
     for (uint32_t g; !r->failed && (g = atomic_fetch_add(&w->all->next, 1)) < r->groups;) run_group(w, g);
     if (r->failed) atomic_store(&w->all->next, r->groups);
-    atomic_store(&w->all->live[w->number], 0);
+    atomic_store(&w->all->of[w->number].live, 0);
     if (r->item) free(r->item->local);
     free(r->item);
     free(r->shared);
@@ -202,7 +224,7 @@ int run_launch(const run_memory *memory, const run_entry *entry, char *params, u
     int runs[THREADS] = {0};
     whole all = {0};
     memset(w, 0, sizeof w);
-    for (int i = 0; i < THREADS; i++) atomic_store(&all.live[i], i == 0 || groups > (uint32_t)i);
+    for (int i = 0; i < THREADS; i++) atomic_store(&all.of[i].live, i == 0 || groups > (uint32_t)i);
     for (int i = THREADS - 1; i >= 0; i--) {
         w[i].r = (run){.memory = memory,
                        .entry = entry,
@@ -217,7 +239,7 @@ int run_launch(const run_memory *memory, const run_entry *entry, char *params, u
         w[i].seed = seed, w[i].all = &all, w[i].number = i;
         if (i > 0) {
             runs[i] = groups > (uint32_t)i && !pthread_create(thread + i, NULL, work, w + i);
-            if (!runs[i]) atomic_store(&all.live[i], 0);
+            if (!runs[i]) atomic_store(&all.of[i].live, 0);
         } else {
             work(w);
         }
