@@ -31,7 +31,7 @@ planned solve laplace:nx=40,ny=40,nz=20 --method cg --rhs ones --tol 0.1
 planned solve laplace:nx=30,ny=30,nz=20 --method gmres --restart 5 --rhs random:1x2 --tol 0.9
 planned power laplace:nx=40,ny=40,nz=20 -p 4 --width 2
 planned evolve anderson:nx=20,ny=20,nz=20,disorder=1 --time 0.1 --site 0 --bounds=-9,9
-planned eig anderson:nx=15,ny=17,nz=5,disorder=4 --interval 0,0.1 --tol 1e-4
+planned eig anderson:nx=15,ny=7,nz=5,disorder=4 --interval 0,0.1 --tol 1e-4
 only_bound=1 planned eig laplace:nx=20,ny=20,nz=12 --largest 2 --tol 1e-2
 
 # ---- what does not fit is refused before it begins, in one line

@@ -51,7 +51,7 @@ repeats small near dos $mesh --moments 64 --vectors 40
     repeats near many solve $mesh --rhs random:2x3
     repeats zen3 near solve $mesh --method gmres
     repeats near zen3 eig $mesh --smallest 2 --method lanczos
-    repeats zen5 near eig $mesh --target 0.3 -n 3 --method chebfd
+    repeats zen5 near eig delaunay:nx=40,ny=30,shuffle=1 --target 0.3 -n 3 --method chebfd
 }
 [ $have_hdf5 = 1 ] && {
     args="$mesh --moments 40 --vectors 12 --seed 5"
