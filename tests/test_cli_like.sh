@@ -70,7 +70,7 @@ ok dos $topi --moments 32 --like o.json --plan
 
 # The width of blocks, by all commands that choose it.
 for run in "dos $topi --moments 16" "trace $topi --function exp:-0.1 --bounds=-9,9" \
-    "thermal $topi --temperatures 2 --bounds=-9,9"; do
+    "thermal $topi --temperatures 2 --bounds=-9,9" "sigma graphene:nx=5,ny=5 --direction xx --moments 16"; do
     ok $run --vectors 20 --width 7 --json
     cp out width.json
     ok $run --vectors 20 --like width.json --json

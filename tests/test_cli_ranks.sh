@@ -24,7 +24,7 @@ def far(x, y, scale):
     return len(x) != len(y) or max(abs(u - v) for u, v in zip(x, y)) > 1e-12 * scale
 if a.get("moments"):
     assert not far(a["moments"], b["moments"], a["rows"]), (sys.argv[3], "moments")
-for key in ("trace_of_function", "entropy", "energy_low"):
+for key in ("trace_of_function", "entropy", "energy_low", "sigma"):
     assert key not in a or not far(a[key], b[key], 100 * a["rows"]), (sys.argv[3], key)
 if "count" in a:
     assert abs(a["count"] - b["count"]) <= 1e-9 * a["rows"], (sys.argv[3], "count")
@@ -37,7 +37,8 @@ runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5"
       "ldos graphene:nx=20,ny=15,vacancies=0.05 --moments 64 --sites 0,299,573"
       "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
       "trace anderson:nx=9,ny=8,nz=7 --function exp:-0.1 --vectors 3 --bounds=-7,7"
-      "thermal graphene:nx=20,ny=15,vacancies=0.05 --temperatures 2,20 --vectors 3 --bounds=-3.1,3.1")
+      "thermal graphene:nx=20,ny=15,vacancies=0.05 --temperatures 2,20 --vectors 3 --bounds=-3.1,3.1"
+      "sigma haldane:nx=9,ny=7 --direction xy --moments 32 --vectors 3 --bounds=-4,4 --mu=-1,0.5")
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
     "$wisp" $run --json >one.json
@@ -163,7 +164,7 @@ refused() {
         fail "${*:2}: status $status: $(cat err)"
 }
 refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
-refused "is for dos, ldos, count, green, thermal, trace, solve and eig" env WISP_RANKS=2 "$wisp" info topi
+refused "is for dos, ldos, count, green, thermal, trace, sigma, solve and eig" env WISP_RANKS=2 "$wisp" info topi
 refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
 refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
 refused "give 2 numbers, one for each process, not 3" env WISP_RANKS=2 "$wisp" dos topi --weights 1,2,3

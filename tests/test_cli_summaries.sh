@@ -61,7 +61,7 @@ seed() { # seed WORDS COMMAND: what --seed is there
     ok "$2" --help
     check "$2: --seed" sh -c "grep -A1 -e '--seed S' out | tr -s '\n ' ' ' | grep -qF '$1'"
 }
-for command in dos count thermal trace evolve eig; do seed "seed of the random vectors and of the Lanczos starts" $command; done
+for command in dos count thermal trace sigma evolve eig; do seed "seed of the random vectors and of the Lanczos starts" $command; done
 seed "seed of the random vectors (0)" power
 seed "seed of the Lanczos starts, by which bounds are found (0)" ldos
 ok --help

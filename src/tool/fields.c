@@ -38,6 +38,9 @@ static const struct {
     {"opts.vectors", CMD_LDOS | CMD_GREEN, "sites", NULL},
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
+    {"opts.left_bytes", CMD_SIGMA, "left-bytes", NULL},
+    {"opts.points", CMD_SIGMA, "points", NULL},
+    {"opts.volume", CMD_SIGMA, "volume", NULL},
     {"opts.sites", ANY, "sites", NULL},
     {"opts.seed", ANY, "seed", NULL},
     {"opts.variant", KPM | CMD_SOLVE, "variant", NULL},
@@ -83,6 +86,8 @@ static const struct {
     {"opts.symmetry = WISP_SYM_GENERAL", ANY, "symmetry", "--symmetry general"},
     {"wisp_src_hermitian_part", ANY, "hermitian-part", NULL},
     {"WISP_PARTITION_LEVELS", ANY, "partition", "--partition levels"},
+    {"V_a", CMD_SIGMA, "velocity-a", NULL},
+    {"V_b", CMD_SIGMA, "velocity-b", NULL},
     {"wisp_gallery_list", ANY, NULL, "wisp gen --list"},
 };
 enum { NAMED = sizeof named / sizeof named[0] };
@@ -130,7 +135,8 @@ const char *fields_to_options(const monitor *mon, const char *text, char *to, si
     size_t used = 0, length;
     char before = ' ';
     while (*text && used + 1 < size) {
-        const bool word = !goes_on(before) && before != '/' && before != '.' && (*text == 'o' || tolower(*text) == 'w');
+        const bool word = !goes_on(before) && before != '/' && before != '.' &&
+                          (*text == 'o' || *text == 'V' || tolower(*text) == 'w');
         const int row = word && mon->cmd ? find(mon->cmd, mon->opt, text, &length) : -1;
         if (row < 0) {
             before = to[used++] = *text++;

@@ -251,7 +251,7 @@ static int run_on_ranks(tool *t, const char *number)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
     if (t->cmd->ranks != RANKS_ANY)
         return tool_usage(
-            t, "WISP_RANKS is for dos, ldos, count, green, thermal, trace, solve and eig; unset it for wisp %s",
+            t, "WISP_RANKS is for dos, ldos, count, green, thermal, trace, sigma, solve and eig; unset it for wisp %s",
             t->cmd->name);
     r.t = calloc((size_t)ranks, sizeof *r.t);
     if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);

@@ -56,6 +56,14 @@ static const struct {
     {"kernel", "damping"},
     {"temperatures", "temperature temp temps beta t"},
     {"function", "func f fn"},
+    {"mu", "fermi fermi-energy ef chemical-potential potential potentials energy energies e"},
+    {"temperature", "temperatures temp temps beta t"},
+    {"volume", "area v per"},
+    {"direction", "directions component components axes tensor"},
+    {"kind", "formula method"},
+    {"velocity-a", "operator-a va v-a current-a"},
+    {"velocity-b", "operator-b vb v-b current-b"},
+    {"left-bytes", "left left-memory chunk"},
     {"seed", "rng random-state"},
     {"sites", "where index indices orbital orbitals atoms positions"},
     {"weights", "shares balance distribution"},
@@ -290,7 +298,8 @@ void options_free(options *o)
     free(o->weights);
     free(o->energies);
     free(o->temperatures);
-    o->temperatures = NULL;
+    free(o->mu);
+    o->temperatures = o->mu = NULL;
     o->sites = o->watch = o->weights = NULL;
     o->energies = NULL;
 }

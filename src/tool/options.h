@@ -23,7 +23,7 @@ enum {
 };
 
 enum { LIST = 33 };          /* one more than a list may have */
-enum { OPTIONS = 128 };      /* more than the rows of the table */
+enum { OPTIONS = 160 };      /* more than the rows of the table */
 enum { BENCH_CHOICES = 22 }; /* of bench_variant_names, which --variant and --against take */
 /* --rhs: a file, or values that are made. */
 typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
@@ -49,6 +49,10 @@ typedef struct {
     double eta;                            /* green; 0: not given */
     double *temperatures, function_number; /* thermal: temperature_count of them; the S or P of --function */
     int64_t temperature_count;
+    double *mu, temperature, volume; /* sigma: mu_count of them; temperature 0 and volume 0: not given */
+    int64_t mu_count, left_bytes;
+    int direction, kind; /* of names.h; the former 3 a + b, and -1 by --velocity-a */
+    const char *velocity_a, *velocity_b;
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
@@ -155,5 +159,5 @@ option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_posit
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
     parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_nonzero,
     parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
-    parse_function;
+    parse_function, parse_potentials;
 #endif

@@ -9,7 +9,8 @@
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
 #define WRITE (CMD_GEN | CMD_CONVERT)
-#define RUNS (KPM | VECTORS | SYSTEMS)
+#define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA)
+#define MOMENTS (KPM | CMD_SIGMA)
 #define ALL (~(unsigned)NEW_RUN)
 
 /* After the help what few rows have: .letter, .group, .min, .max. */
@@ -46,6 +47,15 @@ const option_def option_table[] = {
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
     VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
           "whose trace is wanted (needed); exp(S x), x to the power of P", .choices = function_names),
+    CHOICE("direction", NEW_RUN | CMD_SIGMA, direction, direction_names, 0, END,
+           "which component, current then field: the velocities are i [H, x], for positions that the gallery knows "
+           "(needed, or --velocity-a)"),
+    FILENAME("velocity-a", NEW_RUN | CMD_SIGMA, velocity_a,
+             "the velocity i [H, x] along the current as a matrix of your own: Hermitian, or the real antisymmetric "
+             "[H, x] of a real matrix"),
+    FILENAME("velocity-b", NEW_RUN | CMD_SIGMA, velocity_b, "likewise along the field (that of --velocity-a)"),
+    COUNT("moments", "N", CMD_SIGMA, moments, 2, 32768,
+          "number of Chebyshev polynomials on each side, N x N moments (128); with --from at most those of the file"),
     VALUE("eta", "E", parse_positive, CMD_GREEN, eta,
           "half width at half height of a level, in the matrix's units (needed)"),
     COUNT("moments", "N", NEW_RUN | CMD_GREEN | TRACES, moments, 2, 1 << 30,
@@ -62,9 +72,10 @@ const option_def option_table[] = {
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
     COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, vectors, 1, 1 << 30, "number of random vectors (32)"),
-    COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, first_vector, 0, UINT32_MAX,
+    COUNT("vectors", "R", NEW_RUN | CMD_SIGMA, vectors, 1, 1 << 30, "number of random vectors (4)"),
+    COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, first_vector, 0, UINT32_MAX,
           "number of the first one (0): runs with other numbers of one --seed add up by --from"),
-    CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, trace, trace_names, 0, 2,
+    CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, trace, trace_names, 0, 2,
            "random vectors, or every unit vector (for small matrices)"),
     COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
           .letter = 'p'),
@@ -150,17 +161,17 @@ const option_def option_table[] = {
           "with --from a choice "
           "of its rows",
           .max = 1000000),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_EVOLVE | CMD_EIG, seed,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
-    BOUNDS(NEW_RUN | KPM | CMD_EVOLVE,
+    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),
-    FLAG("hermitian-part", NEW_RUN | KPM | CMD_EVOLVE | CMD_EIG, hermitian_part,
+    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
-    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES, kernel,
+    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SIGMA, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
           .group = "How it is evaluated"),
     VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS | CMD_GREEN, interval,
@@ -169,18 +180,30 @@ const option_def option_table[] = {
           "where eigenvalues are counted; A must be below B; -inf,B and A,inf have one end"),
     COUNT("points", "P", CMD_DOS | CMD_LDOS | CMD_GREEN, points, 2, 1 << 30,
           "number of energies (twice the moments, at least 1024)"),
+    VALUE("mu", "A,B,..|A:B:N", parse_potentials, CMD_SIGMA, mu,
+          "chemical potentials; A:B:N: N of them from A to B, at equal steps (201 on all of the bounds)",
+          .max = 1 << 20),
+    VALUE("temperature", "T", parse_number, CMD_SIGMA, temperature, "in the unit of the matrix, k_B = 1 (0)"),
+    CHOICE("kind", CMD_SIGMA, kind, sigma_kind_names, 0, END,
+           "formula: Kubo-Bastin, of any component; Kubo-Greenwood, of xx, yy and zz alone (bastin)"),
+    VALUE("volume", "V", parse_positive, CMD_SIGMA, volume,
+          "of the sample, by which it is divided: an area in the plane (what the gallery knows, else 1)"),
+    COUNT("points", "P", CMD_SIGMA, points, 2, 1 << 26, "of the integral over energies (8 times the moments)"),
     VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS | CMD_GREEN, energies,
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
     VALUE("per", "rows|X", parse_per, CMD_DOS, per,
           "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
     VALUE(
-        "from", "FILE.h5", parse_from, KPM, from,
+        "from", "FILE.h5", parse_from, MOMENTS, from,
         "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with other random "
         "vectors (--seed, --first-vector)"),
     CHOICE("variant", NEW_RUN | KPM, variant, kpm_variant_names, 0, END,
            "the same moments in three ways (blocked is fastest)", .group = "How it is run"),
     COUNT("width", "W", NEW_RUN | KPM, width, 1, 4096,
           "vectors that are worked on side by side (default: by a model of time)"),
+    COUNT("width", "W", NEW_RUN | CMD_SIGMA, width, 1, 4096, "vectors that are multiplied side by side (16)"),
+    VALUE("left-bytes", "BYTES", parse_bytes, NEW_RUN | CMD_SIGMA, left_bytes,
+          "memory for the vectors of one side, of each process: where all fit, the others are made once (1 GiB)"),
     COUNT("width", "W", NEW_RUN | CMD_POWER, width, 1, 4096, "vectors that are worked on side by side (1)"),
     COUNT(
         "ranks", "N", CMD_INFO, ranks, 2, 1024,
@@ -192,18 +215,18 @@ const option_def option_table[] = {
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
     CHOICE("precision", NEW_RUN | DENSITIES, precision, precision_names, 0, END,
            "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
-    CHOICE("precision", NEW_RUN | CMD_GREEN | TRACES | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
-           "of matrix and vectors (that of the matrix)"),
+    CHOICE("precision", NEW_RUN | CMD_GREEN | TRACES | CMD_SIGMA | VECTORS | SYSTEMS | CMD_INFO, precision,
+           precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),
-    CHOICE("halo", NEW_RUN | KPM | SYSTEMS, halo, halo_names, 0, END,
+    CHOICE("halo", NEW_RUN | MOMENTS | SYSTEMS, halo, halo_names, 0, END,
            "when processes exchange rows that they need of each other: before they multiply; while they do; so, by a "
            "thread of its own; neighbour by neighbour; some columns at a time; never, for measurements: results are "
            "wrong (auto: the fastest, by trial)"),
     COUNT("threads", "T", ALL & ~(unsigned)CMD_BENCH, threads, 1, 4096, "threads (OMP_NUM_THREADS, else all cores)"),
     COUNT_S("threads", "T,T,..", CMD_BENCH, thread_counts, 1, 4096,
             "numbers of threads, with rows of their own (OMP_NUM_THREADS, else all cores)"),
-    VALUE("weights", "N,N,..|rows|nonzeros|measured", parse_weights, NEW_RUN | KPM | SYSTEMS, weights,
+    VALUE("weights", "N,N,..|rows|nonzeros|measured", parse_weights, NEW_RUN | MOMENTS | SYSTEMS, weights,
           "shares of the rows of several processes, one number for each; or as many rows each, or nonzeros; or by the "
           "rate of each process, measured for a moment (rows)",
           .choices = weights_names, .min = 1),
@@ -248,7 +271,7 @@ const option_def option_table[] = {
           "(solve) with its columns one by one, and give the ratio of the times: how many times faster the row is"),
     COUNT("repeats", "N", CMD_BENCH, repeats, 7, 10000, "repetitions of each row (9)"),
     FLAG("measure", CMD_MACHINE, measure, "measure anew, even if an earlier result is kept"),
-    VALUE("watchdog", "off|SECONDS", parse_watchdog, KPM | SYSTEMS, watchdog,
+    VALUE("watchdog", "off|SECONDS", parse_watchdog, MOMENTS | SYSTEMS, watchdog,
           "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
           "(30)"),
     FILENAME("like", NEW_RUN | RUNS, like,
@@ -268,7 +291,7 @@ const option_def option_table[] = {
           "from one checkpoint to the next (600); SIGUSR1 has one written at once, SIGTERM, SIGHUP and Ctrl-C too, "
           "before they end the run"),
     FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
-    OUTPUT(KPM | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
+    OUTPUT(MOMENTS | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
     OUTPUT(CMD_POWER, WORDS("mtx", "mtx.gz"), "the last power, as the columns of a dense .mtx or .mtx.gz"),
     OUTPUT(CMD_SOLVE, WORDS("mtx", "mtx.gz", "h5"),
            "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
@@ -276,9 +299,11 @@ const option_def option_table[] = {
     OUTPUT(CMD_BENCH, WORDS("json"), "the results as JSON"),
     WRITTEN("vectors-out", "FILE", CMD_EIG, vectors_out, WORDS("mtx", "mtx.gz", "h5"),
             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
-    WRITTEN("save", "FILE.h5", NEW_RUN | KPM, save, WORDS("h5"), "keep the moments, one set per vector, for --from"),
+    WRITTEN("save", "FILE.h5", NEW_RUN | MOMENTS, save, WORDS("h5"),
+            "keep the moments, one set per vector, for --from"),
     PICTURE(DENSITIES | CMD_GREEN, "draw the density of states with its error band, or -Im G/pi (gnuplot)"),
     PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
+    PICTURE(CMD_SIGMA, "draw the conductivity over the chemical potential with its error band (gnuplot)"),
     PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
     PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),
     PICTURE(CMD_EIG, "draw the density of states, the filter and the eigenvalues that were found (gnuplot)"),

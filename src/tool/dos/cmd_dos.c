@@ -1,6 +1,7 @@
 /* wisp dos, ldos, count, thermal and trace: moments are computed (or loaded), kept, and evaluated. */
 #include "dos.h"
 #include "../machine/machine.h"
+#include "../moments.h"
 #include "../out/text.h"
 #include "../weights.h"
 #include <math.h>
@@ -71,25 +72,6 @@ static int moments_for(tool *t, wisp_kpm_opts *k, wisp_bounds_method method)
     return EXIT_FINE;
 }
 
-/* A run that was stopped: keeps what is done, if it is to be kept. */
-static int stopped(tool *t, wisp_moments *m, int64_t wanted)
-{
-    const char *why = stop_reason();
-    if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
-    const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
-    if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
-    if (t->kept.file && !saves) return checkpoint_stopped(t);
-    if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
-    if (!t->opt.save || m->vectors == 0)
-        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
-                         t->opt.save ? " (no vector had two moments yet)" : " (--save FILE.h5 keeps what is done)");
-    wisp_ctx_resume(t->ctx);
-    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
-        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
-    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
-                     (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
-}
-
 /* Single precision is not enough for a matrix whose source has this type. */
 static int again(results *r, wisp_type source, const char *why)
 {
@@ -153,7 +135,8 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         m->bounds = found;
         m->bounds_seconds = bounds_seconds;
     }
-    if (status == WISP_ERR_CANCELLED) return stopped(t, m, k->vectors);
+    if (status == WISP_ERR_CANCELLED)
+        return moments_stopped(t, m, k->vectors ? k->vectors : m->trace == WISP_TRACE_RANDOM ? 32 : 1);
     status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
     return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
 }
@@ -271,33 +254,12 @@ static int compute(tool *t, results *r, wisp_moments *m)
     return rc;
 }
 
-/* Files that fit are taken together; those that do not are named. */
-static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
-{
-    if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
-    for (int i = 1; i < count; i++)
-        for (int j = 0; j < i; j++)
-            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
-                return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
-                                 tool_message(t));
-    return tool_fail_ctx(t); /* for want of memory */
-}
-
 static int load_moments(tool *t, wisp_moments *m, results *r)
 {
-    wisp_moments runs[LIST] = {0};
-    int rc = EXIT_FINE;
-    for (int i = 0; i < t->opt.froms && !rc; i++) {
-        if (wisp_moments_load(t->ctx, &runs[i], t->opt.from_list[i])) rc = tool_fail_ctx(t);
-        r->seed[r->runs++] = runs[i].seed;
-    }
-    if (!rc && r->runs == 1) {
-        *m = runs[0];
-        return EXIT_FINE;
-    }
-    if (!rc) rc = merge_runs(t, m, runs, r->runs);
-    for (int i = 0; i < r->runs; i++) wisp_moments_free(&runs[i]);
-    return rc;
+    r->runs = t->opt.froms;
+    const int rc = moments_load(t, m, r->seed);
+    if (rc || !m->square) return rc;
+    return tool_fail(t, "%s holds the moments of two velocities; see wisp sigma --from", t->opt.from);
 }
 
 int cmd_dos(tool *t)
@@ -311,10 +273,7 @@ int cmd_dos(tool *t)
     if (rc || t->opt.plan) goto out;
     r.matrix = m.matrix ? m.matrix : "(not named)";
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
-    if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save))
-        save_rc = tool_fail_ctx(t);
-    else if (t->opt.save)
-        outfile_done(t, t->opt.save);
+    save_rc = moments_save(t, &m);
     const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
     double start = wisp_now();
     if ((rc = tool_agree(t, ended ? save_rc : of_traces(t) ? traces_evaluate(t, &r) : results_evaluate(t, &r))))

@@ -1,5 +1,6 @@
 /* The results of dos, ldos, count, thermal and trace: as one JSON object, as a summary, as files. */
 #include "dos.h"
+#include "../moments.h"
 #include "../out/text.h"
 #include "../plan.h"
 #include "../weights.h"
@@ -150,9 +151,7 @@ static void show_run(tool *t, const results *r)
     const wisp_moments *m = r->m;
     char b[5][TEXT];
     if (t->opt.from) {
-        text_line("moments of", "%s   (wisp %s)", t->opt.from, m->version);
-        for (int i = 1; i < t->opt.froms; i++) text_line("", "%s", t->opt.from_list[i]);
-        if (t->opt.froms == 1) weights_summary_of(m->command);
+        moments_files_line(t, m);
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
@@ -244,18 +243,10 @@ static void show_numbers(const tool *t, const results *r)
     show_dos_bar(r);
 }
 
-static void show_kernel(const results *r)
-{
-    if (r->eval.kernel == WISP_LORENTZ)
-        text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
-    else
-        text_line("kernel", "%s", damping_names[r->eval.kernel]);
-}
-
 void results_summary(tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
-    char a[TEXT], b[TEXT];
+    char a[TEXT];
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     text_bounds(&m->bounds, m->bounds_method);
@@ -263,18 +254,8 @@ void results_summary(tool *t, const results *r)
         text_line("moments", "%s", text_count(a, r->n));
     else
         text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
-    if (!of_traces(t) && !of_green(t)) show_kernel(r);
-    if (r->runs > 1)
-        text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
-    else if (m->first_vector < 0)
-        text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));
-    else if (m->trace == WISP_TRACE_RANDOM)
-        text_line("vectors", "%s random%s%s, seed %llu, %s", text_count(a, m->vectors),
-                  m->first_vector ? " from number " : "", m->first_vector ? text_count(b, m->first_vector) : "",
-                  (unsigned long long)m->seed, wisp_type_name(m->type));
-    else
-        text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
-                  wisp_type_name(m->type));
+    if (!of_traces(t) && !of_green(t)) text_kernel(r->eval.kernel, r->eval.lambda);
+    moments_vectors_line(m, r->runs);
     if (*r->precision) text_line("precision", "%s", r->precision);
     show_run(t, r);
     if (of_traces(t))

@@ -39,6 +39,7 @@ const char *text_rounded(char *buf, double v, double error)
         return text_states(buf, round(v / unit) * unit);
     }
     snprintf(buf, TEXT, "%.*f", decimals, v);
+    if (v < 0 && strtod(buf, NULL) == 0) snprintf(buf, TEXT, "%.*f", decimals, 0.0); /* not -0.00 */
     return buf;
 }
 
@@ -135,6 +136,14 @@ void text_bounds(const wisp_bounds *b, wisp_bounds_method method)
         }
     }
     text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
+}
+
+void text_kernel(wisp_damping kernel, double lambda)
+{
+    if (kernel == WISP_LORENTZ)
+        text_line("kernel", "lorentz, lambda %.4g", lambda > 0 ? lambda : 4);
+    else
+        text_line("kernel", "%s", damping_names[kernel]);
 }
 
 /* Whether a lower rank has a device of this name. */

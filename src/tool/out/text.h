@@ -24,6 +24,7 @@ void text_number(int width, const char *head, const char *format, double v);
 /* Lines that several summaries have: the matrix; its bounds, and how they were found; how it was run, after `more`. */
 void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more);
 void text_bounds(const wisp_bounds *b, wisp_bounds_method method);
+void text_kernel(wisp_damping kernel, double lambda); /* lambda 0: the default */
 void text_run(const tool *t, const wisp_mat_info *info, const char *more);
 /* This thread prints no lines any more. */
 void text_silence(void);

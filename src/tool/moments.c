@@ -1,0 +1,83 @@
+/* Moments that are kept in files: loaded, taken together, saved, also by a run that is stopped. */
+#include "moments.h"
+#include "out/out.h"
+#include "out/text.h"
+#include "weights.h"
+
+static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
+{
+    if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
+    for (int i = 1; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
+                return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
+                                 tool_message(t));
+    return tool_fail_ctx(t); /* for want of memory */
+}
+
+int moments_load(tool *t, wisp_moments *m, uint64_t *seed)
+{
+    wisp_moments runs[LIST] = {0};
+    int rc = EXIT_FINE, count = 0;
+    for (; count < t->opt.froms && !rc; count++) {
+        if (wisp_moments_load(t->ctx, &runs[count], t->opt.from_list[count])) rc = tool_fail_ctx(t);
+        seed[count] = runs[count].seed;
+    }
+    if (!rc && count == 1) {
+        *m = runs[0];
+        return EXIT_FINE;
+    }
+    if (!rc) rc = merge_runs(t, m, runs, count);
+    for (int i = 0; i < count; i++) wisp_moments_free(&runs[i]);
+    return rc;
+}
+
+int moments_save(tool *t, const wisp_moments *m)
+{
+    if (!t->opt.save) return EXIT_FINE;
+    if (wisp_moments_save(t->ctx, m, t->opt.save)) return tool_fail_ctx(t);
+    outfile_done(t, t->opt.save);
+    return EXIT_FINE;
+}
+
+int moments_stopped(tool *t, wisp_moments *m, int64_t wanted)
+{
+    const char *why = stop_reason();
+    const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
+    if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
+    if (t->kept.file && !saves) return checkpoint_stopped(t);
+    if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
+    if (!t->opt.save || m->vectors == 0)
+        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
+                         !t->opt.save ? " (--save FILE.h5 keeps what is done)"
+                         : m->square  ? " (no vector was complete yet)"
+                                      : " (no vector had two moments yet)");
+    wisp_ctx_resume(t->ctx);
+    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
+        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
+    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
+                     (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
+}
+
+void moments_vectors_line(const wisp_moments *m, int runs)
+{
+    char a[TEXT], b[TEXT];
+    if (runs > 1)
+        text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), runs, wisp_type_name(m->type));
+    else if (m->first_vector < 0)
+        text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));
+    else if (m->trace == WISP_TRACE_RANDOM)
+        text_line("vectors", "%s random%s%s, seed %llu, %s", text_count(a, m->vectors),
+                  m->first_vector ? " from number " : "", m->first_vector ? text_count(b, m->first_vector) : "",
+                  (unsigned long long)m->seed, wisp_type_name(m->type));
+    else
+        text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
+                  wisp_type_name(m->type));
+}
+
+void moments_files_line(const tool *t, const wisp_moments *m)
+{
+    text_line("moments of", "%s   (wisp %s)", t->opt.from, m->version);
+    for (int i = 1; i < t->opt.froms; i++) text_line("", "%s", t->opt.from_list[i]);
+    if (t->opt.froms == 1) weights_summary_of(m->command);
+}

@@ -1,0 +1,202 @@
+/* wisp sigma: conductivities. Moments of two velocities are computed (or loaded), kept, and evaluated. */
+#include "sigma.h"
+#include "../names.h"
+#include "../machine/machine.h"
+#include "../moments.h"
+#include "../out/text.h"
+#include "../weights.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options that contradict each other; EXIT_USAGE with its line. */
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const char *again = options_new_run(o);
+    const bool directed = option_seen(o, "direction"), own = o->velocity_a != NULL;
+    if (o->from && o->args) return tool_usage(t, "MATRIX and --from exclude each other");
+    if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp sigma --help");
+    if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
+    if (o->velocity_b && !own) return tool_usage(t, "--velocity-b needs --velocity-a");
+    if (own && directed) return tool_usage(t, "--direction and --velocity-a exclude each other");
+    if (!o->from && !own && !directed)
+        return tool_usage(t, "wisp sigma needs --direction xx, xy, .., or --velocity-a FILE");
+    if (o->temperature < 0) return tool_usage(t, "--temperature %g: it must be 0 or more", o->temperature);
+    if (o->trace == WISP_TRACE_EXACT && o->vectors)
+        return tool_usage(t, "--vectors and --trace exact exclude each other");
+    if (o->trace == WISP_TRACE_EXACT && option_seen(o, "first-vector"))
+        return tool_usage(t, "--first-vector and --trace exact exclude each other");
+    if (o->mu_count == 1 && o->plot) return tool_usage(t, "--plot needs two chemical potentials or more");
+    return EXIT_FINE;
+}
+
+/* Greenwood's formula is for equal velocities. */
+static int check_kind(tool *t, const sigma_results *r)
+{
+    const options *o = &t->opt;
+    const bool differ = o->velocity_b || (r->direction >= 0 && r->direction / 3 != r->direction % 3);
+    if (o->kind != WISP_GREENWOOD || !differ) return EXIT_FINE;
+    return tool_usage(t, "--kind greenwood is for equal velocities, as of --direction xx; take --kind bastin");
+}
+
+static void set_options(const options *o, sigma_results *r)
+{
+    r->kubo = (wisp_kubo_opts){.moments = o->moments,
+                               .vectors = o->vectors,
+                               .first_vector = o->first_vector,
+                               .trace = (wisp_trace)o->trace,
+                               .seed = o->seed,
+                               .left_bytes = o->left_bytes ? o->left_bytes : o->bytes,
+                               .width = (int)o->width,
+                               .bounds = bounds_options(o)};
+    r->eval = (wisp_sigma_opts){.formula = (wisp_kubo_formula)o->kind,
+                                .kernel = (wisp_damping)o->kernel,
+                                .lambda = o->lambda,
+                                .volume = o->volume,
+                                .points = o->points};
+    r->has_volume = o->volume > 0;
+    r->temperature = o->temperature;
+    r->direction = o->from || o->velocity_a ? -1 : o->direction;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
+
+/* The sources, and what is asked of them; or the plan alone. */
+static int open_run(tool *t, sigma_results *r, sigma_sources *s)
+{
+    int rc = source_open(t, &s->h);
+    if (!rc) rc = source_square(t, &s->h, "a Hamiltonian is square");
+    if (rc) return rc;
+    s->h_opts = source_options(&t->opt, tool_type(&t->opt, s->h.type), 1);
+    rc = velocity_open(t, s, r);
+    wisp_ctx_memory(t->ctx, NULL, &r->reading);
+    if (!rc && t->opt.plan) rc = sigma_plan_show(t, s, r);
+    return rc ? rc : sigma_plan_check(t, s, r);
+}
+
+static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
+{
+    wisp_moments *m = &r->m;
+    wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
+    const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
+    if (status == WISP_ERR_CANCELLED) return moments_stopped(t, m, wanted);
+    if (status) return tool_fail_matrix(t, status);
+    status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
+    return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
+}
+
+/* Sources, plan, matrices, moments; no matrix where only the plan is wanted. */
+static int compute_once(tool *t, sigma_results *r)
+{
+    sigma_sources s = {0};
+    wisp_mat *A = NULL, *V_a = NULL, *V_b = NULL;
+    const double start = wisp_now();
+    int rc = open_run(t, r, &s);
+    if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &s.h, &s.h_opts)) rc = tool_fail_ctx(t);
+    if (!rc && A) rc = weights_by_matrix(t, A, s.h_opts.width);
+    if (!rc && A) rc = velocity_make(t, &s, A, &V_a, &V_b);
+    velocity_close(&s);
+    r->assemble_seconds = wisp_now() - start;
+    if (!rc && A) {
+        wisp_mat_get_info(A, &r->stored);
+        like_matrix(t, &r->stored, r->kubo.width);
+        rc = run_moments(t, r, A, V_a, V_b);
+        wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
+    }
+    velocity_free(V_a, V_b);
+    wisp_mat_free(A);
+    return rc;
+}
+
+/* Once more on another layout, if one is found. */
+static int compute(tool *t, sigma_results *r)
+{
+    const int rc = compute_once(t, r);
+    return rc == EXIT_LAYOUT ? compute_once(t, r) : rc;
+}
+
+static int load(tool *t, sigma_results *r)
+{
+    int rc = moments_load(t, &r->m, r->seed);
+    r->runs = t->opt.froms;
+    if (rc) return rc;
+    if (!r->m.square)
+        return tool_fail(t, "%s does not hold the moments of two velocities, as wisp sigma --save keeps them",
+                         t->opt.from);
+    if (t->opt.moments > r->m.square)
+        return tool_fail(t, "%s has %lld moments on each side, fewer than --moments %lld", t->opt.from,
+                         (long long)r->m.square, (long long)t->opt.moments);
+    r->eval.n = t->opt.moments;
+    rc = velocity_of_kept(t, r);
+    return rc ? rc : check_kind(t, r);
+}
+
+/* ---- what is made of them ------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Those of --mu, or all from one bound to the other. */
+static int find_potentials(tool *t, sigma_results *r)
+{
+    enum { POTENTIALS = 201 };
+    const options *o = &t->opt;
+    const wisp_bounds *b = &r->m.bounds;
+    r->count = o->mu_count ? o->mu_count : POTENTIALS;
+    if (wisp_alloc(t->ctx, &r->mu, (size_t)r->count, sizeof *r->mu) ||
+        wisp_alloc(t->ctx, &r->sigma, (size_t)r->count, sizeof *r->sigma))
+        return tool_fail_ctx(t);
+    for (int64_t i = 0; i < r->count; i++)
+        r->mu[i] = o->mu_count ? o->mu[i] : b->center + b->halfwidth * (2 * (double)i / (POTENTIALS - 1) - 1);
+    qsort(r->mu, (size_t)r->count, sizeof *r->mu, by_value);
+    return EXIT_FINE;
+}
+
+static int evaluate(tool *t, sigma_results *r)
+{
+    const wisp_moments *m = &r->m;
+    const double start = wisp_now();
+    const int rc = find_potentials(t, r);
+    if (rc) return rc;
+    if (r->eval.n == 0) r->eval.n = m->square;
+    if (!r->has_volume) r->eval.volume = 1;
+    r->student95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
+    if (wisp_sigma(t->ctx, m, &r->eval, r->temperature, r->count, r->mu, r->sigma)) return tool_fail_ctx(t);
+    r->evaluate_seconds = wisp_now() - start;
+    r->total_seconds = wisp_now() - t->started;
+    return EXIT_FINE;
+}
+
+int cmd_sigma(tool *t)
+{
+    sigma_results r = {0};
+    set_options(&t->opt, &r);
+    int rc = check_options(t), save_rc = EXIT_FINE;
+    if (!rc) rc = check_kind(t, &r);
+    if (!rc) rc = tool_begin(t);
+    if (rc) return rc;
+    set_options(&t->opt, &r); /* with what --like has */
+    rc = t->opt.from ? tool_agree(t, load(t, &r)) : compute(t, &r);
+    if (rc || t->opt.plan) goto out;
+    r.matrix = r.m.matrix ? r.m.matrix : "(not named)";
+    /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
+    save_rc = moments_save(t, &r.m);
+    const bool ended = save_rc && tool_is_stopped(t); /* which is said already */
+    if ((rc = tool_agree(t, ended ? save_rc : evaluate(t, &r)))) goto out;
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) {
+        sigma_summary(t, &r);
+        if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
+    }
+    rc = sigma_write(t, &r);
+    if (!rc) rc = save_rc;
+out:
+    wisp_free(t->ctx, r.mu);
+    wisp_free(t->ctx, r.sigma);
+    wisp_moments_free(&r.m);
+    return rc;
+}

@@ -1,0 +1,107 @@
+/* The cost of wisp sigma before it starts: memory, sweeps, and the work of products of vectors. */
+#include "sigma.h"
+#include "../out/text.h"
+
+typedef struct {
+    const sigma_sources *s;
+    const sigma_results *r;
+    wisp_plan *run; /* becomes that of the moments; NULL: not asked for */
+} asked;
+
+static int64_t moments_of(const sigma_results *r) { return r->kubo.moments ? r->kubo.moments : 128; }
+static int64_t vectors_of(const sigma_results *r, int64_t rows)
+{
+    return r->kubo.trace == WISP_TRACE_EXACT ? rows : r->kubo.vectors ? r->kubo.vectors : 4;
+}
+
+/* What is held at most when the matrices have gone: moments, those of a file, series, integrand, values and text. */
+static int64_t evaluation_bytes(const tool *t, const sigma_results *r, int64_t rows)
+{
+    enum { FILE_HEAD = 64 << 10, DEFAULT = 201, OF_VALUE = 6 };
+    const double n = (double)moments_of(r), kept = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
+    const double points = r->eval.points ? (double)r->eval.points : 8 * n;
+    const double count = t->opt.mu_count ? (double)t->opt.mu_count : DEFAULT;
+    const double image = t->opt.save ? FILE_HEAD + 16 * kept * (n * n + 1) : 0;
+    return wisp_whole_number(16 * kept * n * n + 8 * (9 * n + points + count * (kept + OF_VALUE)) + image + 4096);
+}
+
+static wisp_status plan_of(tool *t, const wisp_src *src, const wisp_mat_opts *mo, bool most, wisp_mat_info *info)
+{
+    return most ? wisp_mat_bound(t->ctx, src, mo, info) : wisp_mat_plan(t->ctx, src, mo, info);
+}
+
+/* The storage is that of the matrix and of the velocities; one after the other is made beside all sources. */
+static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
+{
+    const asked *in = arg;
+    const sigma_sources *s = in->s;
+    const bool two = s->b.row || s->b.many;
+    wisp_mat_info *a = &b->matrix, V_a, V_b = {0};
+    wisp_plan run;
+    int64_t source;
+    wisp_ctx_memory(t->ctx, &source, NULL);
+    if (plan_of(t, &s->h, &s->h_opts, most, a) || plan_of(t, &s->a, &s->a_opts, most, &V_a) ||
+        (two && plan_of(t, &s->b, &s->b_opts, most, &V_b)) ||
+        wisp_kubo_plan(&run, t->ctx, a, &V_a, two ? &V_b : &V_a, &in->r->kubo))
+        return tool_fail_ctx(t);
+    if (in->run) *in->run = run;
+    const double lines = in->r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(in->r, a->rows);
+    const int64_t own = wisp_whole_number(16 * lines * (double)moments_of(in->r) * (double)moments_of(in->r));
+    const int64_t first = a->bytes, both = first + V_a.bytes, all = both + V_b.bytes;
+    b->vectors = (most ? run.bytes_most : run.bytes) + WISP_PLAN_LITTLE;
+    enum { HELD = 1, PARTS = HELD + 5 };
+    const int64_t parts[PARTS] = {all + b->vectors,
+                                  in->r->reading,
+                                  source + a->assembly_bytes,
+                                  source + first + V_a.assembly_bytes,
+                                  two ? source + both + V_b.assembly_bytes : 0,
+                                  evaluation_bytes(t, in->r, a->rows)};
+    a->bytes = all;
+    b->total = plan_total(t, &(plan_held){all, b->vectors, own, parts, HELD, PARTS}, most, &b->sides);
+    return EXIT_FINE;
+}
+
+int sigma_plan_check(tool *t, const sigma_sources *s, const sigma_results *r)
+{
+    return plan_check(t, find_bytes, &(asked){s, r, NULL}, "a smaller --left-bytes or --precision single takes less");
+}
+
+/* What products of vectors take: each of M left vectors with each of M right ones. */
+static double work_of(const sigma_results *r, wisp_type type, int64_t rows)
+{
+    const double n = (double)moments_of(r);
+    return (wisp_type_is_complex(type) ? 8 : 2) * n * n * (double)rows * (double)vectors_of(r, rows);
+}
+
+/* That of the vectors: of the widest of the three. */
+static wisp_type type_of(const sigma_sources *s)
+{
+    const bool is_complex = wisp_type_is_complex(s->h_opts.type) || wisp_type_is_complex(s->a_opts.type) ||
+                            wisp_type_is_complex(s->b_opts.type);
+    const bool single =
+        type_is_single(s->h_opts.type) && type_is_single(s->a_opts.type) && type_is_single(s->b_opts.type);
+    return single ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
+}
+
+int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
+{
+    plan_bytes about, most;
+    wisp_plan run;
+    const wisp_type type = type_of(s);
+    const double work = work_of(r, type, s->h.rows);
+    char b[TEXT];
+    const int rc = plan_find(t, find_bytes, &(asked){s, r, &run}, &about, &most);
+    if (rc) return rc;
+    monitor_clear(&t->monitor);
+    if (t->opt.json) {
+        json_t *o = JSON_PUT(plan_json(t, type, &about, &most), J("vectors", vectors_of(r, s->h.rows)),
+                             J("moments", moments_of(r)), J("products", (json_int_t)run.products),
+                             J("sweeps", (json_int_t)run.sweeps), J("flops", work));
+        return json_print_new(t, o);
+    }
+    plan_bytes_show(t, type, r->kubo.width > 0 ? r->kubo.width : 16, &about, &most);
+    text_line("", "storage: of the matrix and the velocities; vectors: with the moments");
+    text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
+    text_line("work", "about %.3g Tflop in products of vectors", work * 1e-12);
+    return EXIT_FINE;
+}

@@ -1,0 +1,166 @@
+/* The velocities of wisp sigma: of positions that the gallery knows, or matrices of the user's. */
+#include "sigma.h"
+#include "../names.h"
+#include "../weights.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file has no positions, though its name may be one of the gallery. Rank 0 looks, as where matrices are opened. */
+static int is_file(tool *t, const char *name, bool *is)
+{
+    struct stat st;
+    double there = wisp_ctx_rank(t->ctx) == 0 && !stat(name, &st) && !S_ISDIR(st.st_mode);
+    if (wisp_ctx_sum(t->ctx, &there, 1)) return tool_fail_ctx(t);
+    *is = there > 0;
+    return EXIT_FINE;
+}
+
+/* Whether the sample extends along x, y or z. */
+static bool extends(const wisp_positions *p, int along)
+{
+    for (int d = 0; d < p->dimensions; d++)
+        if (p->cell[d][along] != 0) return true;
+    return false;
+}
+
+static void take_volume(sigma_results *r, const wisp_positions *p)
+{
+    r->dimensions = p->dimensions;
+    if (r->has_volume || !(p->volume > 0)) return;
+    r->eval.volume = p->volume;
+    r->has_volume = true;
+}
+
+static int open_positions(tool *t, wisp_positions *p)
+{
+    bool file;
+    const char *name = t->opt.arg[0];
+    const int rc = is_file(t, name, &file);
+    if (rc) return rc;
+    const wisp_status status = file ? WISP_ERR_UNSUPPORTED : wisp_positions_open_gallery(p, t->ctx, name);
+    if (status == WISP_OK) return EXIT_FINE;
+    if (tool_is_stopped(t) || status == WISP_ERR_NOMEM) return tool_fail_ctx(t);
+    return tool_fail(t,
+                     "%s: where its rows are is not known; give velocities i [H, x] of your own in place of "
+                     "--direction: --velocity-a FILE, and --velocity-b FILE where they differ",
+                     name);
+}
+
+/* That of a real matrix stays real: [H, x], which is antisymmetric. */
+static int open_one(tool *t, const sigma_sources *s, wisp_src *v, int along)
+{
+    const double direction[3] = {along == 0, along == 1, along == 2};
+    const bool is_complex = wisp_type_is_complex(s->h.type);
+    if (!extends(&s->positions, along))
+        return tool_fail(t, "%s does not extend along %c; take another --direction than %s", t->opt.arg[0], 'x' + along,
+                         direction_names[t->opt.direction]);
+    if (wisp_src_velocity(v, t->ctx, &s->h, &s->positions, direction, is_complex ? WISP_VELOCITY : WISP_VELOCITY_REAL))
+        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+    return EXIT_FINE;
+}
+
+static int open_file(tool *t, const sigma_sources *s, wisp_src *v, const char *option, const char *path)
+{
+    if (wisp_src_open(v, t->ctx, path)) return tool_fail_ctx(t);
+    if (v->rows != s->h.rows || v->cols != s->h.rows)
+        return tool_fail(t, "--%s %s is %lld x %lld; the matrix has %lld rows", option, path, (long long)v->rows,
+                         (long long)v->cols, (long long)s->h.rows);
+    return EXIT_FINE;
+}
+
+static int open_files(tool *t, sigma_sources *s)
+{
+    const options *o = &t->opt;
+    int rc = open_file(t, s, &s->a, "velocity-a", o->velocity_a);
+    if (!rc && o->velocity_b) rc = open_file(t, s, &s->b, "velocity-b", o->velocity_b);
+    if (!rc) rc = weights_deal(t, &s->a);
+    return rc ? rc : weights_deal(t, &s->b);
+}
+
+static wisp_mat_opts options_of(const tool *t, const wisp_src *v, wisp_type type, int width)
+{
+    wisp_type own = v->type;
+    if (type_is_single(type)) own = wisp_type_is_complex(own) ? WISP_C : WISP_S;
+    return (wisp_mat_opts){.type = own, .width = width, .halo = (wisp_halo)t->opt.halo};
+}
+
+/* V_a multiplies a column, V_b a block. */
+int velocity_open(tool *t, sigma_sources *s, sigma_results *r)
+{
+    const options *o = &t->opt;
+    const int width = r->kubo.width > 0 ? r->kubo.width : 16, a = o->direction / 3, b = o->direction % 3;
+    int rc;
+    if (o->velocity_a) {
+        rc = open_files(t, s);
+    } else {
+        rc = open_positions(t, &s->positions);
+        if (!rc) take_volume(r, &s->positions);
+        if (!rc) rc = open_one(t, s, &s->a, a);
+        if (!rc && a != b) rc = open_one(t, s, &s->b, b);
+    }
+    if (rc) return rc;
+    const bool two = s->b.row || s->b.many;
+    s->a_opts = options_of(t, &s->a, s->h_opts.type, two ? 1 : width);
+    s->b_opts = options_of(t, two ? &s->b : &s->a, s->h_opts.type, width);
+    return EXIT_FINE;
+}
+
+void velocity_close(sigma_sources *s)
+{
+    wisp_src_close(&s->a);
+    wisp_src_close(&s->b);
+    wisp_positions_close(&s->positions);
+    wisp_src_close(&s->h);
+}
+
+int velocity_make(tool *t, sigma_sources *s, const wisp_mat *A, wisp_mat **V_a, wisp_mat **V_b)
+{
+    s->a_opts.map = s->b_opts.map = wisp_mat_map(A);
+    if (wisp_mat_create(V_a, t->ctx, &s->a, &s->a_opts)) return tool_fail_ctx(t);
+    *V_b = *V_a;
+    if (!s->b.row && !s->b.many) return EXIT_FINE;
+    *V_b = NULL;
+    return wisp_mat_create(V_b, t->ctx, &s->b, &s->b_opts) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+void velocity_free(wisp_mat *V_a, wisp_mat *V_b)
+{
+    if (V_b != V_a) wisp_mat_free(V_b);
+    wisp_mat_free(V_a);
+}
+
+/* ---- of a kept run ------------------------------------------------------------------------------- */
+
+/* What stands behind an option in the command line of another run; NULL: it is not there. So many of its letters are
+   enough to tell it. */
+static const char *value_in(const char *command, const char *option, size_t least)
+{
+    for (const char *at = command; at && (at = strstr(at, " --")); at++) {
+        const char *name = at + 3;
+        const size_t n = strcspn(name, "= ");
+        if (n >= least && n <= strlen(option) && !strncmp(name, option, n)) return name[n] ? name + n + 1 : name + n;
+    }
+    return NULL;
+}
+
+int velocity_of_kept(tool *t, sigma_results *r)
+{
+    const char *command = r->m.command;
+    wisp_positions p = {0};
+    bool file;
+    if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
+    const char *direction = value_in(command, "direction", 2), *volume = value_in(command, "volume", 2);
+    for (int i = 0; direction && direction_names[i]; i++)
+        if (!strncmp(direction, direction_names[i], 2)) r->direction = i;
+    if (volume && !r->has_volume) {
+        r->eval.volume = strtod(volume, NULL);
+        r->has_volume = r->eval.volume > 0;
+    }
+    if (!direction || !r->m.matrix) return EXIT_FINE;
+    const int rc = is_file(t, r->m.matrix, &file);
+    if (rc || file || wisp_positions_open_gallery(&p, t->ctx, r->m.matrix)) return rc;
+    take_volume(r, &p);
+    wisp_positions_close(&p);
+    return EXIT_FINE;
+}
