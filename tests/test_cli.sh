@@ -210,6 +210,15 @@ check "a pattern" grep -q pattern pattern.mtx
 ok gen square:nx=3,ny=4 --velocity x -o v.mtx --positions-out p.txt --symmetry hermitian
 check "rows of positions" test "$(wc -l <p.txt)" = 12
 check "the last position" test "$(tail -1 p.txt)" = "2 3 0"
+ok gen square:nx=3,ny=4 -o h.mtx
+ok convert h.mtx w.mtx --velocity x --positions p.txt --cell 3,0:0,4 --symmetry hermitian
+check "the velocity of a file with positions" cmp -s <(grep -v '^%' v.mtx) <(grep -v '^%' w.mtx)
+ok gen square:nx=3,ny=4 --peierls 0.25 --velocity y -o f.mtx
+refused 1 "where its rows are is not known" convert h.mtx w.mtx --velocity x
+printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >b3.mtx
+refused 1 "only rows of a square matrix" convert b3.mtx w.mtx --peierls 1 --positions p.txt
+refused 2 "--positions is for --velocity and --peierls" convert h.mtx w.mtx --positions p.txt
+refused 2 "--cell needs --positions" gen square -o w.mtx --velocity x --cell 1,2
 ok gen kagome:nx=2,ny=2,vacancies=0.3 --positions-out p.txt
 ok info square:nx=3,ny=4
 check "positions in info" grep -q '^positions *in 2 dimensions' out

@@ -126,8 +126,27 @@ ok sigma H.mtx --velocity-a x.mtx --velocity-b y.crs $exact --mu=-1,0.5 --volume
 json out 'close(d["sigma"], e["sigma"], 1e-12) and d["velocity_a"] == "x.mtx" and d["velocity_b"] == "y.crs" and d["direction"] is None' own.json
 ok sigma H.mtx --velocity-a x.mtx $exact --mu=1 --kind greenwood
 check "no volume is told" grep -q '^volume  *1, for that of the sample is not known; --volume V' out
-refused 1 "where its rows are is not known; give velocities" sigma H.mtx --direction xy
-refused 1 "where its rows are is not known; give velocities" sigma hubbard --direction xx
+refused 1 "where its rows are is not known; give it by --positions FILE" sigma H.mtx --direction xy
+refused 1 "where its rows are is not known; give it by --positions FILE" sigma hubbard --direction xx
+# Positions of one's own; a file that has a name of the gallery knows none.
+ok gen $torus --positions-out p.txt
+cell=8.660254037844386,0:4.330127018922193,7.5
+ok sigma H.mtx --positions p.txt --cell $cell --direction xy $exact --mu=-1,0.5 --json
+json out 'close(d["sigma"], e["sigma"], 1e-12) and abs(d["volume"] - e["volume"]) < 1e-9 and d["dimensions"] == 2' own.json
+cp out listed.json
+cp H.mtx haldane
+refused 1 "haldane: where its rows are is not known" sigma haldane --direction xy
+ok sigma square:nx=6,ny=4,flux=1/4 --direction xy --trace exact --bounds=-4.1,4.1 --moments 16 --mu=-2 --json
+cp out flux.json
+ok sigma square:nx=6,ny=4 --peierls 0.25 --direction xy --trace exact --bounds=-4.1,4.1 --moments 16 --mu=-2 --json
+json out 'close(d["sigma"], e["sigma"], 1e-9) and d["type"] == "complex double"' flux.json
+ok gen square:nx=6,ny=4 --velocity x -o vx.mtx --symmetry hermitian
+ok sigma square:nx=6,ny=4 --peierls 0.25 --velocity-a vx.mtx --moments 8 --vectors 1
+refused 1 "must be a whole number: the nearest field" sigma square:nx=6,ny=4 --peierls 0.24 --direction xy
+refused 1 "p.txt" sigma square:nx=6,ny=6 --positions p.txt --direction xx
+refused 2 "--cell needs --positions" sigma $torus --cell 1,0 --direction xx
+refused 2 "--positions is for --direction and --peierls" sigma H.mtx --positions p.txt --velocity-a x.mtx
+for c in "" x 1, 1:2: 1,2,3,4 1:2:3:4 nan; do refused 2 "--cell" sigma H.mtx --positions p.txt --cell="$c" --direction xx; done
 refused 1 "x.mtx is 50 x 50; the matrix has 25 rows" sigma square:nx=5,ny=5 --velocity-a x.mtx
 refused 1 "--velocity-a must be Hermitian, or real and antisymmetric" sigma H.mtx --velocity-a matpde:nx=5,ny=10
 refused 1 "does not extend along z" sigma $torus --direction xz
@@ -148,6 +167,9 @@ if [ $have_hdf5 = 1 ]; then
     ok sigma H.mtx --velocity-a x.mtx --velocity-b y.crs $exact --mu=1 --volume 12.5 --save own.h5
     ok sigma --from own.h5 --mu 1 --json
     json out 'd["volume"] == 12.5 and d["volume_known"] and d["direction"] is None'
+    ok sigma H.mtx --positions p.txt --cell $cell --direction xy $exact --mu=1 --save own.h5
+    ok sigma --from own.h5 --mu=-1,0.5 --json
+    json out 'd["sigma"] == e["sigma"] and d["volume"] == e["volume"] and d["dimensions"] is None' listed.json
     refused 1 "64 moments on each side, fewer than --moments 65" sigma --from a.h5 --moments 65
     refused 1 "both have vectors of seed 0" sigma --from a.h5 --from a.h5
     refused 2 "--vectors needs a new run" sigma --from a.h5 --vectors 3

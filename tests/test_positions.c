@@ -149,6 +149,10 @@ static void test_files(void **state)
     REF_OK(*state, wisp_positions_open_file(&p, *state, path, 3, cell, 1));
     assert_true(p.dimensions == 2 && p.periodic == 1 && p.volume == 0);
     wisp_positions_close(&p);
+    write_text(path, "0 0 0\n1 0 0\n3 4 0\n"); /* a plane, with z */
+    REF_OK(*state, wisp_positions_open_file(&p, *state, path, 3, cell, 2));
+    assert_true(p.dimensions == 2 && fabs(p.volume - 6) < 1e-12);
+    wisp_positions_close(&p);
     assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, flat, 2), WISP_ERR_ARG);
     assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, cell, 4), WISP_ERR_ARG);
     assert_int_equal(wisp_positions_open_file(&p, *state, path, 3, huge, 2), WISP_ERR_ARG);

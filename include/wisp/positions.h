@@ -36,11 +36,11 @@ typedef struct {
    failures as those of wisp_src_open_gallery. */
 WISP_SIZED wisp_status wisp_positions_open_gallery(wisp_positions *positions, wisp_ctx *ctx, const char *spec);
 /* Opens a file of positions: a text with a line for each row, of 1 to 3 numbers, the same on all lines; empty lines and
-   those that begin with # do not count. cell[3 vectors]: x, y, z of as many vectors as the lattice is periodic along,
-   at most 3; NULL with vectors = 0: it is open. Each rank reads and holds the whole file, 24 bytes a row. WISP_ERR_IO:
-   it can't be read, or ranks see different ones; WISP_ERR_FORMAT: it is malformed, and the message names the line;
-   WISP_ERR_MISMATCH: it has not so many rows; WISP_ERR_ARG: the vectors span no cell. All ranks make this call
-   together. */
+   those that begin with # do not count, nor do last columns that are 0 on all lines. cell[3 vectors]: x, y, z of as
+   many vectors as the lattice is periodic along, at most 3; NULL with vectors = 0: it is open. Each rank reads and
+   holds the whole file, 24 bytes a row. WISP_ERR_IO: it can't be read, or ranks see different ones; WISP_ERR_FORMAT: it
+   is malformed, and the message names the line; WISP_ERR_MISMATCH: it has not so many rows; WISP_ERR_ARG: the vectors
+   span no cell. All ranks make this call together. */
 WISP_SIZED wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_ctx *ctx, const char *path,
                                                 int64_t rows, const double *cell, int vectors);
 /* Calls free_arg, and empties the struct, which is the caller's. positions may be NULL. */

@@ -120,6 +120,15 @@ static wisp_status take_cell(wisp_positions *p, wisp_ctx *ctx, const double *cel
     return WISP_OK;
 }
 
+/* Coordinates that are 0 in all rows, behind the others, are no dimensions: a plane may be listed with z. */
+static int used_columns(const listed *l, int64_t rows, int columns)
+{
+    for (; columns > 1; columns--)
+        for (int64_t row = 0; row < rows; row++)
+            if (l->xyz[row][columns - 1] != 0) return columns;
+    return columns;
+}
+
 static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *path, const double *cell, int vectors)
 {
     listed *l;
@@ -136,6 +145,7 @@ static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *pat
     else
         status = read_lines(ctx, path, file, p->rows, l, &p->dimensions);
     if (status == WISP_OK) status = same_on_all(ctx, path, l, p->rows);
+    if (status == WISP_OK) p->dimensions = used_columns(l, p->rows, p->dimensions);
     if (status == WISP_OK) status = take_cell(p, ctx, cell, vectors);
 out:
     if (file) fclose(file);

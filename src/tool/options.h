@@ -52,7 +52,9 @@ typedef struct {
     double *mu, temperature, volume; /* sigma: mu_count of them; temperature 0 and volume 0: not given */
     int64_t mu_count, left_bytes;
     int direction, kind; /* of names.h; the former 3 a + b, and -1 by --velocity-a */
-    const char *velocity_a, *velocity_b;
+    const char *velocity_a, *velocity_b, *positions;
+    double cell[3][3], peierls; /* cell_vectors of them; flux quanta for each unit of area */
+    int cell_vectors;
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
@@ -159,5 +161,5 @@ option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_posit
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
     parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_nonzero,
     parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
-    parse_function, parse_potentials;
+    parse_function, parse_potentials, parse_cell;
 #endif

@@ -518,6 +518,26 @@ bool parse_potentials(option_value *v)
     return read_spread(v, false, "chemical potentials such as -0.5,0", &v->o->mu, &v->o->mu_count);
 }
 
+/* Vectors of 1 to 3 numbers each; those that are not given are 0. */
+bool parse_cell(option_value *v)
+{
+    options *o = v->o;
+    const char *text = v->text;
+    memset(o->cell, 0, sizeof o->cell);
+    for (o->cell_vectors = 0; o->cell_vectors < 3;) {
+        double *c = o->cell[o->cell_vectors++];
+        for (int d = 0; d < 3; d++) {
+            if (!read_number(&text, c + d))
+                return refuse(v, "expected vectors such as 10,0:0,10 or 10,0,0:0,10,0:0,0,5");
+            if (*text != ',' || d == 2) break;
+            text++;
+        }
+        if (!*text) return true;
+        if (*text++ != ':') return refuse(v, "expected vectors such as 10,0:0,10 or 10,0,0:0,10,0:0,0,5");
+    }
+    return refuse(v, "at most 3 vectors");
+}
+
 /* A list of any length, or a word. */
 bool parse_weights(option_value *v)
 {

@@ -121,7 +121,7 @@ int start_normalise(tool *t, wisp_blk *x);
 #define COMMAND(bit, run, ...) int run(tool *t);
 #include "commands.h"
 
-/* convert/cmd_convert.c: reads or generates `name` and writes it to path, saying what was written. */
+/* convert/cmd_convert.c: reads or generates `name` and writes it to path, or what options make of it, and says what. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);
 #endif

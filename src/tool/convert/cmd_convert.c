@@ -1,6 +1,7 @@
 /* wisp convert: a matrix in another format; also the writing part of wisp gen. */
 #include "../out/out.h"
 #include "../out/text.h"
+#include "../positions.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,7 +37,7 @@ int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char
     int rc = check_names(t, name, path);
     if (!rc && !t->ctx) rc = tool_start(t);
     if (!rc) rc = outfile_check(t, path);
-    if (!rc && open(&src, t->ctx, name)) rc = tool_fail_ctx(t);
+    if (!rc) rc = positions_source(t, &src, name, open);
     if (!rc) {
         wisp_write_opts wo = {(wisp_symmetry)t->opt.symmetry, t->opt.array, t->opt.pattern, comment};
         if (wisp_src_write(&src, t->ctx, path, &wo))
@@ -56,4 +57,8 @@ int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char
     return rc;
 }
 
-int cmd_convert(tool *t) { return write_matrix(t, wisp_src_open, t->opt.arg[0], t->opt.arg[1]); }
+int cmd_convert(tool *t)
+{
+    const int rc = positions_check(t, option_seen(&t->opt, "velocity") || option_seen(&t->opt, "peierls"));
+    return rc ? rc : write_matrix(t, wisp_src_open, t->opt.arg[0], t->opt.arg[1]);
+}

@@ -1,5 +1,6 @@
 /* wisp gen: the gallery, as a list and as files: matrices, their velocities, positions of their rows. */
 #include "../out/out.h"
+#include "../positions.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,49 +34,6 @@ static void list_gallery(void)
     puts("\nA spec names some of the keys: topi:nx=20,ny=20,nz=10");
 }
 
-/* A velocity, with what it is made of. */
-typedef struct {
-    wisp_src h, v;
-    wisp_positions positions;
-} moving;
-
-static int moving_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    const moving *m = arg;
-    return m->v.row(m->v.arg, row, col, val);
-}
-
-static void free_moving(void *arg)
-{
-    moving *m = arg;
-    wisp_src_close(&m->v);
-    wisp_src_close(&m->h);
-    wisp_positions_close(&m->positions);
-    free(m);
-}
-
-static wisp_status open_velocity(wisp_src *src, wisp_ctx *ctx, const char *spec, int along)
-{
-    const double direction[3] = {along == 0, along == 1, along == 2};
-    moving *m = calloc(1, sizeof *m);
-    if (!m) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for a velocity");
-    wisp_status status = wisp_positions_open_gallery(&m->positions, ctx, spec);
-    if (status == WISP_OK) status = wisp_src_open_gallery(&m->h, ctx, spec);
-    if (status == WISP_OK) status = wisp_src_velocity(&m->v, ctx, &m->h, &m->positions, direction, WISP_VELOCITY);
-    if (status != WISP_OK) {
-        free_moving(m);
-        return status;
-    }
-    *src = m->v;
-    src->row = moving_row;
-    src->arg = m;
-    src->free_arg = free_moving;
-    return WISP_OK;
-}
-static wisp_status open_x(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 0); }
-static wisp_status open_y(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 1); }
-static wisp_status open_z(wisp_src *src, wisp_ctx *ctx, const char *spec) { return open_velocity(src, ctx, spec, 2); }
-
 static int write_positions(tool *t, const wisp_positions *p, const char *path)
 {
     char *text = NULL;
@@ -103,7 +61,7 @@ static int write_positions(tool *t, const wisp_positions *p, const char *path)
 }
 
 /* Positions that can't be had or written are told before a matrix is written. */
-static int write_all(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *))
+static int write_all(tool *t)
 {
     const char *spec = t->opt.arg[0], *path = t->opt.positions_out;
     wisp_positions p = {0};
@@ -113,7 +71,7 @@ static int write_all(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const 
         if (!rc) rc = outfile_check(t, path);
         if (!rc && wisp_positions_open_gallery(&p, t->ctx, spec)) rc = tool_fail_ctx(t);
     }
-    if (!rc && t->opt.output) rc = write_matrix(t, open, spec, t->opt.output);
+    if (!rc && t->opt.output) rc = write_matrix(t, wisp_src_open_gallery, spec, t->opt.output);
     if (!rc && path) rc = write_positions(t, &p, path);
     wisp_positions_close(&p);
     return rc;
@@ -122,17 +80,18 @@ static int write_all(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const 
 int cmd_gen(tool *t)
 {
     if (t->opt.list) {
-        if (t->opt.args || t->opt.output || t->opt.positions_out || option_seen(&t->opt, "velocity"))
+        if (t->opt.args || t->opt.output || t->opt.positions_out || option_seen(&t->opt, "velocity") ||
+            option_seen(&t->opt, "peierls"))
             return tool_usage(t, "--list takes no SPEC, and writes no file");
         list_gallery();
         return EXIT_FINE;
     }
     if (!t->opt.args) return tool_usage(t, "SPEC is missing; wisp gen --list shows the gallery");
-    const bool moves = option_seen(&t->opt, "velocity");
-    if (!t->opt.output && (moves || !t->opt.positions_out))
+    const bool made = option_seen(&t->opt, "velocity") || option_seen(&t->opt, "peierls");
+    if (!t->opt.output && (made || !t->opt.positions_out))
         return tool_usage(t, "-o FILE is missing; see wisp gen --help");
     if (t->opt.output && t->opt.positions_out && wisp_file_same(t->opt.output, t->opt.positions_out))
         return tool_usage(t, "-o and --positions-out name the same file");
-    wisp_status (*const open[])(wisp_src *, wisp_ctx *, const char *) = {open_x, open_y, open_z};
-    return write_all(t, moves ? open[t->opt.velocity] : wisp_src_open_gallery);
+    const int rc = positions_check(t, made);
+    return rc ? rc : write_all(t);
 }

@@ -21,7 +21,7 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 4, KEPT = 2, READ = 6 };
+    enum { WRITTEN = 4, KEPT = 2, READ = 7 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {
@@ -31,6 +31,7 @@ int outputs_names(tool *t)
                                    {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
                                    {"velocity-a", o->velocity_a},
                                    {"velocity-b", o->velocity_b},
+                                   {"positions", o->positions},
                                    {"like", o->like}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
     const int froms = READ + o->froms, count = froms + o->operators;

@@ -1,6 +1,7 @@
 /* wisp sigma: conductivities. Moments of two velocities are computed (or loaded), kept, and evaluated. */
 #include "sigma.h"
 #include "../names.h"
+#include "../positions.h"
 #include "../machine/machine.h"
 #include "../moments.h"
 #include "../out/text.h"
@@ -28,7 +29,7 @@ static int check_options(tool *t)
     if (o->trace == WISP_TRACE_EXACT && option_seen(o, "first-vector"))
         return tool_usage(t, "--first-vector and --trace exact exclude each other");
     if (o->mu_count == 1 && o->plot) return tool_usage(t, "--plot needs two chemical potentials or more");
-    return EXIT_FINE;
+    return positions_check(t, directed || option_seen(o, "peierls"));
 }
 
 /* Greenwood's formula is for equal velocities. */
@@ -67,12 +68,25 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
 {
     int rc = source_open(t, &s->h);
     if (!rc) rc = source_square(t, &s->h, "a Hamiltonian is square");
+    if (!rc) rc = velocity_field(t, s);
     if (rc) return rc;
     s->h_opts = source_options(&t->opt, tool_type(&t->opt, s->h.type), 1);
     rc = velocity_open(t, s, r);
     wisp_ctx_memory(t->ctx, NULL, &r->reading);
     if (!rc && t->opt.plan) rc = sigma_plan_show(t, s, r);
     return rc ? rc : sigma_plan_check(t, s, r);
+}
+
+/* The command line; and behind it the volume, where that came from a file of positions. */
+static int label(tool *t, sigma_results *r)
+{
+    char *line = NULL;
+    const bool volume = t->opt.positions && r->has_volume && !option_seen(&t->opt, "volume");
+    if (volume && asprintf(&line, "%s --volume %.17g", t->command_line, r->eval.volume) < 0)
+        return tool_fail(t, "out of memory for the name of the moments");
+    const wisp_status status = wisp_moments_label(t->ctx, &r->m, t->opt.arg[0], line ? line : t->command_line);
+    free(line);
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
 static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
@@ -82,8 +96,7 @@ static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
     if (status == WISP_ERR_CANCELLED) return moments_stopped(t, m, wanted);
     if (status) return tool_fail_matrix(t, status);
-    status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
-    return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
+    return tool_agree(t, label(t, r));
 }
 
 /* Sources, plan, matrices, moments; no matrix where only the plan is wanted. */

@@ -6,7 +6,7 @@
 
 /* The matrix and both velocities, until matrices are made of them. */
 typedef struct {
-    wisp_src h, a, b; /* b is empty where it is a */
+    wisp_src bare, h, a, b; /* bare: h without its field, else empty; b is empty where it is a */
     wisp_positions positions;
     wisp_mat_opts h_opts, a_opts, b_opts;
 } sigma_sources;
@@ -30,7 +30,8 @@ typedef struct {
     double assemble_seconds, evaluate_seconds, total_seconds;
 } sigma_results;
 
-/* velocity.c: all of s but the matrix, which is open. EXIT_FAILED with its line. */
+/* velocity.c: positions, and the field, of a matrix that is open; then velocities. EXIT_FAILED with its line. */
+int velocity_field(tool *t, sigma_sources *s);
 int velocity_open(tool *t, sigma_sources *s, sigma_results *r);
 void velocity_close(sigma_sources *s);
 /* What is known of the sample of a kept run: its direction and volume. */

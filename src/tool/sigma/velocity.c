@@ -1,28 +1,10 @@
 /* The velocities of wisp sigma: of positions that the gallery knows, or matrices of the user's. */
 #include "sigma.h"
 #include "../names.h"
+#include "../positions.h"
 #include "../weights.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* A file has no positions, though its name may be one of the gallery. Rank 0 looks, as where matrices are opened. */
-static int is_file(tool *t, const char *name, bool *is)
-{
-    struct stat st;
-    double there = wisp_ctx_rank(t->ctx) == 0 && !stat(name, &st) && !S_ISDIR(st.st_mode);
-    if (wisp_ctx_sum(t->ctx, &there, 1)) return tool_fail_ctx(t);
-    *is = there > 0;
-    return EXIT_FINE;
-}
-
-/* Whether the sample extends along x, y or z. */
-static bool extends(const wisp_positions *p, int along)
-{
-    for (int d = 0; d < p->dimensions; d++)
-        if (p->cell[d][along] != 0) return true;
-    return false;
-}
 
 static void take_volume(sigma_results *r, const wisp_positions *p)
 {
@@ -32,27 +14,12 @@ static void take_volume(sigma_results *r, const wisp_positions *p)
     r->has_volume = true;
 }
 
-static int open_positions(tool *t, wisp_positions *p)
-{
-    bool file;
-    const char *name = t->opt.arg[0];
-    const int rc = is_file(t, name, &file);
-    if (rc) return rc;
-    const wisp_status status = file ? WISP_ERR_UNSUPPORTED : wisp_positions_open_gallery(p, t->ctx, name);
-    if (status == WISP_OK) return EXIT_FINE;
-    if (tool_is_stopped(t) || status == WISP_ERR_NOMEM) return tool_fail_ctx(t);
-    return tool_fail(t,
-                     "%s: where its rows are is not known; give velocities i [H, x] of your own in place of "
-                     "--direction: --velocity-a FILE, and --velocity-b FILE where they differ",
-                     name);
-}
-
 /* That of a real matrix stays real: [H, x], which is antisymmetric. */
 static int open_one(tool *t, const sigma_sources *s, wisp_src *v, int along)
 {
     const double direction[3] = {along == 0, along == 1, along == 2};
     const bool is_complex = wisp_type_is_complex(s->h.type);
-    if (!extends(&s->positions, along))
+    if (!positions_extend(t, &s->positions, along))
         return tool_fail(t, "%s does not extend along %c; take another --direction than %s", t->opt.arg[0], 'x' + along,
                          direction_names[t->opt.direction]);
     if (wisp_src_velocity(v, t->ctx, &s->h, &s->positions, direction, is_complex ? WISP_VELOCITY : WISP_VELOCITY_REAL))
@@ -85,6 +52,19 @@ static wisp_mat_opts options_of(const tool *t, const wisp_src *v, wisp_type type
     return (wisp_mat_opts){.type = own, .width = width, .halo = (wisp_halo)t->opt.halo};
 }
 
+int velocity_field(tool *t, sigma_sources *s)
+{
+    const bool field = option_seen(&t->opt, "peierls");
+    if (t->opt.velocity_a && !field) return EXIT_FINE;
+    const int rc = positions_open(t, t->opt.arg[0], s->h.rows, &s->positions);
+    if (rc || !field) return rc;
+    s->bare = s->h;
+    s->h = (wisp_src){0};
+    if (wisp_src_peierls(&s->h, t->ctx, &s->bare, &s->positions, t->opt.peierls))
+        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+    return EXIT_FINE;
+}
+
 /* V_a multiplies a column, V_b a block. */
 int velocity_open(tool *t, sigma_sources *s, sigma_results *r)
 {
@@ -94,9 +74,8 @@ int velocity_open(tool *t, sigma_sources *s, sigma_results *r)
     if (o->velocity_a) {
         rc = open_files(t, s);
     } else {
-        rc = open_positions(t, &s->positions);
-        if (!rc) take_volume(r, &s->positions);
-        if (!rc) rc = open_one(t, s, &s->a, a);
+        take_volume(r, &s->positions);
+        rc = open_one(t, s, &s->a, a);
         if (!rc && a != b) rc = open_one(t, s, &s->b, b);
     }
     if (rc) return rc;
@@ -110,8 +89,9 @@ void velocity_close(sigma_sources *s)
 {
     wisp_src_close(&s->a);
     wisp_src_close(&s->b);
-    wisp_positions_close(&s->positions);
     wisp_src_close(&s->h);
+    wisp_src_close(&s->bare);
+    wisp_positions_close(&s->positions);
 }
 
 int velocity_make(tool *t, sigma_sources *s, const wisp_mat *A, wisp_mat **V_a, wisp_mat **V_b)
@@ -147,8 +127,7 @@ static const char *value_in(const char *command, const char *option, size_t leas
 int velocity_of_kept(tool *t, sigma_results *r)
 {
     const char *command = r->m.command;
-    wisp_positions p = {0};
-    bool file;
+    wisp_positions p;
     if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
     const char *direction = value_in(command, "direction", 2), *volume = value_in(command, "volume", 2);
     for (int i = 0; direction && direction_names[i]; i++)
@@ -157,9 +136,9 @@ int velocity_of_kept(tool *t, sigma_results *r)
         r->eval.volume = strtod(volume, NULL);
         r->has_volume = r->eval.volume > 0;
     }
-    if (!direction || !r->m.matrix) return EXIT_FINE;
-    const int rc = is_file(t, r->m.matrix, &file);
-    if (rc || file || wisp_positions_open_gallery(&p, t->ctx, r->m.matrix)) return rc;
+    if (!direction || !r->m.matrix || value_in(command, "positions", 3)) return EXIT_FINE;
+    const int rc = positions_find(t, r->m.matrix, &p);
+    if (rc || !p.at) return rc;
     take_volume(r, &p);
     wisp_positions_close(&p);
     return EXIT_FINE;
