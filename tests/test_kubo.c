@@ -353,6 +353,47 @@ static void files(void **state)
 }
 #endif
 
+/* What a run holds against its plan, in contexts of their own, so that the peak is that of the call: left vectors in
+   one group and in several, blocks of several widths. Moments are plain memory, which contexts do not count. */
+static void memory(void **state)
+{
+    static const struct {
+        int64_t moments, vectors, left;
+        int width;
+    } ask[] = {{40, 2, 0, 0}, {33, 1, 7, 5}, {20, 3, 20, 1}, {9, 1, 1, 33}};
+    (void)state;
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
+        wisp_ctx *own = ref_ctx(NULL);
+        wisp_mat *A = haldane_mat(own, (haldane){90, -1}, NULL);
+        wisp_mat *Vx = haldane_mat(own, (haldane){90, 0}, wisp_mat_map(A));
+        wisp_mat *Vy = haldane_mat(own, (haldane){90, 1}, wisp_mat_map(A));
+        const wisp_kubo_opts o = {.moments = ask[i].moments,
+                                  .vectors = ask[i].vectors,
+                                  .left = ask[i].left,
+                                  .width = ask[i].width,
+                                  .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {0, 3.1, NAN}}};
+        wisp_mat_info info[3];
+        wisp_mat_get_info(A, info), wisp_mat_get_info(Vx, info + 1), wisp_mat_get_info(Vy, info + 2);
+        wisp_plan plan;
+        wisp_moments m;
+        int64_t before, made, peak;
+        REF_OK(own, wisp_kubo_plan(&plan, own, info, info + 1, info + 2, &o));
+        wisp_ctx_memory(own, &before, &made);
+        REF_OK(own, wisp_kubo(&m, A, Vx, Vy, &o));
+        wisp_ctx_memory(own, NULL, &peak);
+        const int64_t held = peak - before + m.n * m.vectors * 2 * (int64_t)sizeof(double);
+        if ((peak > made && held > plan.bytes_most) ||
+            (ref_ranks() == 1 && fabs((double)(held - plan.bytes)) > 0.1 * (double)plan.bytes))
+            fail_msg("case %zu: %lld bytes are held, planned %lld, at most %lld", i, (long long)held,
+                     (long long)plan.bytes, (long long)plan.bytes_most);
+        const int64_t M = ask[i].moments, left = ask[i].left ? ask[i].left : M;
+        assert_true(plan.products == (double)(ask[i].vectors * (M - 1) * (1 + (M + left - 1) / left)));
+        wisp_moments_free(&m);
+        wisp_mat_free(Vy), wisp_mat_free(Vx), wisp_mat_free(A);
+        wisp_ctx_free(own);
+    }
+}
+
 static void failures(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -387,7 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_vectors), cmocka_unit_test(threads),  cmocka_unit_test(hall),
-        cmocka_unit_test(formula),        cmocka_unit_test(failures),
+        cmocka_unit_test(formula),        cmocka_unit_test(failures), cmocka_unit_test(memory),
 #ifdef WISP_HAVE_HDF5
         cmocka_unit_test(files),
 #endif

@@ -159,11 +159,38 @@ INLINE int length_of(const wisp__fuse_params *p, int64_t i)
     return left < p->period ? (int)left : p->period;
 }
 
+/* Periods of one or two numbers, as a column of a wider block has: a factor for each term, and no rows. */
+INLINE void short_periods(const int n, const wisp__fuse_update *u, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        real s[2] = {0}, *y = (real *)u->y + i * u->ld_y;
+        for (int t = 0; t < u->terms; t++) {
+            const wisp__fuse_term *term = u->term + t;
+            const real *x = (const real *)term->x + i * term->ld_x, factor = (real)term->factor;
+            UNROLL for (int l = 0; l < n; l++) s[l] += factor * x[l];
+        }
+        UNROLL for (int l = 0; l < n; l++) y[l] = s[l];
+    }
+}
+
+static __attribute__((noinline)) void short_one(const wisp__fuse_update *u, int64_t begin, int64_t end)
+{
+    short_periods(1, u, begin, end);
+}
+static __attribute__((noinline)) void short_two(const wisp__fuse_update *u, int64_t begin, int64_t end)
+{
+    short_periods(2, u, begin, end);
+}
+
 INLINE void update_strip(const wisp__fuse_kind kind, const wisp__fuse_params *p, const wisp__fuse_update *u,
                          int64_t begin, int64_t end)
 {
     if (kind == K_FUSE_ONE && p->flat && !(u->scaled && p->row != p->reals)) {
         update_run(kind, p, u, begin, (int)(end - 1 - begin) * p->period + length_of(p, end - 1));
+        return;
+    }
+    if (kind == K_FUSE_ONE && !u->scaled && p->rows == 1 && p->period <= 2) {
+        (p->period == 1 ? short_one : short_two)(u, begin, end);
         return;
     }
     for (int64_t i = begin; i < end; i++) update_run(kind, p, u, i, length_of(p, i));

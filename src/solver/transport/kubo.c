@@ -7,9 +7,9 @@
 #include <string.h>
 #include "kubo.h"
 
-/* Two vectors of a recurrence: T_k and, where k > 0, T_k-1; w becomes T_k+1. */
+/* Two vectors of a recurrence: T_k and, where k > 0, T_k-1 (before). */
 typedef struct {
-    wisp_blk *v, *w;
+    wisp_blk *before, *v;
     int64_t k;
 } sequence;
 
@@ -19,7 +19,8 @@ typedef struct {
     const wisp_kubo_opts *o; /* with every default filled in */
     wisp_moments *m;
     sequence left, right;
-    wisp_blk **block; /* [blocks] of left vectors, of so many columns but for the last one */
+    wisp_blk *next[WISP__GROUP]; /* what either becomes, until it is among the columns of a block */
+    wisp_blk **block;            /* [blocks] of left vectors, of so many columns but for the last one */
     int blocks, columns;
     wisp_blk *x, *y;  /* right vectors, and V_b times these */
     wisp_scalar *dot; /* [columns][width] */
@@ -30,22 +31,47 @@ typedef struct {
     double *re, *im;                      /* [M][M] of the vector at hand */
 } kubo_run;
 
-static wisp_status step(kubo_run *k, sequence *s)
+/* The next `count` vectors of the sequence, which are next[0 .. count-1] until more are made. */
+static wisp_status steps(kubo_run *k, sequence *s, int count, wisp_blk **next)
 {
+    enum { LAST_TWO = 2 };
     wisp_status status;
-    wisp_scalar alpha, beta, gamma;
-    wisp__chebyshev_step(&k->m->bounds, s->k, &alpha, &beta, &gamma);
+    wisp_blk *v[LAST_TWO + WISP__GROUP] = {s->before, s->v};
+    wisp_scalar alpha[WISP__GROUP], beta[WISP__GROUP], gamma[WISP__GROUP];
+    for (int i = 0; i < count; i++) {
+        v[LAST_TWO + i] = k->next[i];
+        wisp__chebyshev_step(&k->m->bounds, s->k + i, alpha + i, beta + i, gamma + i);
+    }
     const double done = k->all_sweeps > 0 ? (double)k->sweeps / (double)k->all_sweeps : 1;
     WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
-    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, .alpha = alpha, .beta = beta, .shift = &gamma};
-    WISP_TRY(wisp_spmmv(s->w, k->A, s->v, &aug));
-    wisp_blk *const v = s->v;
-    s->v = s->w;
-    s->w = v;
-    s->k++;
-    k->sweeps++;
-    k->flops += k->sweep_flops;
+    const wisp_mpk_opts all = {.steps = count, .alpha = alpha, .beta = beta, .gamma = gamma, .depth = 1};
+    WISP_TRY(wisp_mpk(v, LAST_TWO + count, k->A, &all));
+    memcpy(next, v + LAST_TWO, (size_t)count * sizeof(wisp_blk *));
+    /* The two that were go where the last two were. */
+    s->before = v[count], s->v = v[count + 1];
+    memcpy(k->next, v, (size_t)count * sizeof(wisp_blk *));
+    s->k += count;
+    k->sweeps += count;
+    k->flops += k->sweep_flops * count;
 out:
+    return status;
+}
+
+/* Columns of x from number `first` on become these vectors, all in one pass: each row of x comes and goes once. */
+static wisp_status set_columns(wisp_blk *x, int first, int count, wisp_blk *const *vector)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *column[WISP__GROUP] = {0};
+    wisp_term term[WISP__GROUP];
+    wisp_update update[WISP__GROUP];
+    for (int i = 0; i < count; i++) {
+        WISP_TRY(wisp_blk_cols(column + i, x, first + i, 1));
+        term[i] = (wisp_term){.x = vector[i]};
+        update[i] = (wisp_update){.y = column[i], .terms = 1, .term = term + i};
+    }
+    status = wisp_fuse(update, count, NULL, 0, 0);
+out:
+    for (int i = 0; i < count; i++) wisp_blk_free(column[i]);
     return status;
 }
 
@@ -53,16 +79,20 @@ out:
 static wisp_status fill(kubo_run *k, sequence *s, wisp_blk *x, int64_t first, int count)
 {
     wisp_status status = WISP_OK;
-    wisp_blk *column = NULL;
-    for (int j = 0; j < count; j++) {
-        if (first + j > s->k) WISP_TRY(step(k, s));
-        WISP_TRY(wisp_blk_cols(&column, x, j, 1));
-        WISP_TRY(wisp_copy(column, s->v));
-        wisp_blk_free(column);
-        column = NULL;
+    wisp_blk *next[WISP__GROUP];
+    const int group = wisp__kubo_group(k->o);
+    int j = 0;
+    if (first == 0) {
+        WISP_TRY(set_columns(x, 0, 1, &s->v));
+        j = 1;
+    }
+    while (j < count) {
+        const int some = count - j < group ? count - j : group;
+        WISP_TRY(steps(k, s, some, next));
+        WISP_TRY(set_columns(x, j, some, next));
+        j += some;
     }
 out:
-    wisp_blk_free(column);
     return status;
 }
 
@@ -170,8 +200,9 @@ static wisp_status make_blocks(kubo_run *k)
     wisp_status status;
     const wisp_kubo_opts *o = k->o;
     wisp_map *map = wisp_mat_map(k->A);
-    wisp_blk **const single[] = {&k->left.v, &k->left.w, &k->right.v, &k->right.w};
+    wisp_blk **const single[] = {&k->left.before, &k->left.v, &k->right.before, &k->right.v};
     for (int i = 0; i < 4; i++) WISP_TRY(wisp_blk_create(single[i], k->ctx, map, o->type, 1));
+    for (int i = 0; i < wisp__kubo_group(o); i++) WISP_TRY(wisp_blk_create(&k->next[i], k->ctx, map, o->type, 1));
     WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, o->type, o->width));
     WISP_TRY(wisp_blk_create(&k->y, k->ctx, map, o->type, o->width));
     k->columns = WISP__LEFT_OVER_RIGHT * o->width < o->left ? WISP__LEFT_OVER_RIGHT * o->width : (int)o->left;
@@ -189,8 +220,9 @@ out:
 
 static void free_blocks(kubo_run *k)
 {
-    wisp_blk *const some[] = {k->left.v, k->left.w, k->right.v, k->right.w, k->x, k->y};
+    wisp_blk *const some[] = {k->left.before, k->left.v, k->right.before, k->right.v, k->x, k->y};
     for (int i = 0; i < 6; i++) wisp_blk_free(some[i]);
+    for (int i = 0; i < WISP__GROUP; i++) wisp_blk_free(k->next[i]);
     for (int b = 0; b < k->blocks; b++) wisp_blk_free(k->block[b]);
     wisp_free(k->ctx, k->block);
     wisp_free(k->ctx, k->dot);

@@ -7,6 +7,10 @@
 /* Of left vectors in a block, over the columns of a right one: a product reads each left block once for so many right
    columns. */
 enum { WISP__LEFT_OVER_RIGHT = 2 };
+/* Vectors that are made one after the other before they become columns of a block, all in one pass over it: a line of
+   memory has several columns of a row. So many at most, and no more than a right block has columns. */
+enum { WISP__GROUP = 16 };
+static inline int wisp__kubo_group(const wisp_kubo_opts *o) { return o->width < WISP__GROUP ? o->width : WISP__GROUP; }
 
 /* Fills in every default and checks what does not need the matrices' entries. */
 wisp_status wisp__kubo_options(wisp_kubo_opts *full, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_mat_info *V_a,

@@ -98,7 +98,7 @@ wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *
 {
     wisp_status status;
     wisp_kubo_opts o;
-    wisp_plan once = {0};
+    wisp_plan once = {0}, columns_set;
     double unused, bounds;
     WISP_NEED(ctx, plan);
     *plan = (wisp_plan){0};
@@ -111,25 +111,28 @@ wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *
     WISP_TRY(add_product(&once, ctx, A, o.type, 1));
     WISP_TRY(add_product(&once, ctx, V_a, o.type, 1));
     WISP_TRY(add_product(&once, ctx, V_b, o.type, o.width));
+    const int group = wisp__kubo_group(&o);
+    WISP_TRY(wisp_fuse_plan(&columns_set, ctx, A->local_rows, o.type, 1, group, 0));
     const wisp_bounds_opts how = wisp__kubo_bounds_opts(&o, A->rows);
     WISP_TRY(wisp__bounds_bytes(ctx, A, &how, &unused, &bounds));
-    enum { SINGLE = 4 }; /* two vectors of each recurrence */
+    const double single = 4 + group; /* two vectors of each recurrence, and the next ones of either */
     const double M = (double)o.moments, held = (double)A->local_rows + largest_halo(A, V_a, V_b);
-    const double columns = SINGLE + (double)o.left + 2 * (double)o.width;
+    const double columns = single + (double)o.left + 2 * (double)o.width;
     const double lines = o.trace == WISP_TRACE_EXACT ? 1 : (double)o.vectors, both = 2 * sizeof(double);
     const double small = WISP__LEFT_OVER_RIGHT * (double)o.width * (double)o.width * sizeof(wisp_scalar);
     const double blocks = columns * held * (double)wisp_type_size(o.type), all = blocks + M * M * both * lines + small;
     const double sums = wisp_dot_bytes(held, WISP__LEFT_OVER_RIGHT * (double)o.width * (double)o.width);
     const double sweeps = (double)wisp__kubo_sweeps(&o) * (double)wisp__kubo_vectors(&o, A->rows);
+    const double most = (double)once.bytes_most + (double)columns_set.bytes_most;
     const double props = fmax((double)V_a->props_bytes, (double)V_b->props_bytes);
-    *plan = (wisp_plan){.bytes = wisp_whole_number(all + (double)once.bytes),
-                        .bytes_most = wisp_whole_number(
-                            fmax(fmax(bounds, props), all + (double)once.bytes_most + sums + WISP_PLAN_LITTLE)),
-                        .products = sweeps,
-                        .sweeps = sweeps,
-                        .seconds = NAN,
-                        .iteration_bytes = NAN,
-                        .iteration_seconds = NAN};
+    *plan =
+        (wisp_plan){.bytes = wisp_whole_number(all + (double)once.bytes),
+                    .bytes_most = wisp_whole_number(fmax(fmax(bounds, props), all + most + sums + WISP_PLAN_LITTLE)),
+                    .products = sweeps,
+                    .sweeps = sweeps,
+                    .seconds = NAN,
+                    .iteration_bytes = NAN,
+                    .iteration_seconds = NAN};
 out:
     return status;
 }
