@@ -111,6 +111,39 @@ CALL(wisp_free)
 }
 PLAIN(wisp_file_write, P(0, f->ctx), P(1, f->mtx), P(2, "text"), 4)
 PLAIN(wisp_file_check, P(0, f->ctx), P(1, f->mtx))
+CALL(wisp_file_create)
+{
+    wisp_file *file = NULL;
+    char path[128];
+    snprintf(path, sizeof path, "%s/piece.txt", f->folder);
+    const wisp_status status = wisp_file_create(P(0, &file), P(1, f->ctx), P(2, path));
+    wisp_file_free(file);
+    return access(path, F_OK) ? status : WISP_ERR_ARG;
+}
+CALL(wisp_file_temporary)
+{
+    wisp_file *file = NULL;
+    char path[128];
+    snprintf(path, sizeof path, "%s/piece.txt", f->folder);
+    REF_OK(f->ctx, wisp_file_create(&file, f->ctx, path));
+    const char *name = wisp_file_temporary(P(0, file));
+    const wisp_status status = name ? access(name, W_OK) ? WISP_ERR_ARG : WISP_OK : null == 0 ? WISP_OK : WISP_ERR_ARG;
+    wisp_file_free(file);
+    return status;
+}
+CALL(wisp_file_commit)
+{
+    wisp_file *file = NULL;
+    char path[128];
+    snprintf(path, sizeof path, "%s/piece.txt", f->folder);
+    REF_OK(f->ctx, wisp_file_create(&file, f->ctx, path));
+    wisp_status status = wisp_file_commit(P(0, file));
+    if (status == WISP_OK && wisp_file_commit(file) != WISP_ERR_ARG) status = WISP_ERR_IO;
+    if (status == WISP_OK && unlink(path)) status = WISP_ERR_IO;
+    wisp_file_free(file);
+    return status;
+}
+PROCEDURE(wisp_file_free, P(0, (wisp_file *)NULL))
 QUERY(wisp_file_same, P(0, f->mtx), P(1, f->mtx))
 QUERY(wisp_matrix_name, P(0, f->mtx))
 QUERY(wisp_device_info, 0, P(0, &(wisp_device){0}))
@@ -402,6 +435,10 @@ static const argument_row table[] = {
     ROW(wisp_spmmv_cost, 2, 0, 1),
     ROW(wisp_file_write, 3, 0, 1),
     ROW(wisp_file_check, 2, 0, 1),
+    ROW(wisp_file_create, 3, 0, 2),
+    ROW(wisp_file_temporary, 1, 1, 0),
+    ROW(wisp_file_commit, 1, 0, 1),
+    ROW(wisp_file_free, 1, 0, ALL),
     ROW(wisp_file_same, 2, 0, ALL),
     ROW(wisp_matrix_name, 1, 0, ALL),
 };

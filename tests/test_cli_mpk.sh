@@ -170,7 +170,8 @@ refused 1 "absent.mtx" evolve bond.mtx --time 1 --site 0 --operator absent.mtx
 refused 2 "--time T is missing" evolve $topi --site 0
 refused 2 "where to start is missing" evolve $topi --time 1
 refused 2 "exclude each other" evolve $topi --time 1 --site 0 --random
-for value in 0 nan inf x; do refused 2 "not 0" evolve $topi --time $value --site 0; done
+refused 2 "not 0" evolve $topi --time 0 --site 0
+for value in nan inf x; do refused 2 "expected a number" evolve $topi --time $value --site 0; done
 for value in 0 -1e-5 nan; do refused 2 "above 0" evolve $topi --time 1 --site 0 --tolerance $value; done
 refused 2 "below 1" evolve $topi --time 1 --site 0 --tolerance 2
 refused 2 "expected a whole number" evolve $topi --time 1 --site 0 --steps 0

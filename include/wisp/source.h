@@ -112,6 +112,16 @@ WISP_SIZED wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const 
 WISP_API wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes);
 /* WISP_OK if wisp_file_write could write there, else WISP_ERR_IO: to know before a long run. */
 WISP_API wisp_status wisp_file_check(wisp_ctx *ctx, const char *path);
+/* A file that is filled piece by piece by whatever writes to a name, and appears under `path` when it is whole.
+   wisp_file_create makes an empty file beside it, of which wisp_file_temporary is the name, until it is committed or
+   freed. wisp_file_commit syncs it and gives it its name, in the place of an old file; wisp_file_free removes it,
+   unless it was committed. NULL is accepted by the last one, and by wisp_file_temporary, which then is NULL.
+   WISP_ERR_IO: it can't be written there, or path is a device or a pipe; WISP_ERR_ARG: it is committed already. */
+typedef struct wisp_file wisp_file;
+WISP_API wisp_status wisp_file_create(wisp_file **file, wisp_ctx *ctx, const char *path);
+WISP_API const char *wisp_file_temporary(const wisp_file *file);
+WISP_API wisp_status wisp_file_commit(wisp_file *file);
+WISP_API void wisp_file_free(wisp_file *file);
 WISP_API int wisp_file_same(const char *a, const char *b); /* 1: both names stand for one file; it need not be there */
 
 /* The gallery, for listings: entry number i, or NULL past the end. The texts are the library's. */

@@ -229,3 +229,47 @@ wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, s
     wisp__out_abort(&out);
     return status;
 }
+
+/* ---- files that are filled by others --------------------------------------------------------------- */
+
+struct wisp_file {
+    wisp__out out;
+};
+
+wisp_status wisp_file_create(wisp_file **file, wisp_ctx *ctx, const char *path)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    bool there, in_place;
+    wisp_status status;
+    WISP_NEED(ctx, file);
+    *file = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    WISP_TRY(resolve(ctx, path, real, &st, &there, &in_place));
+    if (in_place)
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot write %s: it is a device or a pipe; name a file", path);
+    WISP_TRY(wisp_alloc(ctx, file, 1, sizeof **file));
+    status = wisp__out_open(&(*file)->out, ctx, path);
+out:
+    if (status == WISP_OK || !*file) return status;
+    wisp_free(ctx, *file);
+    *file = NULL;
+    return status;
+}
+
+const char *wisp_file_temporary(const wisp_file *file) { return file ? file->out.temp : NULL; }
+
+wisp_status wisp_file_commit(wisp_file *file)
+{
+    WISP_NEED(NULL, file);
+    if (!file->out.open) return WISP_ERR_ARG;
+    return wisp__out_commit(&file->out);
+}
+
+void wisp_file_free(wisp_file *file)
+{
+    if (!file) return;
+    wisp__out_abort(&file->out);
+    wisp_free(NULL, file);
+}

@@ -44,8 +44,9 @@ COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATR
         "powers of a matrix times a vector",
         "Applies a square matrix N times to a random or given vector (or to several side by side),\n"
         "and prints the norms. " A_MATRIX ".")
-COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve", "MATRIX --time T --site I|--random|--start FILE [options]",
-        "MATRIX", 1, 1, "time evolution of a quantum state",
+COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve",
+        "MATRIX --time T --site I|--random|--start FILE|--from FILE.h5 [options]", "MATRIX", 1, 1,
+        "time evolution of a quantum state",
         "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
         "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" A_HERMITIAN)
 COMMAND(CMD_SOLVE, cmd_solve, RANKS_ANY, "solve", "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",

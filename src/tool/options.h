@@ -90,6 +90,7 @@ typedef struct {
     int args;
     const char *positions_out; /* gen: a file */
     int velocity;              /* gen: direction 0 to 2 */
+    const char *states;        /* evolve: a file */
     bool seen[OPTIONS];        /* for each row of the table */
     const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;
@@ -159,7 +160,7 @@ const char *nearest_name(const char *word, const char *const *list);
 wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
-    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_nonzero,
-    parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
-    parse_function, parse_potentials, parse_cell;
+    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_rhs,
+    parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures, parse_function,
+    parse_potentials, parse_cell;
 #endif

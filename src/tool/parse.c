@@ -153,14 +153,6 @@ bool parse_positive(option_value *v)
     return true;
 }
 
-bool parse_nonzero(option_value *v)
-{
-    double x;
-    if (!is_number(v, &x) || x == 0) return refuse(v, "expected a number that is not 0");
-    *(double *)v->value = x;
-    return true;
-}
-
 bool parse_watchdog(option_value *v)
 {
     double x = -1;

@@ -11,23 +11,29 @@
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
-    const int starts = (o->site_count > 0) + o->random + (o->start != NULL);
+    const int starts = (o->site_count > 0) + o->random + (o->start != NULL) + (o->froms > 0);
     if (!option_seen(o, "time")) return tool_usage(t, "--time T is missing; see wisp evolve --help");
-    if (starts == 0) return tool_usage(t, "where to start is missing: --site I, --random or --start FILE");
-    if (starts > 1) return tool_usage(t, "--site, --random and --start exclude each other");
+    if (o->time == 0 && !o->from) return tool_usage(t, "--time 0: expected a number that is not 0");
+    if (starts == 0)
+        return tool_usage(t, "where to start is missing: --site I, --random, --start FILE or --from FILE.h5");
+    if (starts > 1) return tool_usage(t, "--site, --random, --start and --from exclude each other");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
-    return EXIT_FINE;
+    return states_check(t);
 }
 
 typedef struct {
     tool *t;
     evolve_results *r;
-    char *copy;     /* [rows] psi in the user's order; NULL: nothing is watched */
+    char *copy;     /* [rows] psi in the user's order; NULL: nobody looks at its numbers */
     uint64_t start; /* what psi(0) is known by */
-    bool failed;    /* and said why */
+    states_out states;
+    bool failed; /* and said why */
 } observer;
 
-static const char *start_kind(const tool *t) { return t->opt.start ? "file" : t->opt.random ? "random" : "rows"; }
+static const char *start_kind(const tool *t)
+{
+    return t->opt.from ? "state" : t->opt.start ? "file" : t->opt.random ? "random" : "rows";
+}
 
 /* That tells lists of rows apart. */
 static uint64_t number_of(const int64_t *row, int64_t count)
@@ -38,7 +44,10 @@ static uint64_t number_of(const int64_t *row, int64_t count)
 static int take(observer *o, const wisp_blk *psi, double norm)
 {
     evolve_results *r = o->r;
+    /* Truncation and rounding are each within the tolerance. */
+    const double off = r->last.at.off + (r->done ? 2 * r->tolerance : 0);
     r->norm[r->done] = norm;
+    r->off[r->done] = off;
     r->deviation = fmax(r->deviation, fabs(norm - 1));
     if (o->copy && wisp_blk_get(psi, WISP_ROW_MAJOR, o->copy, 1)) return tool_fail_ctx(o->t);
     for (int64_t w = 0; w < r->watched; w++) {
@@ -47,8 +56,8 @@ static int take(observer *o, const wisp_blk *psi, double norm)
         r->density[w * r->times + r->done] =
             r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
     }
-    /* Truncation and rounding are each within the tolerance. */
-    const int rc = expectations_take(o->t, &r->x, r->done, psi, r->done ? 2 * r->tolerance : 0);
+    int rc = expectations_take(o->t, &r->x, r->done, psi, off);
+    if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off}, o->copy);
     if (!rc) r->done++;
     return rc;
 }
@@ -80,6 +89,7 @@ static wisp_status items(void *arg, wisp_state *s)
                               (unsigned long long)number_of(r->watch, r->watched)));
     WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "norm", r->norm, times * sizeof *r->norm));
+    WISP_TRY(wisp_state_data(s, "off", r->off, times * sizeof *r->off));
     WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
     WISP_TRY(expectations_items(&r->x, s));
     if (at.done < 1 || at.done > r->times)
@@ -91,10 +101,23 @@ out:
     return status;
 }
 
+/* The state in a file is taken as it is. */
+static int go_on(tool *t, wisp_blk *psi, states_last *last)
+{
+    char *array;
+    const wisp_type type = wisp_blk_type(psi);
+    if (wisp_alloc(t->ctx, &array, (size_t)wisp_blk_nrows(psi), wisp_type_size(type))) return tool_fail_ctx(t);
+    int rc = states_read(t, last, t->opt.from, type, array);
+    if (!rc && wisp_blk_put(psi, WISP_ROW_MAJOR, array, 1)) rc = tool_fail_ctx(t);
+    wisp_free(t->ctx, array);
+    return rc;
+}
+
 /* psi(0), normalised. */
-static int begin(tool *t, wisp_blk *psi, const wisp_src *start)
+static int begin(tool *t, wisp_blk *psi, const wisp_src *start, states_last *last)
 {
     int rc = EXIT_FINE;
+    if (t->opt.from) return go_on(t, psi, last);
     if (t->opt.start)
         rc = start_from_file(t, psi, start, t->opt.start);
     else if (t->opt.site_count)
@@ -109,12 +132,18 @@ static int set_run(tool *t, evolve_results *r)
 {
     const options *o = &t->opt;
     const int64_t steps = r->times - 1;
+    const double first = r->last.at.time, span = o->time - first;
+    if (span == 0) return tool_fail(t, "--time %g: the state in %s is at that time already", o->time, o->from);
     const bool is_single = type_is_single(r->type);
     r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
     r->opts = (wisp_evolve_opts){.tolerance = r->tolerance, .depth = (int)o->depth, .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
-    if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
-    for (int64_t i = 0; i < r->times; i++) r->time[i] = i == steps ? o->time : o->time * ((double)i / (double)steps);
+    if (wisp_alloc(t->ctx, &r->time, 2 * (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
+    r->lapse = r->time + r->times;
+    for (int64_t i = 0; i < r->times; i++) {
+        r->lapse[i] = i == steps ? span : span * ((double)i / (double)steps);
+        r->time[i] = i == steps ? o->time : first + r->lapse[i];
+    }
     const int rc = machine_cache(t, o->budgets[0], &r->opts.cache_budget);
     r->cache_budget = machine_counted(t, r->opts.cache_budget);
     return rc;
@@ -122,17 +151,26 @@ static int set_run(tool *t, evolve_results *r)
 
 static int reserve(tool *t, evolve_results *r, observer *o)
 {
-    if (wisp_alloc(t->ctx, &r->norm, (size_t)r->times, sizeof *r->norm) ||
+    if (wisp_alloc(t->ctx, &r->norm, 2 * (size_t)r->times, sizeof *r->norm) ||
         wisp_alloc(t->ctx, &r->density, (size_t)(r->times * r->watched), sizeof *r->density) ||
-        (r->watched && wisp_alloc(t->ctx, &o->copy, (size_t)r->info.rows, wisp_type_size(r->type))))
+        ((r->watched || t->opt.states) && wisp_alloc(t->ctx, &o->copy, (size_t)r->info.rows, wisp_type_size(r->type))))
         return tool_fail_ctx(t);
+    r->off = r->norm + r->times;
     return EXIT_FINE;
 }
 
 /* Stopped: the times that are done are kept. */
-static int stopped(tool *t, const evolve_results *r)
+static int stopped(tool *t, const evolve_results *r, states_out *states)
 {
-    const char *why = stop_reason();
+    const char *why = stop_reason(), *kept = t->opt.states;
+    if (kept && r->done > 1) {
+        tool_keep(t);
+        const int rc = states_end(states);
+        if (rc) return rc;
+        if (!t->opt.output)
+            return tool_fail(t, "stopped by %s; the states of %lld of %lld times are kept in %s", why,
+                             (long long)r->done - 1, (long long)r->times - 1, kept);
+    }
     if (!t->opt.output || r->done < 2) {
         if (t->kept.file) return checkpoint_stopped(t);
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
@@ -144,25 +182,43 @@ static int stopped(tool *t, const evolve_results *r)
     const int rc = evolve_write(t, r);
     t->opt.json = json, t->opt.quiet = quiet;
     if (rc) return rc;
-    return tool_fail(t, "stopped by %s; %lld of %lld times are kept in %s", why, (long long)r->done - 1,
-                     (long long)r->times - 1, t->opt.output);
+    return tool_fail(t, "stopped by %s; %lld of %lld times are kept in %s%s%s", why, (long long)r->done - 1,
+                     (long long)r->times - 1, t->opt.output, kept ? ", their states in " : "", kept ? kept : "");
 }
 
 static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer *o)
 {
     wisp_evolve_opts eo = r->opts;
     double norm;
-    int rc;
+    int rc = states_begin(t, &o->states, &r->kind, r->times, r->time);
+    if (rc) return rc;
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
     checkpoint_set(t, &eo);
     eo.observe = observe;
     eo.observe_arg = o;
-    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
+    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->lapse + 1, &eo);
     checkpoint_pause(t);
     if (o->failed) return EXIT_FAILED;
-    if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
-    return status ? tool_fail_matrix(t, status) : EXIT_FINE;
+    if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);
+    return status ? tool_fail_matrix(t, status) : states_end(&o->states);
+}
+
+/* The last state in a file, which must be of this matrix. */
+static int open_last(tool *t, evolve_results *r, const wisp_src *src)
+{
+    states_last *last = &r->last;
+    const char *path = t->opt.from;
+    uint64_t hash;
+    const int rc = states_open(t, last, path);
+    if (rc) return rc;
+    if (last->kind.rows != src->rows)
+        return tool_fail(t, "the states in %s have %lld rows; %s has %lld", path, (long long)last->kind.rows,
+                         t->opt.arg[0], (long long)src->rows);
+    if (wisp_src_hash(t->ctx, src, &hash)) return tool_fail_ctx(t);
+    if (hash != last->kind.matrix)
+        return tool_fail(t, "the states in %s are of another matrix than %s", path, t->opt.arg[0]);
+    return EXIT_FINE;
 }
 
 /* The matrix, psi(0), and the rows that are looked at; or the plan alone, and then *A stays NULL. */
@@ -182,9 +238,13 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     obs->start = number_of(o->sites, o->site_count);
     if (!rc && o->start && (t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &start, &obs->start))
         rc = tool_fail_ctx(t);
+    if (!rc && o->from) rc = open_last(t, r, &src);
+    if (!rc && o->from) obs->start = r->last.sum;
     if (!rc) rc = expectations_open(t, &r->x, src.rows, r->times);
     const wisp_mat_opts mo = source_options(o, tool_type(o, src.type), 1);
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
+    r->kind = (states_kind){.matrix = r->kind.matrix, .rows = src.rows, .type = r->type};
+    if (!rc && o->states && !o->plan && wisp_src_hash(t->ctx, &src, &r->kind.matrix)) rc = tool_fail_ctx(t);
     if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");
     evolve_inputs in = {.src = &src, .mo = &mo, .r = r};
     wisp_ctx_memory(t->ctx, &now, &in.reading);
@@ -199,7 +259,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && *A) like_matrix(t, &r->info, 0);
     if (!rc && *A && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
     if (!rc && *A) rc = expectations_make(t, &r->x, *A, r->type);
-    if (!rc && *A) rc = begin(t, *psi, &start);
+    if (!rc && *A) rc = begin(t, *psi, &start, &r->last);
     wisp_src_close(&start);
     return rc;
 }
@@ -226,6 +286,8 @@ int cmd_evolve(tool *t)
 out:
     rc = A ? checkpoint_done(t, rc) : rc;
     checkpoint_close(t);
+    states_close(&obs.states);
+    states_close_last(&r.last);
     expectations_close(t, &r.x);
     wisp_blk_free(psi);
     wisp_mat_free(A);

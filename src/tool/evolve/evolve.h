@@ -2,13 +2,16 @@
 #ifndef WISP_TOOL_EVOLVE_H
 #define WISP_TOOL_EVOLVE_H
 #include "expectations.h"
+#include "states.h"
 
 typedef struct {
     int64_t times, done; /* time 0 among them */
     double *time, *norm; /* [times] */
+    double *lapse;       /* [times] since the first one */
     int64_t watched;
     const int64_t *watch; /* [watched] rows */
     double *density;      /* [watched][times] */
+    double *off;          /* [times] |psi - exact| at most */
     double deviation;     /* largest |norm - 1| */
     expectations x;
     double tolerance;
@@ -18,6 +21,8 @@ typedef struct {
     wisp_evolve_opts opts;
     int64_t cache_budget;
     double assemble_seconds;
+    states_kind kind;
+    states_last last; /* --from */
 } evolve_results;
 
 /* What is known when the files are open. */

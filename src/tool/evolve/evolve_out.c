@@ -9,7 +9,10 @@
 static double gflops(const evolve_results *r) { return r->e.seconds > 0 ? r->e.flops / r->e.seconds * 1e-9 : NAN; }
 
 /* How psi(0) came about. */
-static const char *start_name(const tool *t) { return t->opt.start ? t->opt.start : t->opt.random ? "random" : "site"; }
+static const char *start_name(const tool *t)
+{
+    return t->opt.from ? t->opt.from : t->opt.start ? t->opt.start : t->opt.random ? "random" : "site";
+}
 
 static json_t *make_json(tool *t, const evolve_results *r)
 {
@@ -43,6 +46,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("assemble_seconds", r->assemble_seconds),
              J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
+             J("off", json_numbers(r->off, r->done)), J("states", t->opt.states), J("from", t->opt.from),
              J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
              J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
              J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
@@ -62,8 +66,8 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "row %lld, %s", (long long)t->opt.sites[0], wisp_type_name(r->type));
     else
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
-    text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
-              r->tolerance);
+    text_line("times", "%.6g to %.6g in %s steps, tolerance %.3g", r->time[0], r->time[r->times - 1],
+              text_count(x[0], r->times - 1), r->tolerance);
     snprintf(x[1], TEXT, "%s sweeps, depth %d", text_count(x[0], r->e.sweeps), r->e.depth);
     text_run(t, &r->info, x[1]);
     checkpoint_summary(t);
@@ -71,6 +75,7 @@ void evolve_summary(tool *t, const evolve_results *r)
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds),
               text_seconds(x[3], r->e.seconds));
     if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));
+    if (t->opt.states) text_line("states", "%s", t->opt.states);
     text_line("norm", "1 to within %.2g at all times", r->deviation);
     for (int64_t w = 0; w < r->watched && w < 8; w++)
         text_line(w ? "" : "density", "%.6g of row %lld at the end%s", r->density[w * r->times + r->done - 1],
@@ -117,8 +122,9 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
-    const double end = r->time[r->done - 1];
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\nset key outside right top vertical\n", fmin(end, 0), fmax(end, 0));
+    const double begin = r->time[0], end = r->time[r->done - 1];
+    fprintf(f, "set xrange [%.17g:%.17g] noextend\nset key outside right top vertical\n", fmin(end, begin),
+            fmax(end, begin));
     fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n$d << EOD\n", r->watched ? "density |ψ|²" : "|norm − 1|");
     for (int64_t i = 0; i < r->done; i++) {
         fprintf(f, "%.10g", r->time[i]);

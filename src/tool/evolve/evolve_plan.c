@@ -7,11 +7,11 @@
 static wisp_status find_run(tool *t, const evolve_results *r, const wisp_mat_info *a, const wisp_choice *step,
                             wisp_plan *run)
 {
-    return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->time + 1, &r->opts, step);
+    return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->lapse + 1, &r->opts, step);
 }
 
-/* Times, norms, densities, expectation values. */
-static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (2 + r->watched + 3 * r->x.count); }
+/* Times, norms, how far psi may be off, densities, expectation values. */
+static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (4 + r->watched + 3 * r->x.count); }
 
 /* The copy of a checkpoint: psi, the blocks of a sequence, of which `held` is made up, and what was seen. */
 static int64_t copy_bytes(const tool *t, const evolve_results *r, int64_t block, int64_t held)
@@ -42,7 +42,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     if (expectations_bytes(t, &r->x, r->type, most, &operators, &making)) return EXIT_FAILED;
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
     if (r->x.count) operators += block;
-    const int64_t on_host = numbers_of(r) + (r->watched ? block : 0) + copy_bytes(t, r, block, held);
+    const int64_t on_host = numbers_of(r) + (r->watched || t->opt.states ? block : 0) + copy_bytes(t, r, block, held);
     b->vectors = block + held + operators + on_host + WISP_PLAN_LITTLE;
     enum { HELD = 1, PARTS = HELD + 4 };
     const int64_t parts[PARTS] = {a->bytes + b->vectors, in->reading, source + a->assembly_bytes,
@@ -82,6 +82,7 @@ static int show_json(tool *t, const evolve_results *r, const plan_bytes *about, 
 {
     json_t *o = JSON_PUT(plan_json(t, r->type, about, most), J("checkpoint_bytes", copy_of(t, r, about)),
                          J("times", r->times), J("tolerance", r->opts.tolerance),
+                         J_IF(t->opt.states, "states_bytes", states_bytes(t, &r->kind, r->times)),
                          J_IF(isfinite(run->products), "products", (json_int_t)run->products),
                          J_IF(isfinite(run->sweeps), "sweeps", (json_int_t)run->sweeps));
     plan_time_json(o, time);
@@ -102,6 +103,8 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     if (t->opt.json) return show_json(t, in->r, &about, &most, &run, &time);
     plan_bytes_show(t, in->r->type, 1, &about, &most);
     if (t->opt.checkpoint) checkpoint_plan(copy_of(t, in->r, &about));
+    if (t->opt.states)
+        text_line("states", "about %s on the disk", text_bytes(b, (double)states_bytes(t, &in->r->kind, in->r->times)));
     if (isnan(run.sweeps))
         text_line("sweeps", "not known: their number follows from the bounds (--bounds A,B gives them)");
     else

@@ -3,8 +3,8 @@
 #include "out.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
+#include "hdf5.h"
 #include <errno.h>
-#include <hdf5.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 bool hdf5_available(void) { return true; }
 
-static bool write_attribute(hid_t group, const char *key, json_t *value)
+bool hdf5_attribute(hid_t group, const char *key, json_t *value)
 {
     double real = json_real_value(value);
     int64_t integer = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
@@ -84,14 +84,13 @@ static bool write_group(hid_t group, json_t *object)
         } else if (json_is_array(value)) {
             ok = ok && write_array(group, key, value);
         } else if (!json_is_null(value)) {
-            ok = ok && write_attribute(group, key, value);
+            ok = ok && hdf5_attribute(group, key, value);
         }
     }
     return ok;
 }
 
-/* As it is in memory; complex numbers are the pairs (r, i) of h5py. Negative: there was no memory. */
-static hid_t type_of(wisp_type type)
+hid_t hdf5_type(wisp_type type)
 {
     const bool is_complex = wisp_type_is_complex(type);
     const size_t size = wisp_type_size(type) / (is_complex ? 2 : 1);
@@ -106,7 +105,7 @@ static hid_t type_of(wisp_type type)
 static bool write_columns(hid_t file, const columns *x)
 {
     const hsize_t size[2] = {(hsize_t)x->rows, (hsize_t)x->width};
-    const hid_t type = type_of(x->type), space = H5Screate_simple(2, size, NULL);
+    const hid_t type = hdf5_type(x->type), space = H5Screate_simple(2, size, NULL);
     const hid_t set = H5Dcreate2(file, "x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const bool ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;
     if (set >= 0) H5Dclose(set);
@@ -115,8 +114,7 @@ static bool write_columns(hid_t file, const columns *x)
     return ok;
 }
 
-/* The type of the numbers in a data set; WISP_DEFAULT: they are none. */
-static wisp_type numbers_of(hid_t type)
+wisp_type hdf5_numbers(hid_t type)
 {
     if (H5Tget_class(type) == H5T_FLOAT) return H5Tget_size(type) <= sizeof(float) ? WISP_S : WISP_D;
     if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return WISP_DEFAULT;
@@ -129,7 +127,7 @@ static int read_columns(tool *t, columns *x, const char *path, hid_t set)
     hsize_t size[2] = {0, 1};
     const hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
     const int dimensions = H5Sget_simple_extent_ndims(space);
-    x->type = numbers_of(stored);
+    x->type = hdf5_numbers(stored);
     bool ok = x->type != WISP_DEFAULT && dimensions >= 1 && dimensions <= 2 &&
               H5Sget_simple_extent_dims(space, size, NULL) >= 0 && size[1] <= 4096;
     int rc = EXIT_FINE;
@@ -138,7 +136,7 @@ static int read_columns(tool *t, columns *x, const char *path, hid_t set)
         rc = tool_fail(t, "%s: the data set \"x\" is not made of up to 4096 columns of real or complex numbers", path);
     else if (wisp_alloc(t->ctx, &x->data, (size_t)(size[0] * size[1]), wisp_type_size(x->type)))
         rc = tool_fail_ctx(t);
-    const hid_t type = rc ? -1 : type_of(x->type);
+    const hid_t type = rc ? -1 : hdf5_type(x->type);
     if (!rc && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) < 0)
         rc = tool_fail(t, "%s: the data set \"x\" can't be read: the file is damaged", path);
     if (type >= 0) H5Tclose(type);

@@ -21,17 +21,21 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 4, KEPT = 2, READ = 7 };
+    enum { WRITTEN = 5, KEPT = 2, READ = 8 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
-    const named written[WRITTEN] = {
-        {"output", o->output}, {"save", o->save}, {"plot", o->plot}, {"vectors-out", o->vectors_out}};
+    const named written[WRITTEN] = {{"output", o->output},
+                                    {"save", o->save},
+                                    {"plot", o->plot},
+                                    {"vectors-out", o->vectors_out},
+                                    {"states", o->states}};
     named read[READ + 2 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
                                    {"start", o->start},
                                    {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
                                    {"velocity-a", o->velocity_a},
                                    {"velocity-b", o->velocity_b},
                                    {"positions", o->positions},
+                                   {"overlap", o->overlap},
                                    {"like", o->like}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
     const int froms = READ + o->froms, count = froms + o->operators;
@@ -44,8 +48,8 @@ int outputs_names(tool *t)
 int outputs_check(tool *t)
 {
     const options *o = &t->opt;
-    const char *results = o->output ? o->output : o->vectors_out, *path[] = {o->save, results, o->plot};
-    const bool h5 = results && has_extension(results, "h5");
+    const char *results = o->output ? o->output : o->vectors_out, *path[] = {o->save, results, o->plot, o->states};
+    const bool h5 = (results && has_extension(results, "h5")) || (o->states && has_extension(o->states, "h5"));
     int rc = EXIT_FINE;
     if ((h5 || o->save || o->from) && !hdf5_available())
         return tool_fail(t, "this build of wisp has no HDF5, which %s",
@@ -53,7 +57,7 @@ int outputs_check(tool *t)
                          : o->from                             ? "--from needs"
                          : t->cmd->bit & (CMD_SOLVE | CMD_EIG) ? "a .h5 file needs; a .mtx file needs none"
                                                                : "a .h5 file of results needs");
-    for (int i = 0; i < 3 && !rc && !o->plan; i++)
+    for (int i = 0; i < 4 && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
     return rc || !o->plot || o->plan ? rc : plot_check(t);
 }

@@ -1,0 +1,288 @@
+/* States in an HDF5 file: /states [n][rows], complex; /time, /norm, /off, /checksum [n]; what they belong to as
+   attributes. Each state is a row that is added as it comes. */
+#include "states.h"
+#include "config.h"
+#ifdef WISP_HAVE_HDF5
+#include "../out/hdf5.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VERSION = 1, NUMBERS = 3, SUM = NUMBERS, PSI, SETS };
+static const char *const names[SETS] = {"time", "norm", "off", "checksum", "states"};
+static const char format_name[] = "wisp-states";
+
+struct states_set {
+    tool *t;
+    const char *path;
+    states_kind kind;
+    hid_t file, set[SETS], type; /* type: of psi; negative: not open */
+    hsize_t count;
+    bool broken; /* a call has failed: HDF5 may not bear another one, not even to close the file */
+};
+
+static int failed(states_set *s)
+{
+    s->broken = true;
+    return tool_fail(s->t, "cannot write %s: %s", s->path, errno ? strerror(errno) : "HDF5 could not make the file");
+}
+
+/* Rows are added to it, one of `cols` numbers at a time. */
+static hid_t make_set(hid_t file, const char *name, hid_t type, hsize_t cols, bool matrix)
+{
+    enum { CHUNK = 1 << 16, SOME = 1 << 10 }; /* numbers */
+    const hsize_t size[2] = {0, cols}, most[2] = {H5S_UNLIMITED, cols},
+                  chunk[2] = {matrix ? 1 : SOME, cols < CHUNK ? cols : CHUNK};
+    const hid_t space = H5Screate_simple(matrix ? 2 : 1, size, most), how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(how, matrix ? 2 : 1, chunk);
+    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    H5Pclose(how);
+    H5Sclose(space);
+    return set;
+}
+
+static bool write_head(const states_set *s)
+{
+    char hash[32];
+    snprintf(hash, sizeof hash, "%016" PRIx64, s->kind.matrix);
+    json_t *o = JSON_PUT(json_head(s->t, s->t->opt.arg[0]), J("format", format_name), J("format_version", VERSION),
+                         J("matrix_hash", hash), J("rows", s->kind.rows), J("type", wisp_type_name(s->kind.type)),
+                         J("units", "time: 1 / unit of the matrix; off: |psi - exact|, at most"));
+    const char *key;
+    json_t *value;
+    bool ok = o != NULL;
+    json_object_foreach(o, key, value) if (!json_is_null(value)) ok = hdf5_attribute(s->file, key, value) && ok;
+    json_decref(o);
+    return ok;
+}
+
+static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
+                 const double *time)
+{
+    states_set *s = calloc(1, sizeof *s);
+    (void)times, (void)time;
+    if (!s) return tool_fail(t, "out of memory for %s", path);
+    *set = s;
+    *s = (states_set){.t = t, .path = path, .kind = *kind, .file = -1, .type = -1};
+    for (int i = 0; i < SETS; i++) s->set[i] = -1;
+    H5dont_atexit(); /* where a file could not be written it would try again, and crash */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    errno = 0;
+    s->type = hdf5_type(kind->type);
+    s->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = s->file >= 0 && s->type >= 0 && write_head(s);
+    for (int i = 0; i < SETS && ok; i++) {
+        const hid_t type = i == PSI ? s->type : i == SUM ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE;
+        s->set[i] = make_set(s->file, names[i], type, i == PSI ? (hsize_t)kind->rows : 1, i == PSI);
+        ok = s->set[i] >= 0;
+    }
+    return ok ? EXIT_FINE : failed(s);
+}
+
+/* One more row. */
+static bool add_row(const states_set *s, int i, hid_t type, const void *data)
+{
+    const hsize_t cols = i == PSI ? (hsize_t)s->kind.rows : 1, size[2] = {s->count + 1, cols}, from[2] = {s->count, 0},
+                  part[2] = {1, cols};
+    const int rank = i == PSI ? 2 : 1;
+    if (H5Dset_extent(s->set[i], size) < 0) return false;
+    const hid_t file = H5Dget_space(s->set[i]), memory = H5Screate_simple(rank, part, NULL);
+    const bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
+                    H5Dwrite(s->set[i], type, memory, file, H5P_DEFAULT, data) >= 0;
+    H5Sclose(memory);
+    H5Sclose(file);
+    return ok;
+}
+
+static int add(states_set *s, const states_at *at, const void *psi)
+{
+    const double number[NUMBERS] = {at->time, at->norm, at->off};
+    const uint64_t sum = states_sum(&s->kind, at, psi);
+    errno = 0;
+    bool ok = add_row(s, PSI, s->type, psi) && add_row(s, SUM, H5T_NATIVE_UINT64, &sum);
+    for (int i = 0; i < NUMBERS && ok; i++) ok = add_row(s, i, H5T_NATIVE_DOUBLE, number + i);
+    if (!ok || H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0) return failed(s);
+    s->count++;
+    return EXIT_FINE;
+}
+
+/* Whatever is open; false: something could not be written. */
+static bool close_all(states_set *s)
+{
+    bool ok = true;
+    for (int i = 0; i < SETS && ok; i++)
+        if (s->set[i] >= 0) ok = H5Dclose(s->set[i]) >= 0, s->set[i] = -1;
+    if (s->type >= 0 && ok) H5Tclose(s->type), s->type = -1;
+    if (s->file >= 0 && ok) ok = H5Fclose(s->file) >= 0, s->file = -1;
+    return ok;
+}
+
+static int end(states_set *s)
+{
+    errno = 0;
+    return close_all(s) ? EXIT_FINE : failed(s);
+}
+
+static void drop(states_set *s)
+{
+    if (s && !s->broken) (void)close_all(s);
+    free(s);
+}
+
+/* ---- the last state of a file ------------------------------------------------------------------------ */
+
+static int damaged(tool *t, const char *path)
+{
+    return tool_fail(t, "%s is no file of states that wisp evolve --states has written, or a damaged one", path);
+}
+
+/* A text of a fixed length, which is below `size`. */
+static bool read_text(hid_t file, const char *name, char *text, size_t size)
+{
+    if (H5Aexists(file, name) <= 0) return false;
+    const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT), type = attribute < 0 ? -1 : H5Aget_type(attribute),
+                space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    memset(text, 0, size);
+    const bool ok = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) &&
+                    H5Tget_size(type) < size && H5Sget_simple_extent_npoints(space) == 1 &&
+                    H5Aread(attribute, type, text) >= 0;
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    if (attribute >= 0) H5Aclose(attribute);
+    return ok;
+}
+
+/* The number of row `at` of a data set of n of them. */
+static bool read_number(hid_t file, const char *name, hsize_t n, hsize_t at, hid_t type, void *value)
+{
+    const hsize_t one = 1;
+    hsize_t size = 0;
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = set < 0 ? -1 : H5Dget_space(set),
+                memory = H5Screate_simple(1, &one, NULL);
+    const bool ok = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+                    H5Sget_simple_extent_dims(space, &size, NULL) >= 0 && size == n &&
+                    H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &one, NULL) >= 0 &&
+                    H5Dread(set, type, memory, space, H5P_DEFAULT, value) >= 0;
+    H5Sclose(memory);
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    return ok;
+}
+
+static bool read_shape(states_last *last)
+{
+    hsize_t size[2] = {0, 0};
+    const hid_t set = (hid_t)last->set, space = H5Dget_space(set), type = H5Dget_type(set);
+    const bool ok = H5Sget_simple_extent_ndims(space) == 2 && H5Sget_simple_extent_dims(space, size, NULL) >= 0 &&
+                    size[0] >= 1 && size[1] >= 1 && size[1] < INT64_MAX;
+    last->kind.type = hdf5_numbers(type);
+    last->kind.rows = (int64_t)size[1];
+    last->number = (int64_t)size[0] - 1;
+    H5Tclose(type);
+    H5Sclose(space);
+    return ok && last->kind.type != WISP_DEFAULT && wisp_type_is_complex(last->kind.type);
+}
+
+static bool read_last(states_last *last)
+{
+    enum { BASE = 16 };
+    double *const number[NUMBERS] = {&last->at.time, &last->at.norm, &last->at.off};
+    const hid_t file = (hid_t)last->file;
+    char text[64];
+    if (!read_text(file, "format", text, sizeof text) || strcmp(text, format_name)) return false;
+    if (!read_text(file, "matrix_hash", text, sizeof text)) return false;
+    last->kind.matrix = strtoull(text, NULL, BASE);
+    const hid_t set = H5Dopen2(file, names[PSI], H5P_DEFAULT);
+    if (set < 0) return false;
+    last->set = set;
+    if (!read_shape(last)) return false;
+    const hsize_t at = (hsize_t)last->number, n = at + 1;
+    bool ok = read_number(file, names[SUM], n, at, H5T_NATIVE_UINT64, &last->sum);
+    for (int i = 0; i < NUMBERS && ok; i++) ok = read_number(file, names[i], n, at, H5T_NATIVE_DOUBLE, number[i]);
+    return ok;
+}
+
+int states_open(tool *t, states_last *last, const char *path)
+{
+    *last = (states_last){0};
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (access(path, R_OK)) return tool_fail(t, "cannot read %s: %s", path, strerror(errno));
+    if (file_reads_once(path))
+        return tool_fail(t, "%s: an HDF5 file can't be read from a pipe; keep it in a file", path);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0) return tool_fail(t, "%s is no HDF5 file, or a damaged one", path);
+    last->file = file;
+    return read_last(last) ? EXIT_FINE : damaged(t, path);
+}
+
+static bool read_psi(const states_last *last, wisp_type as, void *psi)
+{
+    const hsize_t from[2] = {(hsize_t)last->number, 0}, part[2] = {1, (hsize_t)last->kind.rows};
+    const hid_t set = (hid_t)last->set, space = H5Dget_space(set), memory = H5Screate_simple(2, part, NULL),
+                type = hdf5_type(as);
+    const bool ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
+                    H5Dread(set, type, memory, space, H5P_DEFAULT, psi) >= 0;
+    H5Tclose(type);
+    H5Sclose(memory);
+    H5Sclose(space);
+    return ok;
+}
+
+/* Its sum is that of the numbers in the file, whatever the precision is here. */
+int states_read(tool *t, states_last *last, const char *path, wisp_type type, void *psi)
+{
+    char *stored = NULL;
+    const bool same = type == last->kind.type;
+    if (!same && wisp_alloc(t->ctx, &stored, (size_t)last->kind.rows, wisp_type_size(last->kind.type)))
+        return tool_fail_ctx(t);
+    void *own = same ? psi : stored;
+    const bool ok = read_psi(last, last->kind.type, own) && states_sum(&last->kind, &last->at, own) == last->sum;
+    wisp_free(t->ctx, stored);
+    return ok && (same || read_psi(last, type, psi)) ? EXIT_FINE : damaged(t, path);
+}
+
+void states_close_last(states_last *last)
+{
+    if (last->set) H5Dclose((hid_t)last->set);
+    if (last->file) H5Fclose((hid_t)last->file);
+    *last = (states_last){0};
+}
+
+#else
+static int without(tool *t) { return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of states needs"); }
+
+static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
+                 const double *time)
+{
+    (void)set, (void)name, (void)path, (void)kind, (void)times, (void)time;
+    return without(t);
+}
+
+static int add(states_set *s, const states_at *at, const void *psi)
+{
+    (void)s, (void)at, (void)psi;
+    return EXIT_FAILED;
+}
+
+static int end(states_set *s) { return (void)s, EXIT_FAILED; }
+static void drop(states_set *s) { (void)s; }
+
+int states_open(tool *t, states_last *last, const char *path)
+{
+    *last = (states_last){0};
+    (void)path;
+    return without(t);
+}
+
+int states_read(tool *t, states_last *last, const char *path, wisp_type type, void *psi)
+{
+    (void)last, (void)path, (void)type, (void)psi;
+    return without(t);
+}
+
+void states_close_last(states_last *last) { (void)last; }
+#endif
+
+const states_format states_hdf5 = {begin, add, end, drop};

@@ -1,0 +1,109 @@
+# wisp evolve: states that are written and gone on from, against one run and against closed forms; refusals.
+. "$(dirname "$0")/cli.sh"
+
+cat >states.py <<'PY'
+def states(path):
+    lines = [l for l in open(path) if not l.startswith("%")]
+    rows, times = map(int, lines[0].split())
+    z = [complex(*map(float, l.split())) for l in lines[1:]]
+    assert len(z) == rows * times, (path, len(z), rows, times)
+    return [z[j * rows:(j + 1) * rows] for j in range(times)]
+def times(path):
+    return [float(l[1:]) for l in open(path) if l.startswith("% ") and l[2:3] in "-0123456789"]
+def apart(a, b):
+    return max(sum(abs(x - y) ** 2 for x, y in zip(p, q)) ** 0.5 for p, q in zip(a, b))
+PY
+sed -i 's/^import json.*/import cmath, json, math, sys/' check.py
+sed -i '/^d = load/i exec(open("states.py").read())' check.py
+
+# ---- states as columns, against what the results say ------------------------------------------------
+graphene=graphene:nx=5,ny=4
+ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --watch 0,3,7 --json
+json out 'd["states"] == "one.mtx" and len(states("one.mtx")) == 10 and times("one.mtx") == d["times"]'
+json out 'all(abs(abs(states("one.mtx")[i][r]) ** 2 - d["density"][w][i]) < 1e-15 for i in range(10) for w, r in enumerate(d["sites"]))'
+json out 'd["off"][0] == 0 and all(x == 2e-10 for x in d["off"][1:])'
+# One bond: cos t at its start, -i sin t at the other end, for hopping -1 their conjugates.
+ok evolve laplace:nx=2,ny=1,points=5 --time 2 --steps 4 --site 0 --states bond.mtx --json
+json out 'all(abs(z[0] - cmath.exp(-4j * t) * math.cos(t)) < 1e-10 and abs(z[1] - cmath.exp(-4j * t) * 1j * math.sin(t)) < 1e-10 for z, t in zip(states("bond.mtx"), d["times"]))'
+ok evolve $graphene --time=-1 --steps 2 --random --precision single --states single.mtx --quiet
+ok evolve $graphene --time=-1 --steps 2 --random --precision single --states single.mtx --json
+json out 'len(states("single.mtx")) == 3 and abs(sum(abs(z) ** 2 for z in states("single.mtx")[2]) - 1) < 1e-5'
+ok evolve $graphene --time 9 --steps 9 --site 3
+check "no states in the summary" grep -qv '^states' out
+ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx
+check "states in the summary" grep -q '^states *one.mtx' out
+ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --plan
+check "states in the plan" grep -q '^states *about .* on the disk' out
+ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --plan --json
+bound=$(sed -n 's/^ *"bound_bytes": *\([0-9]*\).*/\1/p' out)
+ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --quiet --mem-limit "$bound"
+
+# ---- two pieces and one run ---------------------------------------------------------------------------
+if [ $have_hdf5 = 1 ]; then
+    for precision in double single; do
+        ok evolve $graphene --time 4 --steps 4 --site 3 --states a.h5 --quiet --precision $precision
+        ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --quiet --precision $precision
+        ok evolve $graphene --time 9 --steps 5 --from a.h5 --states b.mtx --energy --json --precision $precision
+        json out 'd["times"] == [4, 5, 6, 7, 8, 9] and d["from"] == "a.h5" and times("b.mtx") == d["times"]'
+        json out 'apart(states("one.mtx")[4:], states("b.mtx")) <= max(d["off"]) and d["off"][0] == 2 * d["tolerance"] and d["off"][5] == 4 * d["tolerance"]'
+        json out 'all(abs(e) <= o for e, o in zip(d["expectation"][0], d["expectation_off"][0]))'
+    done
+    # From single to double precision, and back to the start.
+    ok evolve $graphene --time 0 --steps 1 --from a.h5 --states b.mtx --json
+    json out 'd["times"] == [4, 0] and abs(abs(states("b.mtx")[1][3]) - 1) < d["off"][1]'
+    ok evolve $graphene --time 4 --steps 4 --site 3 --states a.h5 --quiet
+    # A third piece, with a checkpoint.
+    ok evolve $graphene --time 6 --steps 2 --from a.h5 --states b.h5 --quiet
+    ok evolve $graphene --time 9 --steps 3 --from b.h5 --checkpoint c.ck --json
+    json out 'd["times"] == [6, 7, 8, 9]'
+    ok evolve $graphene --time 9 --steps 3 --from b.h5 --plan
+
+    refused 1 "the states in a.h5 are of another matrix than graphene:nx=5,ny=4,t=2" evolve graphene:nx=5,ny=4,t=2 --time 9 --from a.h5
+    refused 1 "the states in a.h5 have 40 rows; laplace:nx=2 has 200" evolve laplace:nx=2 --time 9 --from a.h5
+    refused 1 "the state in a.h5 is at that time already" evolve $graphene --time 4 --from a.h5
+    refused 1 "cannot read none.h5" evolve $graphene --time 5 --from none.h5
+    head -c 3000 a.h5 >cut.h5
+    refused 1 "cut.h5 is no HDF5 file, or a damaged one" evolve $graphene --time 5 --from cut.h5
+    ok dos $graphene --moments 8 --vectors 2 --save moments.h5 --quiet
+    refused 1 "moments.h5 is no file of states" evolve $graphene --time 5 --from moments.h5
+    refused 2 "takes one file" evolve $graphene --time 5 --from a.h5 --from b.h5
+    refused 2 "--from a.mtx: a .h5 file" evolve $graphene --time 5 --from a.mtx
+    refused 2 "exclude each other" evolve $graphene --time 5 --from a.h5 --site 0
+    refused 2 "name the same file" evolve $graphene --time 5 --from a.h5 --states a.h5
+    refused 2 "--states and --checkpoint exclude each other" evolve $graphene --time 5 --site 0 --states b.h5 --checkpoint c.ck
+    if [ $have_python = 1 ]; then # one bit of the last state
+        python3 - <<'PY'
+data = bytearray(open("a.h5", "rb").read())
+import struct
+last = max(i for i in range(0, len(data) - 16, 8) if 1e-3 < abs(struct.unpack_from("<d", data, i)[0]) < 1)
+data[last + 3] ^= 4
+open("bit.h5", "wb").write(data)
+PY
+        refused 1 "bit.h5 is no file of states" evolve $graphene --time 5 --from bit.h5
+    fi
+    # A file that can't be written to its end leaves the old one as it was.
+    cp a.h5 old.h5
+    checks=$((checks + 1))
+    (ulimit -f 30; exec "$wisp" evolve graphene:nx=20,ny=20 --time 9 --site 3 --states a.h5 --quiet) >out 2>err
+    [ $? = 1 ] && grep -q '^wisp: cannot write a.h5: ' err && [ "$(wc -l <err)" = 1 ] || fail "a full disk: $(cat err)"
+    check "the old file" cmp a.h5 old.h5
+    check "nothing is left" [ -z "$(find . -name '*.tmp*')" ]
+    # What was reached before a stop is kept, and is gone on from.
+    stop evolution INT 0.5 evolve $graphene --time 90 --steps 90 --site 3 --states part.h5
+    check "states of a run that was stopped" grep -q 'the states of [0-9]* of 90 times are kept in part.h5' log
+    ok evolve $graphene --time 90 --steps 5 --from part.h5 --json --watch 3 --tolerance 1e-11
+    cp out pieces
+    ok evolve $graphene --time 90 --steps 90 --site 3 --json
+    json pieces 'abs(d["density"][0][-1] - e["density"][0][-1]) < 1e-9' out
+fi
+stop evolution INT 0.5 evolve $graphene --time 90 --steps 90 --site 3 --states part.mtx
+check "columns of a run that was stopped" grep -q 'times are kept in part.mtx' log
+ok evolve $graphene --time 1 --site 0 --json
+json out '1 < len(states("part.mtx")) < 91'
+checks=$((checks + 1))
+(ulimit -f 30; exec "$wisp" evolve graphene:nx=20,ny=20 --time 9 --site 3 --states full.mtx --quiet) >out 2>err
+[ $? = 1 ] && grep -q '^wisp: cannot write full.mtx: ' err && [ ! -e full.mtx ] || fail "a full disk: $(cat err)"
+refused 2 "must end in .h5 or .mtx" evolve $graphene --time 5 --site 0 --states a.txt
+refused 1 "cannot write nowhere/a.mtx" evolve $graphene --time 5 --site 0 --states nowhere/a.mtx
+
+finish
