@@ -242,6 +242,7 @@ PLAIN(wisp_mat_fill_in, P(0, f->A), 4, 1, P(1, &(double){0}))
 /* ---- blocks and ops -------------------------------------------------------------------------- */
 
 MAKES(wisp_blk_create, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->ctx), P(2, f->map), WISP_D, WIDTH)
+MAKES(wisp_blk_create_raw, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->ctx), P(2, f->map), WISP_D, WIDTH)
 MAKES(wisp_blk_borrow, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->ctx), P(2, f->map), WISP_D, 1, P(3, val), 1)
 MAKES(wisp_blk_cols, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->x), 0, 1)
 MAKES(wisp_blk_pick, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->x), 1, P(2, (int[]){1}))
@@ -386,6 +387,7 @@ static const argument_row table[] = {
     ROW(wisp_mat_row_histogram, 2, 0, 1),
     ROW(wisp_mat_fill_in, 2, 0, 1),
     ROW(wisp_blk_create, 3, 0, 2),
+    ROW(wisp_blk_create_raw, 3, 0, 2),
     ROW(wisp_blk_borrow, 4, 0, 2),
     ROW(wisp_blk_cols, 2, 0, 2),
     ROW(wisp_blk_pick, 3, 0, 2),

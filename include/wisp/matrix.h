@@ -254,6 +254,9 @@ typedef int (*wisp_fill_fn)(void *arg, int64_t row, int column, void *val);
 
 /* A new block of zeros, of the local rows. */
 WISP_API wisp_status wisp_blk_create(wisp_blk **x, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width);
+/* The same, but it holds anything until it is written, and the system gives its memory as that happens: for blocks that
+   are written as a whole before they are read, some of them maybe never. */
+WISP_API wisp_status wisp_blk_create_raw(wisp_blk **x, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width);
 /* A block in user memory, which must outlive it: element (i, j) of the local rows is data[i * stride + j], with stride
    >= width. Natural maps only (WISP_ERR_MISMATCH). On several ranks it can't be the x of a matrix that has a halo: then
    wisp_spmmv is WISP_ERR_UNSUPPORTED, or this call WISP_ERR_MISMATCH if the matrix is there already. It is

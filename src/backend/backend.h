@@ -131,6 +131,8 @@ typedef struct wisp__backend {
 
     /* Zeroed memory, placed by the threads that will use it. */
     wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
+    /* Memory of the host that holds anything, and is there as it is written. NULL: alloc is as good. */
+    wisp_status (*alloc_raw)(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
     void (*free)(wisp_ctx *ctx, void *address);
     /* An array of wisp_alloc becomes the device's: *array is freed, or goes on as its address there. */
     wisp_status (*take)(wisp_ctx *ctx, void *pointer_to_array);

@@ -16,7 +16,7 @@ typedef struct {
 } header;
 
 /* For tests: behind the array's last cache line is a page that nobody may touch, not even code that no sanitizer knows.
- */
+   It begins full of NaNs, so that what is read before it is written shows. */
 static char *place_guarded(wisp_ctx *ctx, size_t bytes)
 {
     const size_t page = wisp__page_bytes(), lines = wisp__lines(bytes),
@@ -25,6 +25,7 @@ static char *place_guarded(wisp_ctx *ctx, size_t bytes)
     if (base == MAP_FAILED) return NULL;
     mprotect(base + usable, page, PROT_NONE);
     char *p = base + usable - lines;
+    memset(p, 0xff, bytes);
     *(header *)(void *)(p - HEADER) = (header){base, bytes, usable + page, ctx};
     return p;
 }

@@ -24,22 +24,40 @@ out:
     return status;
 }
 
+/* Raw: of its own rows; what is behind them is 0 even then. */
+static wisp_status create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, bool raw)
+{
+    wisp_status status = blk_new(out, ctx, map, type, width);
+    if (status != WISP_OK) return status;
+    wisp_blk *x = *out;
+    const size_t row = wisp_type_size(type) * (size_t)width;
+    x->store->rows = map->local + map->halo;
+    raw = raw && ctx->backend->alloc_raw;
+    status = (raw ? ctx->backend->alloc_raw : ctx->backend->alloc)(ctx, &x->store->at, (size_t)x->store->rows, row);
+    if (status == WISP_OK && raw) memset((char *)x->store->at + (size_t)map->local * row, 0, (size_t)map->halo * row);
+    if (status != WISP_OK) {
+        wisp_blk_free(x);
+        *out = NULL;
+    }
+    return status;
+}
+
 wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
 {
     WISP_NEED(ctx, out);
     *out = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, map);
-    wisp_status status = blk_new(out, ctx, map, type, width);
-    if (status != WISP_OK) return status;
-    wisp_blk *x = *out;
-    x->store->rows = map->local + map->halo;
-    status = ctx->backend->alloc(ctx, &x->store->at, (size_t)x->store->rows, wisp_type_size(type) * (size_t)width);
-    if (status != WISP_OK) {
-        wisp_blk_free(x);
-        *out = NULL;
-    }
-    return status;
+    return create(out, ctx, map, type, width, false);
+}
+
+wisp_status wisp_blk_create_raw(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
+{
+    WISP_NEED(ctx, out);
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, map);
+    return create(out, ctx, map, type, width, true);
 }
 
 wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, void *data,

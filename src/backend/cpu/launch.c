@@ -279,6 +279,7 @@ const wisp__backend wisp__backend_cpu = {
     .tuned = &wisp__cpu_tuned,
     .facts = wisp__cpu_facts,
     .alloc = wisp_alloc,
+    .alloc_raw = wisp__alloc_raw,
     .free = wisp_free,
     .take = cpu_take,
     .prepare = wisp__cpu_prepare,
