@@ -77,6 +77,31 @@ CALL(wisp_solve)
     if (null != 0) wisp_solution_free(&solution);
     return status;
 }
+MAKES(wisp_solver_create, wisp_solver, wisp_solver_free, P(0, &made), P(1, f->A), WISP_D, WIDTH,
+      P(2, &(wisp_solve_opts){0}))
+static wisp_solver *made_solver(fixture *f)
+{
+    wisp_solver *S;
+    REF_OK(f->ctx, wisp_solver_create(&S, f->A, WISP_D, WIDTH, NULL));
+    return S;
+}
+CALL(wisp_solver_solve)
+{
+    wisp_solution solution;
+    wisp_solver *S = made_solver(f);
+    const wisp_status status = wisp_solver_solve(P(0, S), P(1, &solution), P(2, f->y), P(3, f->x), 0);
+    if (status == WISP_OK && null != 1) wisp_solution_free(&solution);
+    wisp_solver_free(S);
+    return status;
+}
+CALL(wisp_solver_update)
+{
+    wisp_solver *S = made_solver(f);
+    wisp_solver_update(P(0, S));
+    wisp_solver_free(S);
+    return null < 0 ? WISP_OK : WISP_ERR_ARG;
+}
+PROCEDURE(wisp_solver_free, P(0, made_solver(f)))
 PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
 PLAIN(wisp_solve_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, 1, P(3, &(wisp_solve_opts){0}),
       P(4, &(wisp_choice){0}))
@@ -286,6 +311,10 @@ static const argument_row table[] = {
     ROW(wisp_overlap_residuals, 6, 32, 0),
     ROW(wisp_green, 7, 96, 1),
     ROW(wisp_solve, 5, 17, 2),
+    ROW(wisp_solver_create, 3, 4, 2),
+    ROW(wisp_solver_solve, 4, 2, 0),
+    ROW(wisp_solver_update, 1, 0, ALL),
+    ROW(wisp_solver_free, 1, 0, ALL),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),
     ROW(wisp_eig, 3, 4, 2),

@@ -208,7 +208,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
      fill_in, choose, weights; wisp_src_choose, weights;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram(_at), dots and norms, wisp_slot_sum, wisp_blk_fill_fn, wisp_ctx_sum,
      sum_start, sum_wait;
-   - wisp_bounds_find, wisp_kpm, wisp_kubo, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_eig;
+   - wisp_bounds_find, wisp_kpm, wisp_kubo, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_solver_solve,
+     wisp_solver_update, wisp_eig;
    - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition, wisp_src_deal;
    - wisp_src_write, wisp_moments_save (rank 0 writes).
 

@@ -123,6 +123,10 @@ WISP_API wisp_status wisp_fuse_cost_sized(const wisp_update *update, int updates
 WISP_API void wisp_ctx_counts_sized(const wisp_ctx *ctx, wisp_counts *counts, size_t counts_size);
 WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk *x, const wisp_mat *A,
                                       const wisp_blk *b, const wisp_solve_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_solver_create_sized(wisp_solver **S, const wisp_mat *A, wisp_type type, int width,
+                                              const wisp_solve_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_solver_solve_sized(wisp_solver *S, wisp_solution *s, size_t s_size, wisp_blk *x,
+                                             const wisp_blk *b, int guess);
 WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
 WISP_API wisp_status wisp_solve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
                                            size_t A_size, wisp_type type, int width, const wisp_solve_opts *opts,
@@ -500,6 +504,15 @@ static inline wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_m
                                      const wisp_solve_opts *opts)
 {
     return wisp_solve_sized(s, sizeof *s, x, A, b, opts, sizeof *opts);
+}
+static inline wisp_status wisp_solver_create(wisp_solver **S, const wisp_mat *A, wisp_type type, int width,
+                                             const wisp_solve_opts *opts)
+{
+    return wisp_solver_create_sized(S, A, type, width, opts, sizeof *opts);
+}
+static inline wisp_status wisp_solver_solve(wisp_solver *S, wisp_solution *s, wisp_blk *x, const wisp_blk *b, int guess)
+{
+    return wisp_solver_solve_sized(S, s, sizeof *s, x, b, guess);
 }
 static inline void wisp_solution_free(wisp_solution *s) { wisp_solution_free_sized(s, sizeof *s); }
 static inline wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,

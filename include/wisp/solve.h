@@ -118,6 +118,26 @@ typedef struct {
    If columns end differently, the status is that of the first one that did not converge. */
 WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
                                   const wisp_solve_opts *opts);
+
+/* A solver that is kept, for many right-hand sides of one matrix: what its calls need (the preconditioner, the vectors
+   of the method) is made by the first one and goes on to the next. Each call ends in what wisp_solve would have made of
+   the same x and b with these options, bit by bit. Between calls it holds what wisp_solve_plan tells as bytes at most.
+   A call at a time. */
+typedef struct wisp_solver wisp_solver;
+/* For right-hand sides of this type (DEFAULT: the matrix's) and width. A must outlive the solver, and so must what
+   opts points to; opts->guess counts for nothing, and opts->resume for the first call alone. Nothing is made here: it
+   is of one rank alone. Statuses as of wisp_solve for such a matrix and such options: MISMATCH, UNSUPPORTED. */
+WISP_SIZED wisp_status wisp_solver_create(wisp_solver **S, const wisp_mat *A, wisp_type type, int width,
+                                          const wisp_solve_opts *opts);
+/* As wisp_solve. guess: 1, x holds an initial guess, maybe the solution of a call before; 0: x begins as 0. A call that
+   fails leaves the solver fit for others. WISP_ERR_MISMATCH also where x and b are not of the solver's type and width.
+ */
+WISP_SIZED wisp_status wisp_solver_solve(wisp_solver *S, wisp_solution *s, wisp_blk *x, const wisp_blk *b, int guess);
+/* The matrix has other values than before (wisp_mat_update): the next call makes the preconditioner anew. Without this
+   it goes on with that of the values before, which may be good enough: all else, and the residual in the end, is by the
+   new ones. On all ranks. S may be NULL. */
+WISP_API void wisp_solver_update(wisp_solver *S);
+WISP_API void wisp_solver_free(wisp_solver *S);
 /* Frees the arrays of s, and empties it. s may be NULL. */
 WISP_SIZED void wisp_solution_free(wisp_solution *s);
 /* *plan becomes what wisp_solve will take, for blocks of this type (DEFAULT: the matrix's) and width. A and step: as in

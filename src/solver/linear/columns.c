@@ -288,7 +288,7 @@ out:
 
 void wisp__free_blocks(wisp__krylov *k)
 {
-    for (int i = 0; i < k->blocks; i++) wisp_blk_free(k->v[i]);
+    for (int i = 0; i < k->blocks; i++) wisp__give_block(k, &k->v[i]);
     wisp_free(k->ctx, k->v);
     wisp_free(k->ctx, k->own_of);
     k->v = NULL;
@@ -299,12 +299,14 @@ void wisp__free_blocks(wisp__krylov *k)
 wisp_status wisp__make_blocks(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    const int n = k->method->blocks(k);
+    const int n = k->method->blocks(k), written = k->method->written ? k->method->written(k) : 0;
     k->own_bytes = k->method->own ? k->method->own(&k->o) : 0;
     if (k->own_bytes) WISP_TRY(wisp_alloc(k->ctx, &k->own_of, (size_t)k->width, k->own_bytes));
     WISP_TRY(wisp_alloc(k->ctx, &k->v, (size_t)n, sizeof *k->v));
-    for (; k->blocks < n; k->blocks++)
-        WISP_TRY(wisp_blk_create(&k->v[k->blocks], k->ctx, wisp_mat_map(k->A), k->type, k->width));
+    while (k->blocks < n) {
+        wisp_blk **block = &k->v[k->blocks];
+        WISP_TRY(wisp__take_block(k, block, k->blocks++ < written));
+    }
 out:
     return status;
 }

@@ -10,6 +10,10 @@
 /* v[0 .. m] is the basis, v[m + 1] is M^-1 of one of them. */
 static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1); }
 
+/* A vector is made as a product, or as r, and then changed. M^-1 may be a polynomial, which begins with what is there
+   times 0. */
+static int written(const wisp__krylov *k) { return k->o.restart + 1; }
+
 /* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. Vectors
    stay as long as r was in the beginning, and not about 1: so their dots, and norms, have its unit. */
 typedef struct {
@@ -258,6 +262,7 @@ static double moves(const wisp__krylov *k)
 const wisp__method wisp__gmres = {.name = "gmres",
                                   .own = own,
                                   .blocks = blocks,
+                                  .written = written,
                                   .lay_out = lay_out,
                                   .start = start,
                                   .step = step,

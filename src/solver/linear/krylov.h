@@ -46,6 +46,7 @@ typedef struct {
     wisp_variant usual;                      /* by default, without a preconditioner; 0: pipelined */
     size_t (*own)(const wisp_solve_opts *o); /* bytes of a struct of its own, for each column; none */
     int (*blocks)(const wisp__krylov *k);    /* that it needs beside x, b and r */
+    int (*written)(const wisp__krylov *k);   /* the first so many of them it writes as a whole before it reads; none */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
     int rz;                                      /* the set where <r, M^-1 r> waits between steps; 0: nowhere */
     void (*lay_out)(wisp__krylov *k);            /* k->dots and k->sets; as wisp/steps.h has them */
@@ -78,13 +79,29 @@ typedef struct {
     bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
 } wisp__method;
 
+/* What survives calls: solver.c. */
+struct wisp_solver {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_solve_opts o; /* as the user gave them; of the first call alone: resume */
+    wisp_type type;
+    int width;
+    bool inner;                               /* of a proof */
+    wisp__precond *P;                         /* NULL: there is none, or it is not made yet */
+    double factor;                            /* of A, that P was made for */
+    const char *definite;                     /* and what it had to be: see wisp__precond_make */
+    wisp_blk *spare[WISP__MOST_RESTART + 16]; /* blocks of all columns that nothing uses now */
+    int spares;
+};
+
 struct wisp__krylov {
     wisp_ctx *ctx;
     const wisp_mat *A;
+    wisp_solver *of;   /* the solver whose call it is */
     wisp_solve_opts o; /* with every default filled in */
     wisp_solution *s;
     const wisp__method *method;
-    wisp__precond *P;     /* NULL: none */
+    wisp__precond *P;     /* that of the solver, or NULL: none */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
     double anorm;         /* of A as methods see it, at least, as far as it is known */
     int a_exponent;       /* methods see A times 2^a_exponent */
@@ -230,11 +247,31 @@ const char *wisp__variant_name(wisp_variant v);
 void wisp__fit_variant(wisp_solve_opts *o);
 /* The method is named, and rows are those of all ranks. */
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
-/* All options, and the shapes of x, b and A. */
+/* The shape and the type of a solver's matrix, and its options. */
+wisp_status wisp__solver_check(const wisp_solver *S);
+/* The same, and the shapes of x and b. */
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
 /* Some methods need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
+
+/* ---- solver.c ---- */
+
+/* A block of k->width columns: zeros; or (written: it will be written before it is read) anything. */
+wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, bool written);
+/* It goes back for others to take; *x, which may be NULL, becomes NULL. */
+void wisp__give_block(wisp__krylov *k, wisp_blk **x);
+/* k->P becomes the preconditioner, which is made if there is none that fits; with a spectrum that is known: see
+   wisp__precond_make. */
+wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2]);
+/* The solver is done with its preconditioner; with all that it has. */
+void wisp__solver_forget(wisp_solver *S);
+void wisp__solver_empty(wisp_solver *S);
+
+/* ---- solve.c ---- */
+
+/* A call of a solver. */
+wisp_status wisp__solve_once(wisp_solver *S, wisp_solution *s, wisp_blk *x, const wisp_blk *b, int guess);
 
 /* ---- solve_state.c ---- */
 

@@ -208,6 +208,8 @@ out:
     return status;
 }
 
+wisp_status wisp__precond_begin(wisp__precond *P) { return P->work ? wisp_blk_fill(P->work, wisp__real(0)) : WISP_OK; }
+
 /* The first step, which leaves r as it is. */
 static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, unsigned dot, wisp_place at)
 {

@@ -13,6 +13,8 @@ typedef struct wisp__precond wisp__precond;
    these words say what to take then; NULL: it may be any. */
 wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
                                const char *definite, wisp_type type, int width, const double spectrum[2]);
+/* A call begins that did not make it: nothing is left of those before. */
+wisp_status wisp__precond_begin(wisp__precond *P);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
 void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
 /* z = M^-1 r. Where rz has a slot, <r_j, z_j> of this rank alone goes to set wisp__precond_set from there on; three

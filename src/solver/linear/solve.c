@@ -30,7 +30,6 @@ static void lay_out(wisp__krylov *k)
 static wisp_status prepare(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    wisp_map *map = wisp_mat_map(k->A);
     const size_t width = (size_t)k->width;
     k->method = wisp__method_of(k->o.method);
     WISP_TRY(choose_looks(k));
@@ -43,9 +42,9 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
-    WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, k->type, k->width));
-    WISP_TRY(wisp_blk_create(&k->r, k->ctx, map, k->type, k->width));
-    WISP_TRY(wisp_blk_create(&k->best, k->ctx, map, k->type, k->width));
+    WISP_TRY(wisp__take_block(k, &k->x, false));
+    WISP_TRY(wisp__take_block(k, &k->r, false));
+    WISP_TRY(wisp__take_block(k, &k->best, false));
     if (k->o.resume) k->o.guess = 0;
     if (k->o.guess) WISP_TRY(wisp_copy(k->x, k->user_x));
     WISP_TRY(wisp__begin_columns(k));
@@ -56,9 +55,7 @@ static wisp_status prepare(wisp__krylov *k)
     if (k->o.offer || k->o.resume) WISP_TRY(wisp__find_stamp(k));
     if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__solve_items, k));
     if (k->o.resume) return wisp__solve_items(k, k->o.resume);
-    const double unknown[2] = {0, 0};
-    WISP_TRY(
-        wisp__precond_make(&k->P, k->A, wisp__a_factor(k), &k->o, k->method->definite, k->type, k->width, unknown));
+    WISP_TRY(wisp__take_precond(k, (const double[2]){0, 0}));
     wisp__krylov_rows(k);
     WISP_TRY(wisp__make_blocks(k));
 out:
@@ -276,11 +273,10 @@ static wisp_status make_solution(wisp__krylov *k)
 static void release(wisp__krylov *k)
 {
     wisp__free_blocks(k);
-    wisp_blk_free(k->x);
-    wisp_blk_free(k->r);
-    wisp_blk_free(k->best);
+    wisp__give_block(k, &k->x);
+    wisp__give_block(k, &k->r);
+    wisp__give_block(k, &k->best);
     wisp_blk_free(k->own_b);
-    wisp__precond_free(k->P);
     wisp_free(k->ctx, k->number);
     wisp_slot_free(k->slot);
     wisp_free(k->ctx, k->one);
@@ -307,17 +303,16 @@ static void describe(const wisp__krylov *k)
 
 static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
 
-static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
-                         const wisp_solve_opts *opts, bool inner)
+wisp_status wisp__solve_once(wisp_solver *S, wisp_solution *s, wisp_blk *x, const wisp_blk *b, int guess)
 {
     wisp_status status = WISP_OK;
     wisp_solution unused = {0};
-    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_ctx *ctx = S->ctx;
     const double begin = wisp_now();
-    wisp__krylov k = {
-        .ctx = ctx, .A = A, .o = opts ? *opts : (wisp_solve_opts){0}, .s = s ? s : &unused, .b = b, .user_x = x};
+    wisp__krylov k = {.ctx = ctx, .A = S->A, .of = S, .o = S->o, .s = s ? s : &unused, .b = b, .user_x = x};
     *k.s = (wisp_solution){.residual = NAN};
-    k.inner = inner;
+    k.o.guess = guess;
+    k.inner = S->inner;
     k.prove = solve_inner;
     k.type = wisp_blk_type(b);
     k.width = wisp_blk_width(b);
@@ -326,7 +321,7 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
     WISP_TRY(wisp__solve_check(&k, x));
     WISP_TRY(make_solution(&k));
     WISP_TRY(wisp__choose_method(&k));
-    wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
+    wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(S->A)));
     WISP_TRY(prepare(&k));
     k.s->setup_seconds += wisp_now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
@@ -346,8 +341,21 @@ out:
     describe(&k);
     release(&k);
     if (status == WISP_OK) status = conclude(&k);
+    S->o.resume = NULL;
+    if (k.o.resume) wisp__solver_forget(S); /* its spectrum was another run's */
     if (k.s == &unused) wisp_solution_free(&unused);
     return wisp_ctx_leave(ctx, status);
+}
+
+static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                         const wisp_solve_opts *opts, bool inner)
+{
+    wisp_solver S = {
+        .ctx = wisp_mat_ctx(A), .A = A, .type = wisp_blk_type(b), .width = wisp_blk_width(b), .inner = inner};
+    if (opts) S.o = *opts;
+    const wisp_status status = wisp__solve_once(&S, s, x, b, S.o.guess);
+    wisp__solver_empty(&S);
+    return status;
 }
 
 wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)

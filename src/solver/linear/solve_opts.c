@@ -105,12 +105,26 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     return WISP_OK;
 }
 
+wisp_status wisp__solver_check(const wisp_solver *S)
+{
+    wisp_mat_info info;
+    wisp_cost cost;
+    if (wisp_mat_map(S->A) != wisp_mat_col_map(S->A))
+        return wisp_ctx_failf(S->ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    if (wisp_spmmv_cost(S->A, S->type, S->width, 0, &cost) != WISP_OK) {
+        wisp_mat_get_info(S->A, &info);
+        return wisp_ctx_failf(S->ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
+                              wisp_type_name(info.type), wisp_type_name(S->type));
+    }
+    return wisp__solve_check_options(S->ctx, &S->o);
+}
+
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
 {
     wisp_ctx *ctx = k->ctx;
     wisp_map *map = wisp_mat_map(k->A);
-    if (map != wisp_mat_col_map(k->A))
-        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    const wisp_status status = wisp__solver_check(k->of);
+    if (status != WISP_OK) return status;
     if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
         wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
@@ -118,14 +132,10 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
                               wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
                               wisp_blk_width(k->b));
-    wisp_mat_info info;
-    wisp_cost cost;
-    wisp_mat_get_info(k->A, &info);
-    if (wisp_spmmv_cost(k->A, k->type, k->width, 0, &cost) != WISP_OK)
-        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
-                              wisp_type_name(info.type), wisp_type_name(k->type));
-    const wisp_status apart = check_apart(k, x);
-    return apart == WISP_OK ? wisp__solve_check_options(ctx, &k->o) : apart;
+    if (k->type != k->of->type || k->width != k->of->width)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x and b are %s of width %d, the solver is for %s of %d",
+                              wisp_type_name(k->type), k->width, wisp_type_name(k->of->type), k->of->width);
+    return check_apart(k, x);
 }
 
 wisp_status wisp__choose_method(wisp__krylov *k)

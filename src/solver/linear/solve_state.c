@@ -174,9 +174,7 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     wisp_status status = check(k, at);
     if (status != WISP_OK) return status;
     WISP_TRY(make_history(k, at->iterations));
-    if (at->preconditioned)
-        WISP_TRY(wisp__precond_make(&k->P, k->A, wisp__a_factor(k), &k->o, k->method->definite, k->type, s->columns,
-                                    at->spectrum));
+    if (at->preconditioned) WISP_TRY(wisp__take_precond(k, at->spectrum));
     k->o.method = (wisp_method)at->method, k->method = wisp__method_of(k->o.method);
     k->o.variant = (wisp_variant)at->variant;
     k->careful = at->careful;

@@ -50,8 +50,7 @@ bool wisp__must_verify(wisp__krylov *k, int claimed_before)
 static void drop_preconditioner(wisp__krylov *k)
 {
     wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s goes on without the preconditioner", k->method->name);
-    wisp__precond_free(k->P);
-    k->P = NULL;
+    k->P = NULL; /* later calls of the solver may have it */
     k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
