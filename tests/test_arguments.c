@@ -171,6 +171,14 @@ CALL(wisp_positions_open_gallery)
     wisp_positions_close(&p);
     return status;
 }
+CALL(wisp_positions_open_array)
+{
+    wisp_positions p = {0};
+    const wisp_status status = wisp_positions_open_array(P(0, &p), P(1, f->ctx), 2, 1, P(2, ((double[2]){0, 1})),
+                                                         P(3, ((double[3]){9, 0, 0})), 1);
+    wisp_positions_close(&p);
+    return status;
+}
 CALL(wisp_positions_open_file)
 {
     wisp_positions p = {0};
@@ -353,6 +361,7 @@ static const argument_row table[] = {
     ROW(wisp_src_open_mat, 2, 0, 2),
     ROW(wisp_positions_open_gallery, 3, 0, 2),
     ROW(wisp_positions_open_file, 4, 0, 2),
+    ROW(wisp_positions_open_array, 4, 0, 2),
     ROW(wisp_src_velocity, 5, 0, 2),
     ROW(wisp_src_peierls, 4, 0, 2),
     ROW(wisp_positions_close, 1, 0, ALL),

@@ -167,9 +167,35 @@ static void test_files(void **state)
     rmdir(folder);
 }
 
+static void test_arrays(void **state)
+{
+    wisp_positions p;
+    double xy[3][2] = {{0, 0}, {1.5, -2}, {3, 4}}, at[3];
+    const double cell[6] = {3, 0, 0, 1, 2, 0}, flat[6] = {1, 0, 0, 2, 0, 0};
+    REF_OK(*state, wisp_positions_open_array(&p, *state, 3, 2, *xy, cell, 2));
+    xy[1][0] = 7; /* it was copied */
+    p.at(p.arg, 1, at);
+    assert_true(at[0] == 1.5 && at[1] == -2 && at[2] == 0);
+    assert_true(p.rows == 3 && p.dimensions == 2 && p.periodic == 3 && fabs(p.volume - 6) < 1e-12 && p.reach == 0);
+    wisp_positions_close(&p);
+    REF_OK(*state, wisp_positions_open_array(&p, *state, 2, 3, *xy, NULL, 0));
+    assert_true(p.dimensions == 3 && p.periodic == 0 && p.volume == 0);
+    wisp_positions_close(&p);
+    REF_OK(*state, wisp_positions_open_array(&p, *state, 0, 1, NULL, NULL, 0));
+    wisp_positions_close(&p);
+    assert_int_equal(wisp_positions_open_array(&p, *state, 3, 2, *xy, flat, 2), WISP_ERR_ARG);
+    assert_int_equal(wisp_positions_open_array(&p, *state, 3, 4, *xy, NULL, 0), WISP_ERR_ARG);
+    assert_int_equal(wisp_positions_open_array(&p, *state, -1, 2, *xy, NULL, 0), WISP_ERR_ARG);
+    xy[2][0] = NAN;
+    assert_int_equal(wisp_positions_open_array(&p, *state, 3, 2, *xy, NULL, 0), WISP_ERR_ARG);
+    if (!strstr(message_of(*state), "row 2")) fail_msg("%s", message_of(*state));
+    assert_null(p.at);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_vacancies),
-                                       cmocka_unit_test(test_boxes), cmocka_unit_test(test_files)};
+                                       cmocka_unit_test(test_boxes), cmocka_unit_test(test_files),
+                                       cmocka_unit_test(test_arrays)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

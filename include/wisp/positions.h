@@ -43,6 +43,11 @@ WISP_SIZED wisp_status wisp_positions_open_gallery(wisp_positions *positions, wi
    span no cell. All ranks make this call together. */
 WISP_SIZED wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_ctx *ctx, const char *path,
                                                 int64_t rows, const double *cell, int vectors);
+/* Opens positions of an array[rows][dimensions], which is copied (24 bytes a row, on each rank) and must be the same on
+   all ranks. cell and vectors as above. WISP_ERR_ARG: dimensions are 1 to 3, positions finite, or the vectors span no
+   cell. All ranks make this call together. */
+WISP_SIZED wisp_status wisp_positions_open_array(wisp_positions *positions, wisp_ctx *ctx, int64_t rows, int dimensions,
+                                                 const double *array, const double *cell, int vectors);
 /* Calls free_arg, and empties the struct, which is the caller's. positions may be NULL. */
 WISP_SIZED void wisp_positions_close(wisp_positions *positions);
 

@@ -36,6 +36,9 @@ WISP_API wisp_status wisp_positions_open_gallery_sized(wisp_positions *positions
                                                        const char *spec);
 WISP_API wisp_status wisp_positions_open_file_sized(wisp_positions *positions, size_t positions_size, wisp_ctx *ctx,
                                                     const char *path, int64_t rows, const double *cell, int vectors);
+WISP_API wisp_status wisp_positions_open_array_sized(wisp_positions *positions, size_t positions_size, wisp_ctx *ctx,
+                                                     int64_t rows, int dimensions, const double *array,
+                                                     const double *cell, int vectors);
 WISP_API void wisp_positions_close_sized(wisp_positions *positions, size_t positions_size);
 WISP_API wisp_status wisp_src_velocity_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *h,
                                              size_t h_size, const wisp_positions *positions, size_t positions_size,
@@ -226,6 +229,12 @@ static inline wisp_status wisp_positions_open_file(wisp_positions *positions, wi
                                                    int64_t rows, const double *cell, int vectors)
 {
     return wisp_positions_open_file_sized(positions, sizeof *positions, ctx, path, rows, cell, vectors);
+}
+static inline wisp_status wisp_positions_open_array(wisp_positions *positions, wisp_ctx *ctx, int64_t rows,
+                                                    int dimensions, const double *array, const double *cell,
+                                                    int vectors)
+{
+    return wisp_positions_open_array_sized(positions, sizeof *positions, ctx, rows, dimensions, array, cell, vectors);
 }
 static inline void wisp_positions_close(wisp_positions *positions)
 {

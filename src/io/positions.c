@@ -1,4 +1,4 @@
-/* Files of positions: a line of 1 to 3 numbers for each row. */
+/* Positions that are listed: files with a line of 1 to 3 numbers for each row, and arrays. */
 #include "../comm/comm.h"
 #include "../gallery/gallery.h"
 #include "io.h"
@@ -129,17 +129,25 @@ static int used_columns(const listed *l, int64_t rows, int columns)
     return columns;
 }
 
+static wisp_status make_list(wisp_positions *p, wisp_ctx *ctx, listed **made)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, made, 1, sizeof **made));
+    (*made)->ctx = ctx;
+    p->arg = *made;
+    p->free_arg = free_listed;
+    status = wisp_alloc(ctx, &(*made)->xyz, (size_t)p->rows, sizeof *(*made)->xyz);
+out:
+    return status;
+}
+
 static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *path, const double *cell, int vectors)
 {
     listed *l;
     char why[128];
     FILE *file = NULL;
     wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, &l, 1, sizeof *l));
-    l->ctx = ctx;
-    p->arg = l;
-    p->free_arg = free_listed;
-    WISP_TRY(wisp_alloc(ctx, &l->xyz, (size_t)p->rows, sizeof *l->xyz));
+    WISP_TRY(make_list(p, ctx, &l));
     if (!(file = fopen(path, "re")))
         status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, strerror_r(errno, why, sizeof why));
     else
@@ -149,6 +157,25 @@ static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *pat
     if (status == WISP_OK) status = take_cell(p, ctx, cell, vectors);
 out:
     if (file) fclose(file);
+    return status;
+}
+
+static wisp_status copy_array(wisp_positions *p, wisp_ctx *ctx, const double *from, const double *cell, int vectors)
+{
+    listed *l;
+    wisp_status status;
+    WISP_TRY(make_list(p, ctx, &l));
+    for (int64_t row = 0; row < p->rows; row++)
+        for (int d = 0; d < p->dimensions; d++) {
+            const double v = from[row * p->dimensions + d];
+            l->xyz[row][d] = v;
+            if (isfinite(v)) continue;
+            status = wisp_ctx_failf(ctx, WISP_ERR_ARG, "the position of row %lld is not finite", (long long)row);
+            goto out;
+        }
+    p->dimensions = used_columns(l, p->rows, p->dimensions);
+    status = take_cell(p, ctx, cell, vectors);
+out:
     return status;
 }
 
@@ -166,6 +193,25 @@ wisp_status wisp_positions_open_file(wisp_positions *positions, wisp_ctx *ctx, c
     *positions = (wisp_positions){.rows = rows, .at = position};
     wisp_ctx_enter(ctx);
     const wisp_status status = wisp_ctx_leave(ctx, open_listed(positions, ctx, path, cell, vectors));
+    if (status != WISP_OK) wisp_positions_close(positions);
+    return status;
+}
+
+wisp_status wisp_positions_open_array(wisp_positions *positions, wisp_ctx *ctx, int64_t rows, int dimensions,
+                                      const double *array, const double *cell, int vectors)
+{
+    WISP_NEED(ctx, positions);
+    *positions = (wisp_positions){0};
+    WISP_NEED(NULL, ctx);
+    if (rows > 0) WISP_NEED(ctx, array);
+    if (rows < 0 || dimensions < 1 || dimensions > 3 || vectors < 0 || vectors > 3)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "wisp_positions_open_array: rows must not be negative, dimensions 1 to 3, and vectors 0 "
+                              "to 3");
+    if (vectors > 0) WISP_NEED(ctx, cell);
+    *positions = (wisp_positions){.rows = rows, .dimensions = dimensions, .at = position};
+    wisp_ctx_enter(ctx);
+    const wisp_status status = wisp_ctx_leave(ctx, copy_array(positions, ctx, array, cell, vectors));
     if (status != WISP_OK) wisp_positions_close(positions);
     return status;
 }
