@@ -11,10 +11,12 @@ from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError,
                       UnsupportedError, WispError)
 from ._lib import __version__, features
 from ._matrix import Matrix, gallery
-from ._moments import Estimate, LocalDensity, Moments, SpectralDensity, Thermal
+from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralDensity, Thermal
 from ._solvers import Eigenpairs, SolveInfo
+from ._transport import Conductivity
 
-__all__ = ["ArgumentError", "BoundsError", "CallbackError", "CancelledError", "Context", "ConvergenceError", "Eigenpairs",
-           "Estimate", "FileError", "FormatError", "IncompleteError", "LocalDensity", "Matrix", "Moments",
-           "NotHermitianError", "NumericError", "OutOfMemoryError", "SingularError", "SolveInfo", "SpectralDensity",
-           "Thermal", "TooLargeError", "UnsupportedError", "WispError", "__version__", "features", "gallery"]
+__all__ = ["ArgumentError", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context", "ConvergenceError",
+           "Eigenpairs", "Estimate", "FileError", "FormatError", "GreensFunction", "IncompleteError", "LocalDensity",
+           "Matrix", "Moments", "NotHermitianError", "NumericError", "OutOfMemoryError", "SingularError", "SolveInfo",
+           "SpectralDensity", "Thermal", "TooLargeError", "UnsupportedError", "WispError", "__version__", "features",
+           "gallery"]

@@ -11,12 +11,13 @@ from ._context import Context, Frame, callback, context
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
+from ._transport import TransportCalls, checked_positions, kwant_positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-class Matrix(SpectralCalls, SolverCalls):
+class Matrix(SpectralCalls, TransportCalls, SolverCalls):
     """A sparse matrix, stored as wisp's kernels like it best.
 
     Parameters
@@ -25,7 +26,7 @@ class Matrix(SpectralCalls, SolverCalls):
         CSR with integers of 32 or 64 bits is read in place, other formats become CSR first. A string is a gallery spec,
         such as ``"topi:nx=10,ny=10,nz=4"``, or a file (.mtx, .mtx.gz, .crs, .npz). A LinearOperator is never stored: its
         ``matmat`` is called with blocks; that it is Hermitian is not checked. Of an object with
-        ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken.
+        ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken, and positions of its sites.
     copy : bool
         False: the arrays of a CSR matrix stay where they are and must keep their pattern; values that the program writes
         there count from then on. Products are slower that way.
@@ -33,6 +34,10 @@ class Matrix(SpectralCalls, SolverCalls):
         Of the stored values (float32, float64, complex64, complex128). None: that of H; integers become float64.
     params : dict, optional
         Given to ``hamiltonian_submatrix``.
+    positions : array of shape (rows, 1 to 3), optional
+        Where the rows are, for velocities and conductivities. None: as the gallery, or Kwant, has it.
+    cell : array of shape (vectors, dimensions), optional
+        Vectors along which the whole system repeats, given with ``positions``. None: it is open.
     ctx : Context, optional
         None: that of the ``with`` block around, or the one of the process.
 
@@ -58,13 +63,19 @@ class Matrix(SpectralCalls, SolverCalls):
     (200, 200)
     """
 
+    _where: Any = None
+
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
-                 ctx: Context | None = None) -> None:
+                 positions: ArrayLike | None = None, cell: ArrayLike | None = None, ctx: Context | None = None) -> None:
         self._keep: list[Any] = []
         self.ctx = context(ctx)
         self._spec = H if isinstance(H, (str, os.PathLike)) else None
+        if cell is not None and positions is None and not hasattr(H, "hamiltonian_submatrix"):
+            raise ValueError("a cell is given with positions")
         if hasattr(H, "hamiltonian_submatrix"):
-            H = H.hamiltonian_submatrix(sparse=True, **({"params": params} if params else {}))
+            more = {"params": params} if params else {}
+            system, (H, orbitals, _) = H, H.hamiltonian_submatrix(sparse=True, return_norb=True, **more)
+            positions = kwant_positions(system, orbitals) if positions is None else positions
         if isinstance(H, (str, os.PathLike)) and os.fspath(H).endswith(".npz"):
             H = scipy.sparse.load_npz(H)
         if isinstance(H, (str, os.PathLike)):
@@ -73,6 +84,10 @@ class Matrix(SpectralCalls, SolverCalls):
             self._arrays(H, copy, dtype)
         else:
             self._operator(H, dtype)
+        if positions is not None:
+            self._where = checked_positions(positions, self.shape[0], cell)
+        elif isinstance(self._spec, str) and not os.path.exists(self._spec):
+            self._where = self._spec
 
     @classmethod
     def from_rows(cls, rows: Callable[[np.ndarray], Any], shape: tuple[int, int], max_row: int, *,
@@ -178,6 +193,13 @@ class Matrix(SpectralCalls, SolverCalls):
         self._keep = [f]
         self._made(made)
 
+    def _like(self, src: Any, size: int) -> Matrix:
+        """A source as a matrix whose rows are those of this one, in its order."""
+        other = Matrix.__new__(Matrix)
+        other._keep, other.ctx, other._spec, other._on = [], self.ctx, None, lib.wisp_mat_map(self._mat)
+        other._create(src, size, None)
+        return other
+
     def _create(self, src: Any, size: int, dtype: Any, frame: Frame | None = None) -> None:
         on, ctx, call = getattr(self, "_on", ffi.NULL), self.ctx._ctx, self.ctx.call
         o, osize = struct("wisp_mat_opts", type=TYPES[as_type(dtype).char] if dtype is not None else 0, map=on)
@@ -201,10 +223,13 @@ class Matrix(SpectralCalls, SolverCalls):
     def _beside(self, B: Any) -> Matrix:
         """B as a matrix whose rows are those of this one, in its order."""
         if isinstance(B, Matrix):
-            raise TypeError("an operator is given as scipy or numpy have it")
+            if lib.wisp_mat_map(B._mat) != lib.wisp_mat_map(self._mat):
+                raise TypeError("an operator is given as scipy or numpy have it, or is a velocity of this matrix")
+            return B
         other = Matrix.__new__(Matrix)
         other._keep, other.ctx, other._spec, other._on = [], self.ctx, None, lib.wisp_mat_map(self._mat)
-        other._arrays(B, True, None)
+        B = B if scipy.sparse.issparse(B) else np.asarray(B)
+        other._arrays(B, True, ("F" if B.dtype.kind == "c" else "f") if self.dtype.char in "fF" else None)
         return other
 
     # ---- products ------------------------------------------------------------------------------------
@@ -266,14 +291,14 @@ class Matrix(SpectralCalls, SolverCalls):
     def __reduce__(self) -> Any:
         if self._spec is None:
             raise TypeError("only a matrix of the gallery or of a file can be pickled: pickle what it was made of")
-        return _again, (self._spec, self.dtype)
+        return _again, (self._spec, self.dtype, self._where if isinstance(self._where, tuple) else (None, None))
 
     def __repr__(self) -> str:
         return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"
 
 
-def _again(spec: Any, dtype: Any) -> Matrix:
-    return Matrix(spec, dtype=dtype)
+def _again(spec: Any, dtype: Any, where: tuple) -> Matrix:
+    return Matrix(spec, dtype=dtype, positions=where[0], cell=where[1])
 
 
 def _fill(to: Any, values: np.ndarray, dtype: Any) -> None:

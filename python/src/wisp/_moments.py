@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KERNELS = {"jackson": lib.WISP_JACKSON, "lorentz": lib.WISP_LORENTZ, "fejer": lib.WISP_FEJER,
             "dirichlet": lib.WISP_DIRICHLET}
 _PLAIN = ("rows", "nnz", "n", "vectors", "trace", "bounds_method", "seed", "first_vector", "type", "variant", "width",
-          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial")
+          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial", "square")
 
 
 class Estimate(NamedTuple):
@@ -167,6 +167,22 @@ class Moments:
         lib.wisp_energies(b, e.size, pointer(e, "double"))
         return e
 
+    def _green(self, energy: ArrayLike, eta: float, vector: int, tol: float) -> Estimate:
+        """The Green's function of a vector, or of the trace (-1). The bar has room for what is not of chance."""
+        shape = np.shape(energy)
+        flat = np.ascontiguousarray(energy, float).reshape(-1)
+        m, size = self._raw()
+        o, osize = struct("wisp_green_opts", eta=eta, tolerance=tol)
+        g, err = np.zeros((2, flat.size), complex)
+        beside = np.zeros(flat.size)
+        self._ctx.call(lib.wisp_green_sized, self._ctx._ctx, m, size, o, osize, vector, flat.size,
+                       pointer(flat, "double"), pointer(g, "wisp_scalar"), pointer(err, "wisp_scalar"),
+                       pointer(beside, "double"))
+        random = self._facts["trace"] == lib.WISP_TRACE_RANDOM and vector < 0
+        half = beside * (1 + 1j) + (lib.wisp_student95(self.num_vectors) * err if random else 0)
+        g, err, low, high = (a.reshape(shape)[()] for a in (g, err, g - half, g + half))
+        return Estimate(g, err, (low, high))
+
     def count(self, a: float, b: float) -> Estimate:
         """How many eigenvalues lie in [a, b], whose ends may be infinite.
 
@@ -263,6 +279,19 @@ class SpectralDensity(Moments):
         """The density at energies, with its error."""
         return self._at(energy)
 
+    def greens(self, energy: ArrayLike, eta: float, *, tol: float = 0) -> Estimate:
+        """The trace of the retarded Green's function 1/(E + i eta - H) at energies; complex, as its error is.
+
+        Without a kernel: the width of a level is eta. By the Chebyshev series of 1/(z - x) (Abramowitz and Stegun
+        22.9.9).
+
+        Raises
+        ------
+        ValueError
+            The moments are too few for so small an eta; the message says how many would do.
+        """
+        return self._green(energy, eta, -1, tol)
+
     def _default(self) -> Estimate:
         if self._grid is None:
             self._grid = self._at(self.energies)
@@ -284,24 +313,25 @@ class SpectralDensity(Moments):
         """Adds random vectors, which makes bars smaller; those after the ones that are there, on the same bounds."""
         if self._matrix is None or self._facts["trace"] != lib.WISP_TRACE_RANDOM or self._imag is not None:
             raise ValueError("only a density of random vectors that has its matrix can have more of them")
-        more = self._matrix._kpm(self.num_moments, num_vectors, self.bounds, progress, seed=self._facts["seed"],
-                                 first_vector=self._facts["first_vector"] + self.num_vectors, type=self._facts["type"])
+        (more, size), (both, _) = struct("wisp_moments"), struct("wisp_moments")
+        self._matrix._kpm(self.num_moments, num_vectors, self.bounds, progress, seed=self._facts["seed"],
+                          first_vector=self._facts["first_vector"] + self.num_vectors,
+                          type=self._facts["type"])(more, size)
         try:
-            runs, size = ffi.new("wisp_moments[2]"), ffi.sizeof("wisp_moments")
+            runs = ffi.new("wisp_moments[2]")
             runs[0], runs[1] = self._raw()[0][0], more[0]
             runs[1].bounds = runs[0].bounds
-            both, _ = struct("wisp_moments")
             self._ctx.call(lib.wisp_moments_merge_sized, self._ctx._ctx, both, size, runs, size, 2)
             first = self._facts["first_vector"]
             self._take(both)
             self._facts["first_vector"] = first
-            lib.wisp_moments_free_sized(both, size)
         finally:
+            lib.wisp_moments_free_sized(both, size)
             lib.wisp_moments_free_sized(more, size)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws the density and its 95% bars by matplotlib; gives the axes."""
-        ax = _axes(ax, "density of states")
+        ax = axes(ax, "density of states")
         line, = ax.plot(self.energies, self.densities, **style)
         if np.all(np.isfinite(self.stderr)):
             ax.fill_between(self.energies, *self.bar95, color=line.get_color(), alpha=0.3, linewidth=0)
@@ -328,20 +358,57 @@ class LocalDensity(Moments):
     def __call__(self, energy: ArrayLike) -> np.ndarray:
         return np.array([self._at(energy, i).value for i in range(self.num_vectors)])
 
+    def greens(self, energy: ArrayLike, eta: float, *, tol: float = 0) -> np.ndarray:
+        """G_ss(E + i eta) at energies, of shape (sites, ...), as ``SpectralDensity.greens``."""
+        return np.array([self._green(energy, eta, i, tol).value for i in range(self.num_vectors)])
+
     @property
     def densities(self) -> np.ndarray:
         return self(self.energies)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws the densities by matplotlib; gives the axes."""
-        ax = _axes(ax, "local density of states")
+        ax = axes(ax, "local density of states")
         for site, density in zip(self.sites, self.densities):
             ax.plot(self.energies, density, label=f"site {site}", **style)
         ax.legend()
         return ax
 
 
-def _axes(ax: Any, label: str) -> Any:
+class GreensFunction(Moments):
+    """Retarded Green's functions G_ij(E + i eta) = <i|1/(E + i eta - H)|j>, exact but for ``bar95``.
+
+    Called with energies it gives complex numbers of shape (pairs of i and j, energies).
+
+    Attributes
+    ----------
+    i, j : numpy.ndarray
+        Rows of the matrix, of one shape.
+    eta : float
+        The width of a level. Another one may be set: a larger one needs no new moments.
+    tol : float
+        Of what is not of chance, times eta.
+    """
+
+    def __init__(self, matrix: Any, ctx: Context, raw: Any, i: np.ndarray, j: np.ndarray, eta: float,
+                 tol: float) -> None:
+        super().__init__(matrix, ctx, raw, "jackson")
+        self.i, self.j, self.eta, self.tol = i, j, eta, tol
+
+    def __call__(self, energy: ArrayLike) -> Any:
+        return self.at(energy).value
+
+    def at(self, energy: ArrayLike) -> Estimate:
+        """G at energies. ``bar95`` holds the terms that are left out, and rounding; nothing is of chance."""
+        shape = self.i.shape + np.shape(energy)
+        found = [self._green(energy, self.eta, v, self.tol) for v in range(self.num_vectors)]
+        if len(found) < self.i.size:
+            raise ValueError("the run was ended before all pairs were there")
+        value, err, low, high = (np.array(a).reshape(shape)[()] for a in zip(*((*e[:2], *e[2]) for e in found)))
+        return Estimate(value, err, (low, high))
+
+
+def axes(ax: Any, label: str) -> Any:
     if ax is None:
         import matplotlib.pyplot as plt
 

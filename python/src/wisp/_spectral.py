@@ -7,7 +7,7 @@ import numpy as np
 
 from ._context import Context
 from ._lib import TYPES, ffi, lib, pointer, struct
-from ._moments import KERNELS, Estimate, LocalDensity, SpectralDensity, Thermal, function_of
+from ._moments import KERNELS, Estimate, GreensFunction, LocalDensity, SpectralDensity, Thermal, function_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -43,40 +43,33 @@ class SpectralCalls:
             low, high = bounds
             o.method, o.given.center, o.given.halfwidth = lib.WISP_BOUNDS_GIVEN, (low + high) / 2, (high - low) / 2
 
-    def _kpm(self, moments: int, vectors: int, bounds: Sequence[float] | None, progress: Any, **fields: Any) -> Any:
-        """The library's moments, to be freed. What was made before it was interrupted is the exception's `raw`."""
+    def _kpm(self, moments: int, vectors: int, bounds: Sequence[float] | None, progress: Any,
+             **fields: Any) -> Callable[[Any, int], None]:
+        """What makes the library's moments."""
         o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, **fields)
         self._bounds_opts(o.bounds, bounds)
-        if self._stored and vectors and not o.right:
-            choice, csize = struct("wisp_choice")
-            self.ctx.call(lib.wisp_mat_choose_sized, self._mat, o.type or TYPES[self.dtype.char], vectors,
-                          max(moments // 2, 1), choice, csize)
-            o.width = choice.width
-        m, msize = struct("wisp_moments")
-        try:
-            self.ctx.call(lib.wisp_kpm_sized, m, msize, self._mat, o, size, progress=progress)
-        except BaseException as failure:
-            failure._raw = m if m.vectors and m.n else None
-            if failure._raw is None:
-                lib.wisp_moments_free_sized(m, msize)
-            raise
-        return m
 
-    def _moments(self, kind: type, kernel: str, *args: Any, **fields: Any) -> Any:
+        def run(m: Any, msize: int) -> None:
+            if self._stored and vectors and not o.right:
+                choice, csize = struct("wisp_choice")
+                self.ctx.call(lib.wisp_mat_choose_sized, self._mat, o.type or TYPES[self.dtype.char], vectors,
+                              max(moments // 2, 1), choice, csize)
+                o.width = choice.width
+            self.ctx.call(lib.wisp_kpm_sized, m, msize, self._mat, o, size, progress=progress)
+
+        return run
+
+    def _moments(self, take: Callable[[Any], Any], kernel: str, run: Callable[[Any, int], None]) -> Any:
+        """What `take` makes of the library's moments, and of those that were there when the run was interrupted."""
         if kernel not in KERNELS:
             raise ValueError(f"kernel is one of {', '.join(KERNELS)}, not {kernel!r}")
-        size = ffi.sizeof("wisp_moments")
+        m, size = struct("wisp_moments")
         try:
-            m = self._kpm(*args, **fields)
+            run(m, size)
+            return take(m)
         except BaseException as failure:
-            m = getattr(failure, "_raw", None)
-            failure.result = kind(self, self.ctx, m, kernel) if m else None
-            if m:
-                lib.wisp_moments_free_sized(m, size)
-                del failure._raw
+            failure.result = take(m) if m.vectors and m.n else None
             raise
-        try:
-            return kind(self, self.ctx, m, kernel)
         finally:
             lib.wisp_moments_free_sized(m, size)
 
@@ -149,7 +142,8 @@ class SpectralCalls:
             keep.append(self._beside(_adjoint(operator)))
             fields["adjoint"] = keep[-1]._mat
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
-        return self._moments(SpectralDensity, kernel, moments, num_vectors, bounds, progress, **fields)
+        return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel), kernel,
+                             self._kpm(moments, num_vectors, bounds, progress, **fields))
 
     def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
              kernel: str = "jackson", bounds: Sequence[float] | None = None, progress: Any = None) -> LocalDensity:
@@ -165,8 +159,58 @@ class SpectralCalls:
         if s.ndim != 1 or not s.size:
             raise ValueError("sites are a list of rows, one at least")
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
-        return self._moments(LocalDensity, kernel, moments, s.size, bounds, progress, trace=lib.WISP_TRACE_SITES,
-                             sites=pointer(s, "int64_t"))
+        return self._moments(lambda m: LocalDensity(self, self.ctx, m, kernel), kernel,
+                             self._kpm(moments, s.size, bounds, progress, trace=lib.WISP_TRACE_SITES,
+                                       sites=pointer(s, "int64_t")))
+
+    def greens(self, i: ArrayLike, j: ArrayLike | None = None, *, eta: float, tol: float = 0,
+               bounds: Sequence[float] | None = None, progress: Any = None) -> GreensFunction:
+        """Retarded Green's functions G_ij(E + i eta) of all energies, without a kernel and with a bound of their error.
+
+        By the Chebyshev series of 1/(z - x), whose coefficients are known (Abramowitz and Stegun 22.9.9).
+
+        Parameters
+        ----------
+        i, j : int or array of int
+            Rows of the matrix, broadcast as numpy does: ``i[:, None], j`` for all pairs. j None: G_ii. Each pair takes
+            a vector; G_ii takes half as many products.
+        eta : float
+            The width of a level, in the unit of the matrix's entries. The number of moments goes as 1/eta.
+        tol : float
+            Of the error times eta. 0: 1e-10, in single precision 1e-4.
+        bounds : tuple of float, optional
+            The spectrum lies between these. None: they are found.
+        progress : bool or callable, optional
+            As in ``spectral_density``.
+
+        Returns
+        -------
+        GreensFunction
+
+        Examples
+        --------
+        >>> import wisp
+        >>> G = wisp.gallery("graphene", nx=10, ny=10).greens([0, 0], [0, 1], eta=0.1)
+        >>> G([0.0, 0.5, 1.0]).shape
+        (2, 3)
+        """
+        same = j is None
+        rows, cols = (np.array(a) for a in np.broadcast_arrays(i, i if same else j))
+        if not rows.size or rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
+            raise ValueError("i and j are rows of the matrix, one at least")
+        if not eta > 0:
+            raise ValueError(f"eta is above 0, not {eta}")
+        left, right = (np.ascontiguousarray(a, np.int64).reshape(-1) for a in (rows, cols))
+        fields: dict[str, Any] = {"trace": lib.WISP_TRACE_SITES, "sites": pointer(left, "int64_t")}
+        if not (left == right).all():
+            blocks = [self._block(None, self.dtype, left.size) for _ in range(2)]
+            for block, at in zip(blocks, (left, right)):
+                self.ctx.call(lib.wisp_blk_fill_units, block, pointer(at, "int64_t"))
+            fields = {"trace": lib.WISP_TRACE_GIVEN, "left": blocks[0], "right": blocks[1]}
+        low, high = self.find_bounds() if bounds is None else bounds
+        n = lib.wisp_green_moments((high - low) / 2, eta, tol or 1e-10)
+        return self._moments(lambda m: GreensFunction(self, self.ctx, m, rows, cols, eta, tol), "jackson",
+                             self._kpm(n + n % 2, left.size, (low, high), progress, **fields))
 
     def trace(self, f: Callable[[float], float], num_vectors: int = 32, *, tol: float = 0,
               bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, exact: bool = False,

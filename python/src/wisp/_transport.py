@@ -1,0 +1,270 @@
+"""Where the rows of a matrix are, velocities along directions, and conductivities."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
+import numpy as np
+
+from ._context import Context
+from ._lib import ffi, lib, pointer, struct
+from ._moments import KERNELS, Estimate, Moments, axes
+from ._spectral import seed_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._matrix import Matrix
+
+_FORMULAS = {"bastin": lib.WISP_BASTIN, "greenwood": lib.WISP_GREENWOOD}
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def kwant_positions(system: Any, orbitals: Sequence[int]) -> np.ndarray | None:
+    """The position of each orbital of a finalized system, whose sites have so many; None: it does not tell."""
+    if not hasattr(system, "pos"):
+        return None
+    at = np.array([np.atleast_1d(system.pos(i)) for i in range(len(orbitals))], float)
+    return np.repeat(at, orbitals, axis=0)
+
+
+def checked_positions(positions: ArrayLike, rows: int, cell: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of shape (rows, 1 to 3), and the vectors of a cell, of shape (0 to 3, 3)."""
+    at = np.asarray(positions, float)
+    at = np.ascontiguousarray(at[:, None] if at.ndim == 1 else at)
+    if at.ndim != 2 or at.shape[0] != rows or not 1 <= at.shape[1] <= 3:
+        raise ValueError(f"positions are of shape ({rows}, 1 to 3), not {np.shape(positions)}")
+    given = np.atleast_2d(np.asarray(cell if cell is not None else np.zeros((0, 3)), float))
+    if given.ndim != 2 or given.shape[0] > 3 or given.shape[1] > 3:
+        raise ValueError(f"a cell is up to three vectors of up to three numbers, not of shape {np.shape(cell)}")
+    vectors = np.zeros((given.shape[0], 3))
+    vectors[:, :given.shape[1]] = given
+    return at, vectors
+
+
+class _Positions:
+    """The library's positions of a matrix, within a ``with`` block."""
+
+    def __init__(self, ctx: Context, where: Any, rows: int) -> None:
+        self.ctx, self.where, self.rows = ctx, where, rows
+        self.p, self.size = struct("wisp_positions")
+
+    def __enter__(self) -> _Positions:
+        ctx = self.ctx._ctx
+        if isinstance(self.where, str):
+            self.ctx.call(lib.wisp_positions_open_gallery_sized, self.p, self.size, ctx, self.where.encode())
+        else:
+            at, cell = self.where
+            self.ctx.call(lib.wisp_positions_open_array_sized, self.p, self.size, ctx, self.rows, at.shape[1],
+                          pointer(at, "double"), pointer(cell, "double"), cell.shape[0])
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        lib.wisp_positions_close_sized(self.p, self.size)
+
+
+class Conductivity(Moments):
+    """A component of the conductivity tensor, in e^2/h in the plane (over a length in three dimensions).
+
+    Called with chemical potentials it gives conductivities there, by Kubo-Bastin (Garcia, Covaci, Rappoport, Phys. Rev.
+    Lett. 114, 116602 (2015)) or Kubo-Greenwood. They are those of J_alpha = sigma E_beta.
+
+    Attributes
+    ----------
+    moments : numpy.ndarray
+        Gamma_jk = <v|V_alpha T_j V_beta T_k|v>, of shape (vectors, moments * moments), complex.
+    volume : float
+        Of the sample: its area in the plane.
+    formula : {"bastin", "greenwood"}
+    kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
+    """
+
+    def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str, volume: float = 1.0,
+                 formula: str = "bastin") -> None:
+        super().__init__(matrix, ctx, raw, kernel)
+        self.volume, self.formula = volume, formula
+
+    @property
+    def num_moments(self) -> int:
+        return self._facts["square"]
+
+    def __call__(self, mu: ArrayLike, temperature: float = 0.0) -> Any:
+        """The conductivity at chemical potentials, and a temperature in the unit of the matrix (k_B = 1)."""
+        return self.at(mu, temperature).value
+
+    def at(self, mu: ArrayLike, temperature: float = 0.0) -> Estimate:
+        """The conductivity with its error: NaN for a single random vector."""
+        if self.formula not in _FORMULAS:
+            raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {self.formula!r}")
+        m, size = self._raw()
+        o, osize = struct("wisp_sigma_opts", formula=_FORMULAS[self.formula], kernel=KERNELS[self.kernel],
+                          volume=self.volume)
+        shape = np.shape(mu)
+        flat = np.ascontiguousarray(mu, float).reshape(-1)
+        s = ffi.new("wisp_estimate[]", max(flat.size, 1))
+        self._ctx.call(lib.wisp_sigma_sized, self._ctx._ctx, m, size, o, osize, temperature, flat.size,
+                       pointer(flat, "double"), s)
+        found = np.frombuffer(ffi.buffer(s), float).reshape(-1, 4)[:flat.size]
+        value, err, low, high = (found[:, i].reshape(shape)[()] for i in range(4))
+        return Estimate(value, err, (low, high))
+
+    def plot(self, ax: Any = None, **style: Any) -> Any:
+        """Draws the conductivity, and its 95% bars, over chemical potentials, at temperature 0; gives the axes."""
+        ax = axes(ax, "conductivity (e²/h)")
+        ax.set_xlabel("chemical potential")
+        mu = np.linspace(*self.bounds, 201)
+        e = self.at(mu)
+        line, = ax.plot(mu, e.value, **style)
+        if np.all(np.isfinite(e.stderr)):
+            ax.fill_between(mu, *e.bar95, color=line.get_color(), alpha=0.3, linewidth=0)
+        return ax
+
+
+class TransportCalls:
+    """Calls of a matrix that ask where its rows are."""
+
+    ctx: Context
+    _where: Any
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Of the rows, of shape (rows, dimensions), or None: those that were given, of the gallery, or of Kwant."""
+        if isinstance(self._where, tuple):
+            return self._where[0].copy()
+        if self._where is None:
+            return None
+        with self._located() as p:
+            at, xyz = np.empty((self.shape[0], p.p.dimensions)), ffi.new("double[3]")
+            for row in range(self.shape[0]):
+                if p.p.at(p.p.arg, row, xyz):
+                    raise ValueError(f"row {row} has no position")
+                at[row] = list(xyz)[:p.p.dimensions]
+        return at
+
+    def _located(self) -> _Positions:
+        if self._where is None:
+            raise ValueError("it is not known where the rows of this matrix are: give wisp.Matrix(H, positions=...)")
+        return _Positions(self.ctx, self._where, self.shape[0])
+
+    def _volume(self) -> float:
+        with self._located() as p:
+            if not p.p.volume > 0:
+                raise ValueError("the area (or volume) of the sample is not known: give volume=..., or a cell of as "
+                                 "many vectors as there are dimensions")
+            return p.p.volume
+
+    def velocity(self, direction: str | ArrayLike, *, real: bool = False) -> Matrix:
+        """The velocity i[H, x] along a direction, as a matrix with the order of rows of this one (hbar = 1).
+
+        Entries are i h_rc d, with d the step from row r to the nearest image of row c along the direction.
+
+        Parameters
+        ----------
+        direction : {"x", "y", "z"} or array
+            An axis, or a vector, whose length scales the velocity.
+        real : bool
+            Of a real H the real antisymmetric w, where the velocity is i w.
+
+        Raises
+        ------
+        ValueError
+            Positions are not known; or two images of a bond are equally near, so that the cell is too small.
+        NotImplementedError
+            The matrix is a LinearOperator.
+        """
+        if isinstance(direction, str) and direction not in _AXES:
+            raise ValueError(f"a direction is 'x', 'y', 'z' or a vector, not {direction!r}")
+        along = np.zeros(3)
+        given = np.asarray(_AXES[direction] if isinstance(direction, str) else direction, float)
+        if given.ndim != 1 or not 1 <= given.size <= 3:
+            raise ValueError(f"a direction is a vector of 1 to 3 numbers, not of shape {given.shape}")
+        along[:given.size] = given
+        form = lib.WISP_VELOCITY_REAL if real else lib.WISP_VELOCITY
+        h, size = struct("wisp_src")
+        v, _ = struct("wisp_src")
+        with self._located() as p:
+            self.ctx.call(lib.wisp_src_open_mat_sized, h, size, self._mat)
+            try:
+                self.ctx.call(lib.wisp_src_velocity_sized, v, size, self.ctx._ctx, h, size, p.p, p.size,
+                              pointer(along, "double"), form)
+                return self._like(v, size)
+            finally:
+                lib.wisp_src_close_sized(v, size)
+                lib.wisp_src_close_sized(h, size)
+
+    def _velocities(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
+        """Both as matrices: of directions, or those that are given."""
+        given = [not isinstance(a, str) and np.ndim(a) != 1 for a in (alpha, beta)]
+        real = not any(given) and self.dtype.kind == "f"
+        make = [self._beside if g else lambda a: self.velocity(a, real=real) for g in given]
+        first = make[0](alpha)
+        return first, first if alpha is beta or (isinstance(alpha, str) and alpha == beta) else make[1](beta)
+
+    def conductivity(self, alpha: Any = "x", beta: Any = "x", num_vectors: int = 4, num_moments: int = 128, *,
+                     volume: float | None = None, formula: str = "bastin", kernel: str = "jackson",
+                     rng: int | np.random.Generator | None = 0, bounds: Sequence[float] | None = None,
+                     exact: bool = False, left_memory: float = 0, progress: Any = None) -> Conductivity:
+        """A component of the conductivity tensor, as a function of chemical potential and temperature.
+
+        Moments of both velocities are computed once (Garcia, Covaci, Rappoport, Phys. Rev. Lett. 114, 116602 (2015));
+        all chemical potentials, temperatures and kernels are evaluated from them.
+
+        Parameters
+        ----------
+        alpha, beta : {"x", "y", "z"}, array, or matrix
+            Directions of the current and of the field; or velocities of your own, Hermitian matrices of scipy or numpy
+            (or of ``velocity``).
+        num_vectors : int
+            Random vectors; bars take two at least.
+        num_moments : int
+            Of each of both polynomials: num_moments squared are held for each vector.
+        volume : float, optional
+            Of the sample: its area in the plane. None: that of the cell.
+        formula : {"bastin", "greenwood"}
+            "greenwood": for alpha equal to beta; never negative, but for the scatter of random vectors.
+        kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
+        rng : int, numpy.random.Generator or None
+            The seed of the vectors.
+        bounds : tuple of float, optional
+            The spectrum lies between these. None: they are found.
+        exact : bool
+            All unit vectors in place of random ones: no bar, and as many vectors as rows.
+        left_memory : float
+            Bytes for vectors that are held at once; more of it takes fewer products. 0: 2**30.
+        progress : bool or callable, optional
+            As in ``spectral_density``.
+
+        Returns
+        -------
+        Conductivity
+
+        Raises
+        ------
+        ValueError
+            Positions or the volume are not known; a velocity is not Hermitian (NotHermitianError).
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` is the Conductivity of the vectors that were complete, or None.
+
+        Examples
+        --------
+        >>> import wisp
+        >>> H = wisp.gallery("haldane", nx=20, ny=20, t2=0.1, phi=0.5)
+        >>> sigma = H.conductivity("x", "y", num_moments=32)
+        >>> 0.5 < abs(sigma(0.0)) < 1.5
+        True
+        """
+        if formula not in _FORMULAS:
+            raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {formula!r}")
+        if num_vectors < 1:
+            raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
+        volume = self._volume() if volume is None else float(volume)
+        if not 0 < volume < np.inf:
+            raise ValueError(f"volume is above 0, not {volume}")
+        first, second = self._velocities(alpha, beta)
+        o, size = struct("wisp_kubo_opts", moments=num_moments, vectors=0 if exact else num_vectors, seed=seed_of(rng),
+                         trace=lib.WISP_TRACE_EXACT if exact else lib.WISP_TRACE_RANDOM, left_bytes=int(left_memory))
+        self._bounds_opts(o.bounds, bounds)
+
+        def run(m: Any, msize: int) -> None:
+            self.ctx.call(lib.wisp_kubo_sized, m, msize, self._mat, first._mat, second._mat, o, size, progress=progress)
+
+        return self._moments(lambda m: Conductivity(self, self.ctx, m, kernel, volume, formula), kernel, run)

@@ -1,0 +1,203 @@
+"""Green's functions, velocities and conductivities against dense numpy."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import hermitian, tolerance
+
+import wisp
+
+
+def chebyshev_matrices(A, bounds, n):
+    """T_k of the scaled matrix, dense, of shape (n, rows, rows)."""
+    w, v = np.linalg.eigh(A)
+    x = (2 * w - bounds[0] - bounds[1]) / (bounds[1] - bounds[0])
+    return np.einsum("ia,ka,ja->kij", v, np.cos(np.arange(n)[:, None] * np.arccos(np.clip(x, -1, 1))), v.conj())
+
+
+@pytest.mark.parametrize("n", [1, 2, 45])
+def test_greens(n, dtype):
+    A = hermitian(n, dtype, n)
+    dense = A.toarray().astype(complex)
+    M, eta = wisp.Matrix(A), 0.3
+    rng = np.random.default_rng(n)
+    i, j = rng.integers(n, size=(2, 5))
+    E = np.array([-7.0, -0.2, 0.0, 1.3])
+    exact = np.array([np.linalg.inv((e + 1j * eta) * np.eye(n) - dense) for e in E])
+    tol = 1e-3 if np.finfo(dtype).bits == 32 else 0
+    pairs, diagonal, one = M.greens(i, j, eta=eta, tol=tol), M.greens(i, eta=eta, tol=tol), M.greens(0, eta=eta, tol=tol)
+    size = 20 * tolerance(dtype) / eta
+    np.testing.assert_allclose(pairs(E), exact[:, i, j].T, atol=size)
+    np.testing.assert_allclose(diagonal(E), exact[:, i, i].T, atol=size)
+    np.testing.assert_allclose(one(E), exact[:, 0, 0], atol=size)
+    assert one(0.5).shape == () and pairs(0.5).shape == (5,)
+    value, low, high = pairs.at(E).value, *pairs.at(E).bar95
+    assert np.all(low.real <= value.real) and np.all(value.imag <= high.imag)
+    assert np.all(abs(value - exact[:, i, j].T) <= abs(high - value) + 1e-15)
+    pairs.eta = 2 * eta
+    np.testing.assert_allclose(pairs(0.1), np.linalg.inv((0.1 + 2j * eta) * np.eye(n) - dense)[i, j], atol=size)
+    grid = M.greens(np.arange(n)[:, None], np.arange(n), eta=1.0, tol=tol) if n < 9 else None
+    assert grid is None or grid([0.0, 1.0]).shape == (n, n, 2)
+
+
+def test_greens_of_densities():
+    A = hermitian(60, "complex128", 2)
+    M = wisp.Matrix(A)
+    E = np.linspace(-2, 2, 5)
+    trace = [np.trace(np.linalg.inv((e + 0.4j) * np.eye(60) - A.toarray())) for e in E]
+    rho = M.spectral_density(num_moments=700, exact=True)
+    np.testing.assert_allclose(rho.greens(E, 0.4).value, trace, atol=1e-7)
+    g = M.spectral_density(64, 700).greens(E, 0.4)
+    assert np.all(g.stderr.real > 0) and np.mean(abs(g.value - trace) < 3 * abs(g.stderr)) > 0.5
+    assert np.all(g.bar95[0].imag < g.value.imag) and np.all(g.value.imag < g.bar95[1].imag)
+    local = M.ldos([3, 9], 700).greens(E, 0.4)
+    np.testing.assert_allclose(local, M.greens([3, 9], eta=0.4)(E), atol=1e-7)
+    with pytest.raises(ValueError, match="moments"):
+        rho.greens(E, 1e-4)
+    for wrong in (dict(eta=0), dict(eta=-1), dict(eta=1, bounds=(2, 1))):
+        with pytest.raises(ValueError):
+            M.greens(0, **wrong)
+    for rows in ([60], [-1], [0.5], []):
+        with pytest.raises(ValueError):
+            M.greens(rows, eta=1)
+
+
+def line(n, periodic=False):
+    """A chain with alternating bonds, at places that are not even."""
+    t = 1 + 0.3 * (-1.0) ** np.arange(n)
+    A = sp.lil_matrix((n, n))
+    for i in range(n if periodic else n - 1):
+        A[i, (i + 1) % n] = A[(i + 1) % n, i] = -t[i]
+    return A.tocsr()
+
+
+def test_velocity():
+    x = np.array([0, 1.2, 2.0, 3.5, 4.0])
+    A = line(5)
+    expected = 1j * A.toarray() * (x[None, :] - x[:, None])
+    M = wisp.Matrix(A, positions=x)
+    np.testing.assert_allclose(M.velocity("x") @ np.eye(5), expected)
+    np.testing.assert_allclose(M.velocity([2.0]) @ np.eye(5), 2 * expected)
+    np.testing.assert_allclose(1j * (M.velocity("x", real=True) @ np.eye(5)), expected)
+    np.testing.assert_array_equal(M.positions, x[:, None])
+    ring = wisp.Matrix(line(5, True), positions=x, cell=[[5.0]])
+    v = ring.velocity("x") @ np.eye(5)
+    assert v[4, 0] == pytest.approx(1j * ring.__matmul__(np.eye(5))[4, 0] * 1.0)  # to the next cell, not back
+    with pytest.raises(ValueError, match="equally near"):
+        wisp.Matrix(line(4, True), positions=[0, 2, 4, 6], cell=[[4.0]]).velocity("x")
+    for wrong in (dict(positions=x[:4]), dict(positions=np.zeros((5, 4))), dict(cell=[[1.0]]),
+                  dict(positions=x, cell=np.zeros((4, 1)))):
+        with pytest.raises(ValueError):
+            wisp.Matrix(A, **wrong)
+    with pytest.raises(ValueError, match="finite"):
+        wisp.Matrix(A, positions=x * np.nan).velocity("x")
+    with pytest.raises(ValueError, match="positions="):
+        wisp.Matrix(A).velocity("x")
+    with pytest.raises(ValueError, match="direction"):
+        M.velocity("w")
+
+
+def test_positions_of_the_gallery():
+    M = wisp.gallery("graphene", nx=3, ny=4)
+    at = M.positions
+    bonds = np.argwhere(M @ np.eye(24))
+    d = np.linalg.norm(at[bonds[:, 0]] - at[bonds[:, 1]], axis=1)
+    assert at.shape == (24, 2) and np.isclose(d, 1).mean() > 0.5
+    assert wisp.Matrix(line(5)).positions is None
+
+
+def gamma(A, Va, Vb, bounds, n):
+    T = chebyshev_matrices(A, bounds, n)
+    return np.einsum("jab,kba->jk", Va @ T, Vb @ T)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_moments_of_velocities(dtype, given):
+    n, rng = 30, np.random.default_rng(3)
+    A = hermitian(n, dtype, 5)
+    at = rng.uniform(0, 4, (n, 2))
+    dense = A.toarray().astype(complex)
+    Vx, Vy = (1j * dense * (at[None, :, d] - at[:, None, d]) for d in range(2))
+    alpha, beta = (sp.csr_matrix(Vx), Vy) if given else ("x", [0, 1])
+    M = wisp.Matrix(A, positions=at)
+    bounds = tuple(np.linalg.eigvalsh(dense)[[0, -1]] + [-1, 1])
+    s = M.conductivity(alpha, beta, num_moments=9, volume=16, exact=True, bounds=bounds)
+    expected = gamma(dense, Vx, Vy, bounds, 9)
+    assert s.num_moments == 9 and s.volume == 16
+    np.testing.assert_allclose(s.moments.reshape(9, 9), expected, atol=100 * tolerance(dtype) * abs(expected).max())
+    few = M.conductivity(alpha, beta, 3, num_moments=9, volume=16, bounds=bounds, left_memory=1)
+    assert few.num_vectors == 3 and np.isfinite(few.at(0.0).stderr)
+    with pytest.raises(ValueError, match="volume="):
+        M.conductivity(alpha, beta, num_moments=9)
+
+
+def haldane(nx, ny):
+    return wisp.gallery("haldane", nx=nx, ny=ny, t2=0.1, phi=-0.5)
+
+
+def test_hall_conductivity_of_haldane():
+    """1.0555 e^2/h in the gap of an infinite lattice, by Jackson's kernel with 64 moments."""
+    H = haldane(24, 24)
+    s = H.conductivity("x", "y", 6, 64, bounds=(-3.1, 3.1))
+    e = s.at([0.0, -20.0])
+    assert abs(e.value[0] - 1.0555) < 0.03 + 4 * e.stderr[0] and e.stderr[0] < 0.2 and e.value[1] == 0
+    assert s.volume == pytest.approx(1.5 * np.sqrt(3) * 24 * 24)
+    back = H.conductivity("y", "x", 6, 64, bounds=(-3.1, 3.1))
+    assert back(0.0) == pytest.approx(-s(0.0), rel=0.2)
+    along = H.conductivity("x", "x", 6, 64, bounds=(-3.1, 3.1), formula="greenwood")
+    assert along(1.5) > 0 and abs(along(0.0)) < 0.3 * along(1.5)
+    warm = s(0.0, temperature=0.5)
+    assert 0 < warm < s(0.0)
+    s.kernel = "lorentz"
+    assert s(0.0) != e.value[0]
+    with pytest.raises(ValueError):
+        s(0.0, temperature=-1.0)
+    s.formula = "kubo"
+    with pytest.raises(ValueError, match="formula"):
+        s(0.0)
+    for wrong in (dict(formula="kubo"), dict(volume=0), dict(num_vectors=0), dict(kernel="none"), dict(alpha="a")):
+        with pytest.raises(ValueError):
+            H.conductivity(**wrong)
+
+
+def test_conductivity_is_the_sum_over_states():
+    """In the gap, of all unit vectors and many moments: Thouless et al., Phys. Rev. Lett. 49, 405 (1982)."""
+    H = haldane(5, 5)
+    dense = H @ np.eye(50, dtype=complex)
+    Vx, Vy = (H.velocity(d) @ np.eye(50) for d in "xy")
+    w, v = np.linalg.eigh(dense)
+    a, b = v.conj().T @ Vx @ v, v.conj().T @ Vy @ v
+    n, m = w < 0, w >= 0
+    exact = (a[np.ix_(n, m)] * b[np.ix_(m, n)].T).imag / (w[n][:, None] - w[m][None, :]) ** 2
+    s = H.conductivity("x", "y", num_moments=256, exact=True)
+    assert s(0.0) == pytest.approx(4 * np.pi / s.volume * exact.sum(), rel=0.02)
+    assert s.at(0.0).stderr == 0
+
+
+def test_conductivity_is_interrupted_and_pickled():
+    import pickle
+    import signal
+
+    H = haldane(6, 6)
+    seen = []
+
+    def progress(task, done):
+        seen.append(task)
+        if done > 0.6 and "moments" in task:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        H.conductivity("x", "y", 8, 64, progress=progress)
+    part = caught.value.result
+    assert part is None or (0 < part.num_vectors < 8 and not part.complete), seen
+    s = H.conductivity("x", "y", 2, 32)
+    again = pickle.loads(pickle.dumps(s))
+    assert again(0.3) == s(0.3) and again.volume == s.volume
+
+
+def test_plot_of_a_conductivity():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    ax = haldane(4, 4).conductivity("x", "y", 2, 16).plot(Figure().add_subplot())
+    assert "chemical" in ax.get_xlabel() and len(ax.collections) == 1
