@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from ._context import Context, Frame, callback, context
+from ._evolve import EvolveCalls
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-class Matrix(SpectralCalls, TransportCalls, SolverCalls):
+class Matrix(SpectralCalls, TransportCalls, SolverCalls, EvolveCalls):
     """A sparse matrix, stored as wisp's kernels like it best.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Eigenpairs, linear systems, functions of a matrix times vectors, time evolution."""
+"""Eigenpairs, linear systems, functions of a matrix times vectors."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -276,51 +276,3 @@ class SolverCalls:
         del keep
         Y = self._get(by)
         return Y if np.ndim(x) == 2 else Y[:, 0]
-
-    def evolve(self, psi: ArrayLike, times: ArrayLike, *, tol: float = 0, bounds: Sequence[float] | None = None,
-               observe: Callable[[float, np.ndarray], Any] | None = None, progress: Any = None) -> np.ndarray:
-        """exp(-i A t) psi for a Hermitian matrix, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
-
-        Parameters
-        ----------
-        psi : array of shape (rows,) or (rows, k)
-        times : array
-            In any order, in the inverse of the unit of the matrix's entries.
-        tol : float
-            Of |psi(t) - exact| / |psi(0)|. 0: 1e-10, in single precision 1e-4.
-        observe : callable, optional
-            ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
-
-        Returns
-        -------
-        numpy.ndarray
-            Of shape (times, *psi.shape), complex; or of what ``observe`` returned.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            Ctrl-C. Its ``result`` has what there was by then.
-        """
-        dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)
-        X = self._columns(psi, self.shape[0], dtype if dtype.char in TYPES else "D")
-        t = np.ascontiguousarray(np.atleast_1d(times), float)
-        out: list[Any] = []
-        b = self._block(X)
-
-        def look(arg: Any, i: int, block: Any, norm: Any) -> int:
-            Y = np.empty_like(X)
-            lib.wisp_blk_get(block, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
-            Y = Y if np.ndim(psi) == 2 else Y[:, 0]
-            out.append(observe(float(t[i]), Y) if observe else Y)
-            return 0
-
-        keep = callback("wisp_evolve_fn", look, 1)
-        o, size = struct("wisp_evolve_opts", tolerance=tol, observe=keep)
-        self._bounds_opts(o.bounds, bounds)
-        try:
-            self.ctx.call(lib.wisp_evolve_sized, ffi.NULL, ffi.sizeof("wisp_evolution"), self._mat, b, t.size,
-                          pointer(t, "double"), o, size, progress=progress)
-        except KeyboardInterrupt as failure:
-            failure.result = np.array(out)
-            raise
-        return np.array(out)
