@@ -79,7 +79,7 @@ typedef struct {
     bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
 } wisp__method;
 
-/* What survives calls: solver.c. */
+/* What survives calls: kept.c. */
 struct wisp_solver {
     wisp_ctx *ctx;
     const wisp_mat *A;
@@ -255,7 +255,7 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
 /* Some methods need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 
-/* ---- solver.c ---- */
+/* ---- kept.c ---- */
 
 /* A block of k->width columns: zeros; or (written: it will be written before it is read) anything. */
 wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, bool written);
