@@ -71,6 +71,9 @@ refused 1 "--overlap-bounds" eig a.mtx --overlap a.mtx --largest 2
 refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --largest 2
 refused 1 "not Hermitian" eig a.mtx --overlap matpde:nx=10,ny=12 --largest 2
 refused 1 "not Hermitian" eig matpde:nx=10,ny=12 --overlap s.mtx --largest 2
+printf "%%%%MatrixMarket matrix coordinate real symmetric\n120 120 1\n1 1 nan\n" >nan.mtx
+refused 1 "--overlap nan.mtx: row 0 of the matrix holds a NaN" eig a.mtx --overlap nan.mtx --largest 2
+refused 2 "name the same file" eig a.mtx --overlap s.mtx --largest 2 -o s.mtx
 refused 1 "beyond the bounds" eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2
 refused 2 "--overlap-bounds goes with --overlap" eig a.mtx --overlap-bounds 1,2 --largest 2
 refused 2 "must be above 0" eig a.mtx --overlap s.mtx --overlap-bounds=-1,2 --largest 2

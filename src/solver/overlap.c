@@ -61,12 +61,12 @@ static wisp_status fit(wisp_overlap *v, bool single)
     WISP_TRY(wisp__fit_options(&want, "overlap: ", single));
     status = wisp__fit(&v->series, &want);
     if (status == WISP_ERR_ARG)
-        return wisp_ctx_failf(v->ctx, status,
-                              "overlap: S^-1/2 is not met to opts.tolerance, %g, with %lld terms, but to %.1g: the "
-                              "bounds of S are %.6g to %.6g; take wisp_overlap_opts.bounds that are nearer to its "
-                              "eigenvalues",
-                              want.tolerance, (long long)v->series.terms, v->series.error / v->series.largest,
-                              v->bounds.center - v->bounds.halfwidth, v->bounds.center + v->bounds.halfwidth);
+        return wisp_ctx_failf(
+            v->ctx, status,
+            "overlap: no polynomial of at most %lld terms is S^-1/2 to %g, for the bounds of S, %.6g and %.6g, are "
+            "too far apart: give wisp_overlap_opts.bounds if they are nearer to its eigenvalues",
+            (long long)want.terms, want.tolerance, v->bounds.center - v->bounds.halfwidth,
+            v->bounds.center + v->bounds.halfwidth);
     if (status != WISP_OK) return status;
     status = wisp__series_agree(v->ctx, &v->series, 1);
 out:

@@ -4,6 +4,7 @@
 #include "../out/text.h"
 #include "../plan.h"
 #include <math.h>
+#include <string.h>
 
 int pencil_open(tool *t, pencil *p, int64_t rows)
 {
@@ -46,6 +47,16 @@ static int make_matrix(tool *t, pencil *p, const wisp_mat *A, int width)
     return EXIT_FINE;
 }
 
+/* S is meant by "the matrix". */
+static int fail_of_overlap(tool *t)
+{
+    static const char call[] = "overlap: ";
+    const char *why = tool_message(t);
+    if (tool_is_stopped(t)) return tool_fail_ctx(t);
+    if (!strncmp(why, call, strlen(call))) why += strlen(call);
+    return tool_fail(t, "--overlap %s: %s", t->opt.overlap, why);
+}
+
 int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
 {
     if (!t->opt.overlap) return EXIT_FINE;
@@ -57,8 +68,8 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
         o.bounds.method = WISP_BOUNDS_GIVEN;
         o.bounds.given = (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, NAN};
     }
-    if (wisp_overlap_create(&p->overlap, p->S, &o) || wisp_overlap_matrix(&p->C, p->overlap, A))
-        return tool_fail_ctx(t);
+    if (wisp_overlap_create(&p->overlap, p->S, &o)) return fail_of_overlap(t);
+    if (wisp_overlap_matrix(&p->C, p->overlap, A)) return tool_fail_ctx(t);
     wisp_overlap_get_info(p->overlap, &p->info);
     wisp_mat_info c;
     wisp_mat_get_info(p->C, &c);
