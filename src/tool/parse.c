@@ -1,4 +1,5 @@
 /* Reads the values of options. */
+#include "parse.h"
 #include "names.h"
 #include "out/out.h"
 #include <ctype.h>
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False, with the reason. */
-static bool WISP_PRINTF(2, 3) refuse(const option_value *v, const char *format, ...)
+bool refuse(const option_value *v, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
@@ -94,8 +94,7 @@ bool parse_device(option_value *v)
 
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
-/* A whole number at *text, which moves behind it. No sign, no blanks. */
-static bool read_whole(const char **text, int64_t *value)
+bool read_whole(const char **text, int64_t *value)
 {
     if (!isdigit((unsigned char)**text)) return false;
     char *end;
@@ -131,8 +130,7 @@ bool parse_seed(option_value *v)
     return read_seed(v->text, v->value) || refuse(v, "expected a whole number from 0 to 18446744073709551615");
 }
 
-/* A finite number at *text, which moves behind it. */
-static bool read_number(const char **text, double *value)
+bool read_number(const char **text, double *value)
 {
     if (isspace((unsigned char)**text)) return false;
     char *end;
@@ -463,71 +461,6 @@ bool parse_per(option_value *v)
         return refuse(v, "expected rows, or a number above 0");
     *(double *)v->value = x;
     return true;
-}
-
-/* Number i of n from a to b, at equal steps, or ratios: by logarithms, for b / a may be too large a number. */
-static double between(double a, double b, int64_t i, int64_t n, bool ratios)
-{
-    const double x = n > 1 ? (double)i / (double)(n - 1) : 0;
-    if (i == 0 || i == n - 1) return i ? b : a;
-    return ratios ? exp(log(a) + (log(b) - log(a)) * x) : (1 - x) * a + x * b;
-}
-
-/* Numbers, and A:B:N, N of them from A to B: 0.25,0.5,1:100:5. With ratios they are above 0. */
-static bool read_spread(option_value *v, bool ratios, const char *what, double **list, int64_t *count)
-{
-    const char *text = v->text;
-    free(*list);
-    *list = NULL, *count = 0;
-    do {
-        double a, b;
-        int64_t n = 1;
-        if (!read_number(&text, &a) || (ratios && a <= 0))
-            return refuse(v, "expected %s, or A:B:N, N of them from A to B", what);
-        b = a;
-        if (*text == ':' &&
-            (text++, !read_number(&text, &b) || b <= a || *text++ != ':' || !read_whole(&text, &n) || n < 2))
-            return refuse(v, "expected %s, or A:B:N, N of them from A to B (at least 2, A below B)", what);
-        if (*text && *text != ',') return refuse(v, "expected %s, or A:B:N, N of them from A to B", what);
-        if (n > v->def->max - *count)
-            return refuse(v, "at most %lld %.12s at a time", (long long)v->def->max,
-                          ratios ? "temperatures" : "numbers");
-        double *more = realloc(*list, (size_t)(*count + n) * sizeof *more);
-        if (!more) return refuse(v, "out of memory");
-        *list = more;
-        for (int64_t i = 0; i < n; i++) more[(*count)++] = between(a, b, i, n, ratios);
-    } while (*text++ == ',');
-    return true;
-}
-
-bool parse_temperatures(option_value *v)
-{
-    return read_spread(v, true, "temperatures above 0 such as 0.25,0.5", &v->o->temperatures, &v->o->temperature_count);
-}
-
-bool parse_potentials(option_value *v)
-{
-    return read_spread(v, false, "chemical potentials such as -0.5,0", &v->o->mu, &v->o->mu_count);
-}
-
-/* Vectors of 1 to 3 numbers each; those that are not given are 0. */
-bool parse_cell(option_value *v)
-{
-    options *o = v->o;
-    const char *text = v->text;
-    memset(o->cell, 0, sizeof o->cell);
-    for (o->cell_vectors = 0; o->cell_vectors < 3;) {
-        double *c = o->cell[o->cell_vectors++];
-        for (int d = 0; d < 3; d++) {
-            if (!read_number(&text, c + d))
-                return refuse(v, "expected vectors such as 10,0:0,10 or 10,0,0:0,10,0:0,0,5");
-            if (*text != ',' || d == 2) break;
-            text++;
-        }
-        if (!*text) return true;
-        if (*text++ != ':') return refuse(v, "expected vectors such as 10,0:0,10 or 10,0,0:0,10,0:0,0,5");
-    }
-    return refuse(v, "at most 3 vectors");
 }
 
 /* A list of any length, or a word. */
