@@ -197,6 +197,16 @@ CALL(wisp_sigma)
     wisp_moments_free(&m);
     return status;
 }
+CALL(wisp_sigma_optical)
+{
+    wisp_moments m;
+    wisp_estimate e;
+    REF_OK(f->ctx, wisp_kubo(&m, f->A, f->A, f->A, &(wisp_kubo_opts){.moments = MOMENTS, .vectors = 1}));
+    const wisp_status status =
+        wisp_sigma_optical(P(0, f->ctx), P(1, &m), P(2, &(wisp_sigma_opts){0}), 0, 0, 1, P(3, (double[]){3}), P(4, &e));
+    wisp_moments_free(&m);
+    return status;
+}
 PLAIN(wisp_green, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_green_opts){.eta = 1e6}), -1, 1, P(3, &(double){0}),
       P(4, &(wisp_scalar){0}), P(5, &(wisp_scalar){0}), P(6, &(double){0}))
 
@@ -303,6 +313,7 @@ static const argument_row table[] = {
     ROW(wisp_kubo, 5, 16, 2),
     ROW(wisp_kubo_plan, 6, 32, 2),
     ROW(wisp_sigma, 5, 4, 1),
+    ROW(wisp_sigma_optical, 5, 4, 1),
     ROW(wisp_overlap_create, 3, 4, 2),
     ROW(wisp_overlap_get_info, 2, 0, ALL),
     ROW(wisp_overlap_free, 1, 0, ALL),

@@ -242,7 +242,7 @@ static cplx bastin_at(const wisp_moments *m, double t)
     return sum / pow(sin(t), 4);
 }
 
-/* Fermi's function over each cell of the integral, by a sum of many small steps. */
+/* Fermi's function over each cell of the integral, less that of the end of the band, by a sum of many small steps. */
 static void warm(wisp_ctx *ctx, const wisp_moments *m, double mu)
 {
     enum { P = 64, STEPS = 1000 };
@@ -252,7 +252,7 @@ static void warm(wisp_ctx *ctx, const wisp_moments *m, double mu)
     wisp_estimate got;
     for (int p = 0; p < P; p++) {
         const double top = cos(p * step), width = (top - cos((p + 1) * step)) / STEPS;
-        double filled = 0;
+        double filled = -b.halfwidth * width * STEPS / (1 + exp((b.center + b.halfwidth - mu) / T));
         for (int i = 0; i < STEPS; i++)
             filled += b.halfwidth * width / (1 + exp((b.center + b.halfwidth * (top - (i + 0.5) * width) - mu) / T));
         const double d = 8 / (3 * pow(b.halfwidth, 3)) * filled * creal(bastin_at(m, (p + 0.5) * step));
@@ -293,7 +293,8 @@ static void formula(void **state)
     assert_int_equal(m.vectors, 1);
     const wisp_bounds b = m.bounds;
     /* Whole cells of the integral lie below these. */
-    const double step = acos(-1) / P, mu[] = {b.center + b.halfwidth * cos(60 * step), b.center};
+    const double step = acos(-1) / P, edge = acos(-1) / (16 * 12),
+                 mu[] = {b.center + b.halfwidth * cos(60 * step), b.center};
     wisp_estimate got[2];
     REF_OK(ctx, wisp_sigma(ctx, &m, &(wisp_sigma_opts){.points = P, .volume = 3}, 0, 2, mu, got));
     for (int i = 0; i < 2; i++) {
@@ -301,7 +302,7 @@ static void formula(void **state)
         for (int p = i ? 100 : 60; p < P; p++) {
             const double width = b.halfwidth * (cos(p * step) - cos((p + 1) * step));
             const double d = 8 / (3 * pow(b.halfwidth, 3)) * width * creal(bastin_at(&m, (p + 0.5) * step));
-            want += d, size += fabs(d);
+            if (edge < (p + 0.5) * step && (p + 0.5) * step < acos(-1) - edge) want += d, size += fabs(d);
         }
         if (!(fabs(got[i].value - want) <= 1e-9 * size)) fail_msg("sigma %.12g, not %.12g", got[i].value, want);
         assert_true(got[i].low == got[i].value && got[i].high == got[i].value && got[i].error == 0);

@@ -165,6 +165,9 @@ WISP_API wisp_status wisp_kubo_plan_sized(wisp_plan *plan, size_t plan_size, wis
 WISP_API wisp_status wisp_sigma_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_sigma_opts *opts,
                                       size_t opts_size, double temperature, int64_t count, const double *mu,
                                       wisp_estimate *sigma);
+WISP_API wisp_status wisp_sigma_optical_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
+                                              const wisp_sigma_opts *opts, size_t opts_size, double temperature,
+                                              double mu, int64_t count, const double *omega, wisp_estimate *sigma);
 WISP_API wisp_status wisp_trace_function_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
                                                const wisp_function *f, const wisp_function_opts *opts, size_t opts_size,
                                                int64_t vector, wisp_traced *t, size_t t_size);
@@ -478,6 +481,12 @@ static inline wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const
                                      double temperature, int64_t count, const double *mu, wisp_estimate *sigma)
 {
     return wisp_sigma_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, count, mu, sigma);
+}
+static inline wisp_status wisp_sigma_optical(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                             double temperature, double mu, int64_t count, const double *omega,
+                                             wisp_estimate *sigma)
+{
+    return wisp_sigma_optical_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, mu, count, omega, sigma);
 }
 static inline wisp_status wisp_trace_function(wisp_ctx *ctx, const wisp_moments *m, const wisp_function *f,
                                               const wisp_function_opts *opts, int64_t vector, wisp_traced *t)

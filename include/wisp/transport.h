@@ -75,10 +75,25 @@ typedef struct {
    a length to the power (dimension - 2), as volume is in the unit of x to the power of the dimension: e^2/h itself in
    the plane. Each vector is evaluated by itself; the value is the mean, and the bar Student's. Of one random vector
    error, low and high are NaN; of an exact trace there is no bar. opts may be NULL. Chemical potentials outside the
-   bounds are allowed. WISP_ERR_ARG: also for other moments than those of wisp_kubo, a temperature that is negative, and
-   numbers that are not finite. WISP_ERR_NUMERIC: a conductivity is too large for a number. */
+   bounds are allowed. Bastin's formula takes Fermi's function less its value at the upper end of the bounds, for states
+   that are all filled alike conduct nothing: so temperatures far above the band are no exception; and cells within
+   pi/(16 n) of an end, in angles, count nothing. WISP_ERR_ARG: also for other moments than those of wisp_kubo, a
+   temperature that is negative, and numbers that are not finite. WISP_ERR_NUMERIC: a conductivity is too large for a
+   number. */
 WISP_SIZED wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, double temperature,
                                   int64_t count, const double *mu, wisp_estimate *sigma);
+/* sigma[count] becomes the optical conductivity at frequencies omega[count] > 0 (hbar = 1, in the unit of A), at one
+   chemical potential and temperature, of the same moments: its regular part, what takes light up, as the double sum of
+   Weisse et al. 2006: 2 pi^2/volume times the integral over E of (f(E) - f(E + omega))/omega times the real part of
+   Tr[V_a delta(E + omega - A) V_b delta(E - A)], each delta by moments and the kernel. For V_a = V_b it is that of
+   Kubo and Greenwood, not negative but for the scatter of random vectors, and goes to wisp_sigma's of WISP_GREENWOOD
+   as omega goes to 0; else it is the part that is the same where a and b change places. The
+   kernel blurs levels by pi h/n, about, h the bounds' halfwidth: frequencies should be larger. Units, bars and statuses
+   as of wisp_sigma; opts->formula is not looked at. It holds 8 * points * count bytes. WISP_ERR_ARG: also for a
+   frequency that is not positive. */
+WISP_SIZED wisp_status wisp_sigma_optical(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                          double temperature, double mu, int64_t count, const double *omega,
+                                          wisp_estimate *sigma);
 
 #ifdef __cplusplus
 }

@@ -5,9 +5,9 @@
    sines of k t are sums of those of (j + k) t and (k - j) t: so S = x P(t) + s Q(t) with series of 2 n terms each,
    which are made once for all energies. That of Greenwood is sum T_j G_jk T_k over s^2, a series of cosines. */
 #include <string.h>
-#include "../solver.h"
+#include "sigma.h"
 
-static const double pi = 3.14159265358979323846;
+enum { POINTS_OVER_TERMS = 8 };
 
 typedef struct {
     wisp_ctx *ctx;
@@ -25,7 +25,7 @@ typedef struct {
 
 static wisp_status options(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *o)
 {
-    enum { POINTS_OVER_TERMS = 8, MOST_POINTS = 1 << 26 };
+    enum { MOST_POINTS = 1 << 26 };
     wisp_status status;
     *o = opts ? *opts : (wisp_sigma_opts){0};
     if (!m->square || !m->mu || !m->imag)
@@ -108,23 +108,63 @@ static double integrand(const sigma_run *r, double t)
     return unit * S / (s * s) / (s * s) / h / h / h;
 }
 
+/* So close to the edges of the bounds, of which no spectrum comes near, Bastin's integrand is nothing but what the
+   kernel leaves there; and over s^3, which grows without end as points come closer. */
+static bool is_edge(const sigma_run *r, double t)
+{
+    const double edge = 0.4999 * wisp__pi / (POINTS_OVER_TERMS * (double)r->o.n);
+    return r->o.formula == WISP_BASTIN && (t < edge || wisp__pi - t < edge);
+}
+
 static void integrand_at(void *arg, int64_t i, int part)
 {
     const sigma_run *r = arg;
+    const double t = wisp__pi * ((double)i + 0.5) / (double)r->o.points;
     (void)part;
-    r->density[i] = integrand(r, pi * ((double)i + 0.5) / (double)r->o.points);
+    r->density[i] = is_edge(r, t) ? 0 : integrand(r, t);
 }
 
-/* The integral of Fermi's function from -infinity up to an energy, but for a constant: d is energy - mu. */
+/* ---- Fermi's function --------------------------------------------------------------------------- */
+
+double wisp__fermi(double d, double T)
+{
+    if (T == 0) return d < 0 ? 1 : d > 0 ? 0 : 0.5;
+    return d > 0 ? exp(-d / T) / (1 + exp(-d / T)) : 1 / (1 + exp(d / T));
+}
+
+double wisp__fermi_drop(double a, double b, double T)
+{
+    if (T == 0) return wisp__fermi(a, 0) - wisp__fermi(b, 0);
+    return wisp__fermi(a, T) * wisp__fermi(-b, T) * -expm1(-(b - a) / T);
+}
+
+/* Its integral from -infinity up, but for a constant. */
 static double fermi_integral(double d, double T)
 {
     if (T == 0) return d < 0 ? d : 0;
     return d < 0 ? d - T * log1p(exp(d / T)) : -T * log1p(exp(-d / T));
 }
-static double fermi(double d, double T)
+
+/* Of a narrow interval integrals are nearly the same number: there it is Gauss's rule, right to rounding. */
+double wisp__fermi_mean(double a, double b, double T)
 {
-    if (T == 0) return d < 0 ? 1 : d > 0 ? 0 : 0.5;
-    return d > 0 ? exp(-d / T) / (1 + exp(-d / T)) : 1 / (1 + exp(d / T));
+    enum { WIDE = 16 };
+    if (b - a > T / WIDE) return (fermi_integral(b, T) - fermi_integral(a, T)) / (b - a);
+    const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
+    return (8 * wisp__fermi(middle, T) + 5 * (wisp__fermi(middle - off, T) + wisp__fermi(middle + off, T))) / 18;
+}
+
+/* What Bastin's integrand is multiplied by from a to b, energies over mu: Fermi's function less its value at the end of
+   the band. All states filled alike conduct nothing, but the kernel and rounding make a little of that, which counts
+   where temperatures are far above the band. */
+static double bastin_weight(double a, double b, double end, double T)
+{
+    enum { WIDE = 16 };
+    if (b - a > T / WIDE) return (b - a) * (wisp__fermi_mean(a, b, T) - wisp__fermi(end, T));
+    const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
+    return (b - a) / 18 *
+           (8 * wisp__fermi_drop(middle, end, T) +
+            5 * (wisp__fermi_drop(middle - off, end, T) + wisp__fermi_drop(middle + off, end, T)));
 }
 
 /* The integrand is taken as constant between two angles, and its weight is integrated exactly: so temperature 0 is no
@@ -132,13 +172,12 @@ static double fermi(double d, double T)
 static double integral(const sigma_run *r, double mu)
 {
     const wisp_bounds *b = &r->m->bounds;
+    const double T = r->temperature, end = b->center + b->halfwidth - mu;
     const bool greenwood = r->o.formula == WISP_GREENWOOD;
-    double sum = 0, above = b->center + b->halfwidth - mu;
+    double sum = 0, above = end;
     for (int64_t i = 0; i < r->o.points; i++) {
-        const double below = b->center + b->halfwidth * cos(pi * (double)(i + 1) / (double)r->o.points) - mu;
-        const double weight = greenwood ? fermi(below, r->temperature) - fermi(above, r->temperature)
-                                        : fermi_integral(above, r->temperature) - fermi_integral(below, r->temperature);
-        sum += weight * r->density[i];
+        const double below = b->center + b->halfwidth * cos(wisp__pi * (double)(i + 1) / (double)r->o.points) - mu;
+        sum += (greenwood ? wisp__fermi_drop(below, above, T) : bastin_weight(below, above, end, T)) * r->density[i];
         above = below;
     }
     return sum;
@@ -174,14 +213,39 @@ out:
     return status;
 }
 
-/* The mean over vectors, and Student's bar. */
-static wisp_estimate estimate(const sigma_run *r, int64_t i)
+wisp_status wisp__sigma_estimate(wisp_ctx *ctx, const wisp_moments *m, const double *value, int64_t stride, double x,
+                                 wisp_estimate *sigma)
 {
-    const wisp__chosen all = wisp__choose(r->m, -1);
+    const wisp__chosen all = wisp__choose(m, -1);
     double error;
-    const double mean = wisp__combine(&all, r->value + i, r->count, &error);
-    const double bar = r->m->trace == WISP_TRACE_RANDOM ? wisp_student95(r->m->vectors) * error : 0;
-    return (wisp_estimate){mean, error, mean - bar, mean + bar};
+    const double mean = wisp__combine(&all, value, stride, &error);
+    const double bar = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) * error : 0;
+    *sigma = (wisp_estimate){mean, error, mean - bar, mean + bar};
+    if (isfinite(mean) && !isinf(error)) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "the conductivity at %g is too large for a number", x);
+}
+
+wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *full,
+                              double temperature, int64_t count, const double *x, const char *what)
+{
+    wisp_status status;
+    WISP_TRY(options(ctx, m, opts, full));
+    if (!(temperature >= 0) || !isfinite(temperature))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the temperature is %g; it must be 0 or more, and finite",
+                              temperature);
+    WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "count", count, 1, (int64_t)1 << 30));
+    for (int64_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s %lld is %g", what, (long long)i, x[i]);
+out:
+    return status;
+}
+
+wisp_status wisp__sigma_damping(wisp_ctx *ctx, const wisp_sigma_opts *full, double **g)
+{
+    const wisp_status status = wisp_alloc(ctx, g, (size_t)full->n, sizeof **g);
+    for (int64_t j = 0; status == WISP_OK && j < full->n; j++)
+        (*g)[j] = (j > 0 ? 1 : 0.5) * wisp__damping(full->kernel, full->lambda, (double)j, (double)full->n);
+    return status;
 }
 
 wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, double temperature,
@@ -193,26 +257,13 @@ wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_op
     WISP_NEED(ctx, mu);
     WISP_NEED(ctx, sigma);
     sigma_run r = {.ctx = ctx, .m = m, .temperature = temperature, .count = count, .mu = mu};
-    WISP_TRY(options(ctx, m, opts, &r.o));
-    if (!(temperature >= 0) || !isfinite(temperature))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the temperature is %g; it must be 0 or more, and finite",
-                              temperature);
-    WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "count", count, 1, (int64_t)1 << 30));
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(mu[i]))
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "chemical potential %lld is %g", (long long)i, mu[i]);
-    WISP_TRY(wisp_alloc(ctx, &r.g, (size_t)r.o.n, sizeof *r.g));
+    WISP_TRY(wisp__sigma_check(ctx, m, opts, &r.o, temperature, count, mu, "chemical potential"));
+    WISP_TRY(wisp__sigma_damping(ctx, &r.o, &r.g));
     WISP_TRY(wisp_alloc(ctx, &r.series, 8 * (size_t)r.o.n, sizeof *r.series));
     WISP_TRY(wisp_alloc(ctx, &r.density, (size_t)r.o.points, sizeof *r.density));
     WISP_TRY(wisp_alloc(ctx, &r.value, (size_t)(count * m->vectors), sizeof *r.value));
-    for (int64_t j = 0; j < r.o.n; j++)
-        r.g[j] = (j > 0 ? 1 : 0.5) * wisp__damping(r.o.kernel, r.o.lambda, (double)j, (double)r.o.n);
     for (int64_t v = 0; v < m->vectors; v++) WISP_TRY(evaluate(&r, v));
-    for (int64_t i = 0; i < count; i++) {
-        sigma[i] = estimate(&r, i);
-        if (!isfinite(sigma[i].value) || isinf(sigma[i].error))
-            WISP_TRY(wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "the conductivity at %g is too large for a number", mu[i]));
-    }
+    for (int64_t i = 0; i < count; i++) WISP_TRY(wisp__sigma_estimate(ctx, m, r.value + i, count, mu[i], sigma + i));
 out:
     wisp_free(ctx, r.g);
     wisp_free(ctx, r.series);

@@ -1,0 +1,23 @@
+/* What the conductivities of moments share: their options and arguments, weights of filled states, and bars (sigma.c).
+ */
+#ifndef WISP_SIGMA_H
+#define WISP_SIGMA_H
+#include "../solver.h"
+
+static const double wisp__pi = 3.14159265358979323846;
+
+/* Fills in every default of opts, and checks them, the moments, the temperature and count numbers x, called `what`. */
+wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *full,
+                              double temperature, int64_t count, const double *x, const char *what);
+/* *g becomes the damping of each of full->n polynomials, half of it for number 0; freed by wisp_free. */
+wisp_status wisp__sigma_damping(wisp_ctx *ctx, const wisp_sigma_opts *full, double **g);
+/* Fermi's function, of an energy over the chemical potential; f(a) - f(b) to its last digits, also where both are
+   nearly the same; its mean from a to b. a < b. */
+double wisp__fermi(double d, double temperature);
+double wisp__fermi_drop(double a, double b, double temperature);
+double wisp__fermi_mean(double a, double b, double temperature);
+/* The mean of value[i * stride] of each vector, with Student's bar. WISP_ERR_NUMERIC: it is too large for a number; the
+   message says at which x. */
+wisp_status wisp__sigma_estimate(wisp_ctx *ctx, const wisp_moments *m, const double *value, int64_t stride, double x,
+                                 wisp_estimate *sigma);
+#endif
