@@ -106,4 +106,44 @@ checks=$((checks + 1))
 refused 2 "must end in .h5 or .mtx" evolve $graphene --time 5 --site 0 --states a.txt
 refused 1 "cannot write nowhere/a.mtx" evolve $graphene --time 5 --site 0 --states nowhere/a.mtx
 
+# ---- imaginary and complex times -----------------------------------------------------------------------
+# One bond with levels 3 and 5: exp(-H t) has cosh and sinh.
+bond=laplace:nx=2,ny=1,points=5
+ok evolve $bond --time 3 --steps 6 --site 0 --imaginary --energy --states cool.mtx --json
+json out 'd["direction"] == [0, -1] and all(abs(n - 1) < 1e-12 for n in d["norm"]) and max(d["off"]) < 1e-12'
+json out 'all(abs(l - (-4 * t + math.log(math.cosh(2 * t)) / 2)) <= o + 1e-14 for t, l, o in zip(d["times"], d["log_norm"], d["off"]))'
+json out 'all(abs(e - (4 - math.tanh(2 * t))) <= o for t, e, o in zip(d["times"], d["expectation"][0], d["expectation_off"][0]))'
+json out 'all(abs(z[1] / z[0] - math.tanh(t)) < 1e-12 for t, z in zip(d["times"], states("cool.mtx")))'
+ok evolve $bond --time 2 --steps 4 --site 0 --angle=-30 --states turned.mtx --json
+json out 'all(abs(z[1] / z[0] - 1j * cmath.tan(t * cmath.exp(1j * math.pi / 6))) < 1e-10 for t, z in zip(d["times"], states("turned.mtx")))'
+ok evolve $bond --time=-9 --site 0 --imaginary --energy
+check "the logarithm in the summary" grep -q '^norm *exp(' out
+check "the highest level" grep -q '^operator *[45][.0-9]* of energy' out
+ok evolve $bond --time 1 --steps 2 --site 0 --imaginary -o cool.csv
+check "a table" grep -q '^time,log_norm,psi_off,density_0' cool.csv
+ok evolve $bond --time 1 --steps 2 --site 0 --imaginary --plan
+if [ $have_gnuplot = 1 ]; then
+    ok evolve $bond --time 1 --random --imaginary --plot cool.svg
+    check "a picture of the norm" grep -q 'ln of the norm' cool.svg
+fi
+if [ $have_hdf5 = 1 ]; then
+    ok evolve $graphene --time 2 --steps 2 --site 3 --imaginary --states a.h5 --quiet
+    ok evolve $graphene --time 5 --steps 3 --from a.h5 --imaginary --states b.mtx --json
+    cp out pieces
+    ok evolve $graphene --time 5 --steps 5 --site 3 --imaginary --states one.mtx --json
+    json pieces 'd["off"][0] > 0 and all(abs(x - y) <= o + p for x, y, o, p in zip(d["log_norm"], e["log_norm"][2:], d["off"], e["off"][2:]))' out
+    json pieces 'apart(states("one.mtx")[2:], states("b.mtx")) <= max(d["off"]) + max(e["off"])' out
+    refused 1 "the states in a.h5 are of another --angle" evolve $graphene --time 5 --from a.h5
+fi
+# A run in pieces by checkpoints gives the same.
+ok evolve $graphene --time 9 --steps 9 --site 3 --imaginary --json --tolerance 1e-6
+cp out whole
+stop evolution TERM 0.5 evolve $graphene --time 9 --steps 9 --site 3 --imaginary --checkpoint c.ck --tolerance 1e-6
+ok evolve $graphene --time 9 --steps 9 --site 3 --imaginary --resume c.ck --tolerance 1e-6 --json
+json out 'd["log_norm"] == e["log_norm"] and d["off"] == e["off"]' whole
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n2 2 1\n3 3 2\n' >levels.mtx
+refused 1 "may be off by" evolve levels.mtx --time 99 --site 2 --imaginary
+refused 2 "exclude each other" evolve $bond --time 1 --site 0 --imaginary --angle 3
+refused 2 "-180 to 180 degrees" evolve $bond --time 1 --site 0 --angle 181
+
 finish

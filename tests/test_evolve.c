@@ -1,9 +1,7 @@
 /* Time evolution: against eigenvectors by LAPACK, closed forms of bonds and chains, tolerances, bounds, refusals. */
-#include "kpm_dense.h"
+#include "evolve_dense.h"
 #include <stdbool.h>
 #include "solver/solver.h"
-
-static const cplx i_unit = I;
 
 /* ---- Bessel functions and where their series is cut ------------------------------------------------ */
 
@@ -61,48 +59,7 @@ static void forget(record *r)
     *r = (record){.seen = 0};
 }
 
-/* ||a - b|| / ||b|| of the worst column. */
-static double relative_error(ref_mat a, ref_mat b)
-{
-    double worst = 0;
-    for (int64_t j = 0; j < a.cols; j++) {
-        double difference = 0, size = 0;
-        for (int64_t i = 0; i < a.rows; i++) {
-            difference += pow(cabs(REF_AT(a, i, j) - REF_AT(b, i, j)), 2);
-            size += pow(cabs(REF_AT(b, i, j)), 2);
-        }
-        worst = fmax(worst, sqrt(difference / size));
-    }
-    return worst;
-}
-
 /* ---- random matrices, by eigenvectors ------------------------------------------------------------ */
-
-/* exp(-i H t) psi: as a real matrix, [Re H, -Im H; Im H, Re H] (see eigenvalues()). */
-static ref_mat propagate(ref_mat H, ref_mat psi, double t)
-{
-    const int64_t n = H.rows, size = 2 * n;
-    double *q = ref_lapack((size_t)(size * size), size), *E = ref_lapack((size_t)size, size);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < size; j++) {
-            const cplx v = REF_AT(H, i % n, j % n);
-            q[j * size + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, q, (int)size, E), 0);
-    ref_mat out = ref_new(n, psi.cols);
-    for (int64_t c = 0; c < psi.cols; c++)
-        for (int64_t k = 0; k < size; k++) {
-            double overlap = 0;
-            for (int64_t i = 0; i < n; i++)
-                overlap += q[k * size + i] * creal(REF_AT(psi, i, c)) + q[k * size + n + i] * cimag(REF_AT(psi, i, c));
-            const cplx factor = overlap * cexp(-i_unit * E[k] * t);
-            for (int64_t i = 0; i < n; i++)
-                REF_AT(out, i, c) += factor * (q[k * size + i] + i_unit * q[k * size + n + i]);
-        }
-    free(q);
-    free(E);
-    return out;
-}
 
 static void random_matrices(void **state)
 {
@@ -134,7 +91,7 @@ static void random_matrices(void **state)
                 if (at_once) assert_int_equal(e.sequences, TIMES / at_once);
                 const double tolerance = combo[c].blk == WISP_C ? 1e-4 : 1e-10;
                 for (int i = 0; i < TIMES; i++) {
-                    ref_mat should = propagate(H, start, time[i]);
+                    ref_mat should = propagate(H, start, time[i], NULL);
                     const double error = relative_error(seen.psi[i], should);
                     if (!(error <= tolerance)) fail_msg("types %d, time %g: off by %g", c, time[i], error);
                     for (int j = 0; j < width; j++) {
@@ -370,7 +327,7 @@ static void small_parts_outside(void **state)
                                                 .bounds.given = {0.2 - cut / 2, 1.3 - cut / 2, 0}};
                     const wisp_status status = wisp_evolve(NULL, A, psi, 1, &time, &o);
                     if (status == WISP_OK) {
-                        ref_mat should = propagate(H, start, time), is = ref_get(psi);
+                        ref_mat should = propagate(H, start, time, NULL), is = ref_get(psi);
                         const double error = relative_error(is, should);
                         if (!(error <= 3 * tolerance))
                             fail_msg("coupling %g, cut %g, time %g: off by %g, and nobody says so", coupling, cut, time,

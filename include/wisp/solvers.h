@@ -421,8 +421,9 @@ WISP_API int64_t wisp_green_moments(double halfwidth, double eta, double toleran
 /* ---- time evolution -------------------------------------------------------------------------- */
 
 /* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
-   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
-   return value other than 0 ends the evolution (WISP_ERR_CANCELLED). */
+   norm[width] the norms of its columns (1, to rounding, where opts.direction is not real). Both are there for the time
+   of the call alone, and psi must not be changed. A return value other than 0 ends the evolution (WISP_ERR_CANCELLED).
+ */
 typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
 
 enum { WISP_EVOLVE_STEPS = 8 };
@@ -439,6 +440,12 @@ typedef struct {
     wisp_offer_fn offer;     /* see state.h; before each call of wisp_mpk. May be NULL */
     void *offer_arg;         /* passed to offer() */
     wisp_state *resume;      /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
+    /* d of psi(t) = exp(-i d A t) psi(0), finite. 0: 1. (0, -1) is exp(-A t), which cools to the ground state */
+    wisp_scalar direction;
+    double start_off; /* how far psi(0) may be off to begin with, as `off`, in which it counts */
+    double *log_norm; /* [times][width] ln ||psi(time[i])||, set before observe() is called; NULL: not wanted */
+    double *off;      /* [times] likewise: how far psi(time[i])/||psi(time[i])||, and the logarithm of its norm, may */
+                      /* be off at most, by truncation and, about, by rounding. NULL: not wanted */
 } wisp_evolve_opts;
 
 typedef struct {
@@ -455,13 +462,21 @@ typedef struct {
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
    opts->observe is called with each psi(time[i]). e and opts may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held meanwhile.
+   Where opts->direction, d, is not real, nothing keeps the norm: columns are scaled to norm 1 all the way, so that
+   nothing overflows, and opts->log_norm has the logarithms of their norms. From one time to the next the scaled
+   exp(-i d (A - edge) t) has norm 1 at most, edge being the end of the bounds where it is largest, and the share n of
+   the norm that is left is computed. So psi is off by (what it was off before + truncation + rounding)/n, relative to
+   its norm, or less: that is opts->off, and a time where it is above opts->tolerance ends the call
+   (WISP_ERR_PRECISION). A start that has hardly a part of what grows most, or bounds that are far wider than the
+   spectrum over a long time, make n small. Truncation is bounded on a Bernstein ellipse (Trefethen, Approximation
+   Theory and Approximation Practice, 2013, theorem 8.1).
    With opts->resume psi(0) is of no interest; times and options must be as they were, but for depth and cache_budget;
    observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
    exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, or a Chebyshev vector grew, so that eigenvalues lie
    outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
    psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in
-   wisp_bounds_find; the latter also if psi is not finite. */
+   wisp_bounds_find; the latter also if psi is not finite, or has a column of zeros that is to be scaled. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts);
 

@@ -131,6 +131,10 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
 /* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
    tolerance; at least 1. */
 int64_t wisp__chebyshev_terms(double x, double tolerance);
+/* The same for exp(-i z E - |Im z|), which is 1 at most. */
+int64_t wisp__chebyshev_terms_of(wisp_scalar z, double tolerance);
+/* c[k], k < n: its coefficients, to a few rounding units times sqrt|z|. */
+void wisp__exponential_series(wisp_scalar z, int64_t n, wisp_scalar *c);
 /* J[k] = J_k(x), k < n: absolute errors of a few rounding units. */
 void wisp__bessel(double x, int64_t n, double *J);
 

@@ -76,6 +76,7 @@ static const struct {
     {"opts.search", ANY, "search", NULL},
     {"opts.filter_type", ANY, "filter-precision", NULL},
     {"opts.start", CMD_EIG, "vectors-in", NULL},
+    {"opts.direction", CMD_EVOLVE, "angle", NULL},
     {"opts.terms", CMD_TRACE, NULL, "terms"},
     {"opts.jackson", CMD_TRACE, NULL, "damping (in the library: opts.jackson)"},
     {"opts.path", ANY, "checkpoint", NULL},

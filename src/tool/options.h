@@ -91,6 +91,8 @@ typedef struct {
     const char *positions_out; /* gen: a file */
     int velocity;              /* gen: direction 0 to 2 */
     const char *states;        /* evolve: a file */
+    double angle;              /* evolve: of the times, in degrees */
+    bool imaginary;            /* evolve */
     bool seen[OPTIONS];        /* for each row of the table */
     const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;

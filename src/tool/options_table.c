@@ -89,6 +89,12 @@ const option_def option_table[] = {
     VALUE("scale", "S", parse_positive, CMD_POWER, scale, "factor of the matrix in each step (1)"),
     VALUE("time", "T", parse_number, CMD_EVOLVE, time,
           "until when, in 1/unit of the matrix, from 0 or from the time of --from; below 0: back in time (needed)"),
+    FLAG(
+        "imaginary", CMD_EVOLVE, imaginary,
+        "times are imaginary: exp(-H t), which cools to the ground state; states have norm 1, and the logarithm of the "
+        "norm that they would have is told"),
+    VALUE("angle", "A", parse_number, CMD_EVOLVE, angle,
+          "times are t exp(-i A), A in degrees: 0 is real time (0), 90 --imaginary"),
     COUNT("steps", "M", CMD_EVOLVE, steps, 1, 1000000, "times at which results are wanted, evenly spaced (100)"),
     VALUE("site", "I,J,..", parse_sites, CMD_EVOLVE, sites, "start on this row, on several with equal amplitudes",
           .max = 1000000),

@@ -3,7 +3,8 @@
 
      exp(-i H t) = exp(-i c t) sum over k of (2 - delta_k0) (-i)^k J_k(h t) T_k(H~).
 
-   The vectors T_k(H~) psi do not depend on t: several times share one sequence of them, and each takes its own sum. */
+   The vectors T_k(H~) psi do not depend on t: several times share one sequence of them, and each takes its own sum.
+   Along complex times the Bessel functions are those of complex arguments, and the norm is kept apart (damped.c). */
 #include "evolve.h"
 #include <math.h>
 #include <string.h>
@@ -24,10 +25,11 @@ typedef struct {
     double *start_norm, *norm;       /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
     wisp__evolve_group g;
-    double before;    /* seconds of the calls that this one goes on from */
-    double began;     /* when this one began, see wisp_now */
-    bool goes_on;     /* in the middle of a group, from a kept state */
-    wisp_state *live; /* NULL: it is not offered */
+    wisp__damped damped; /* where the direction of time is not real */
+    double before;       /* seconds of the calls that this one goes on from */
+    double began;        /* when this one began, see wisp_now */
+    bool goes_on;        /* in the middle of a group, from a kept state */
+    wisp_state *live;    /* NULL: it is not offered */
 } evolution;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -35,7 +37,7 @@ typedef struct {
 static wisp_status check(evolution *s)
 {
     const wisp_status status = wisp__evolve_check(s->ctx, &s->o, wisp_blk_type(s->sum.v), s->times, s->time);
-    s->tolerance = s->o.tolerance / (double)(s->times > 1 ? s->times : 1);
+    s->tolerance = wisp__evolve_share(&s->o, wisp_blk_type(s->sum.v), s->times);
     return status;
 }
 
@@ -46,6 +48,7 @@ static void choose_group(evolution *s, int64_t first)
     const wisp__evolve_times t = {.times = s->times,
                                   .time = s->time,
                                   .at_once = s->o.at_once,
+                                  .direction = s->o.direction,
                                   .halfwidth = s->e->bounds.halfwidth,
                                   .tolerance = s->tolerance,
                                   .sweep_bytes = s->sweep_bytes,
@@ -54,18 +57,33 @@ static void choose_group(evolution *s, int64_t first)
     wisp__evolve_choose(&t, first, s->base, &s->g);
 }
 
+/* Of the series of time i, so long after psi. */
+static wisp_status fill_series(evolution *s, int i, double t)
+{
+    wisp__evolve_group *g = &s->g;
+    const double h = s->e->bounds.halfwidth, c = s->e->bounds.center, re = s->o.direction.re * t,
+                 im = s->o.direction.im * t;
+    wisp_status status;
+    g->phase[i] = (wisp_scalar){cos(c * re), -sin(c * re)};
+    if (wisp__evolve_damps(&s->o)) {
+        WISP_TRY(wisp_alloc(s->ctx, &g->c[i], (size_t)g->terms[i], sizeof *g->c[i]));
+        wisp__exponential_series((wisp_scalar){h * re, h * im}, g->terms[i], g->c[i]);
+        g->growth[i] = fabs(h * im) + c * im;
+    } else {
+        WISP_TRY(wisp_alloc(s->ctx, &g->J[i], (size_t)g->terms[i], sizeof *g->J[i]));
+        wisp__bessel(h * re, g->terms[i], g->J[i]);
+    }
+out:
+    return status;
+}
+
 static wisp_status fill_group(evolution *s)
 {
     wisp__evolve_group *g = &s->g;
     wisp_status status = WISP_OK;
     s->sum.sums = g->count;
     s->sum.terms = g->most;
-    for (int i = 0; i < g->count; i++) {
-        const double t = s->time[g->first + i] - s->base;
-        WISP_TRY(wisp_alloc(s->ctx, &g->J[i], (size_t)g->terms[i], sizeof *g->J[i]));
-        wisp__bessel(s->e->bounds.halfwidth * t, g->terms[i], g->J[i]);
-        g->phase[i] = (wisp_scalar){cos(s->e->bounds.center * t), -sin(s->e->bounds.center * t)};
-    }
+    for (int i = 0; i < g->count; i++) WISP_TRY(fill_series(s, i, s->time[g->first + i] - s->base));
     for (; s->made < g->count; s->made++)
         WISP_TRY(wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->sum.v),
                                  wisp_blk_width(s->sum.v)));
@@ -75,7 +93,10 @@ out:
 
 static void empty_group(evolution *s)
 {
-    for (int i = 0; i < s->g.count; i++) wisp_free(s->ctx, s->g.J[i]);
+    for (int i = 0; i < s->g.count; i++) {
+        wisp_free(s->ctx, s->g.J[i]);
+        wisp_free(s->ctx, s->g.c[i]);
+    }
     s->g.count = 0;
 }
 
@@ -84,6 +105,10 @@ static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 {
     const wisp__evolve_group *g = arg;
     if (k >= g->terms[i]) return (wisp_scalar){0, 0};
+    if (g->c[i]) {
+        const wisp_scalar c = g->c[i][k], p = g->phase[i];
+        return (wisp_scalar){c.re * p.re - c.im * p.im, c.re * p.im + c.im * p.re};
+    }
     const double f = (k == 0 ? 1 : 2) * g->J[i][k], re = f * g->phase[i].re, im = f * g->phase[i].im;
     switch (k % 4) { /* times (-i)^k */
     case 0: return (wisp_scalar){re, im};
@@ -147,14 +172,34 @@ static wisp_status check_norm(const evolution *s, int64_t i)
     return WISP_OK;
 }
 
+/* The state of time i of a group: its norm is checked, or made 1. */
+static wisp_status take_state(evolution *s, int i)
+{
+    const int64_t number = s->g.first + i;
+    const int width = wisp_blk_width(s->sum.v);
+    wisp_status status;
+    if (wisp__evolve_damps(&s->o)) {
+        const double passed = s->time[number] - s->base,
+                     made =
+                         s->tolerance + wisp__evolve_rounding_of(&s->o, &s->e->bounds, wisp_blk_type(s->sum.v), passed);
+        return wisp__damped_take(&s->damped, s->z[i], number, s->time[number], s->g.growth[i], made,
+                                 i == s->g.count - 1, s->norm);
+    }
+    WISP_TRY(wisp_norm(s->z[i], s->norm));
+    WISP_TRY(check_norm(s, number));
+    if (s->o.off) s->o.off[number] = s->o.start_off + 2 * s->o.tolerance; /* truncation, and rounding */
+    for (int j = 0; j < width && s->o.log_norm; j++) s->o.log_norm[number * width + j] = log(s->norm[j]);
+out:
+    return status;
+}
+
 static wisp_status observe_group(evolution *s)
 {
     wisp_status status = WISP_OK;
     const wisp__evolve_group *g = &s->g;
     for (int i = 0; i < g->count; i++) {
         const int64_t number = g->first + i;
-        WISP_TRY(wisp_norm(s->z[i], s->norm));
-        WISP_TRY(check_norm(s, number));
+        WISP_TRY(take_state(s, i));
         s->e->done = number + 1;
         if (s->o.observe && s->o.observe(s->o.observe_arg, number, s->z[i], s->norm))
             return wisp_ctx_failf(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
@@ -189,6 +234,7 @@ static wisp_status prepare(evolution *s)
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));
+    if (wisp__evolve_damps(&s->o)) WISP_TRY(wisp__damped_open(&s->damped, s->ctx, &s->o, width));
 out:
     return status;
 }
@@ -201,6 +247,10 @@ static wisp_status find_start(evolution *s)
     for (int j = 0; j < width; j++)
         if (!isfinite(s->start_norm[j]))
             return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+    if (wisp__evolve_damps(&s->o)) {
+        WISP_TRY(wisp__damped_begin(&s->damped, s->sum.v));
+        WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
+    }
 out:
     return status;
 }
@@ -237,6 +287,8 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "width of psi", "%d", wisp_blk_width(s->sum.v)));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(state, "opts.at_once", "%d", o->at_once));
+    WISP_TRY(wisp_state_samef(state, "opts.direction", "%.17g %.17g", o->direction.re, o->direction.im));
+    WISP_TRY(wisp_state_samef(state, "opts.start_off", "%.17g", o->start_off));
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
     status = same_times(s, state);
 out:
@@ -293,6 +345,7 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
     if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
     WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->sum.v) * sizeof *s->start_norm));
+    if (wisp__evolve_damps(&s->o)) WISP_TRY(wisp__damped_items(&s->damped, state));
     WISP_TRY(wisp_state_block(state, "w", s->sum.w));
     for (int i = 0; i < s->g.count; i++) {
         char name[] = "z0";
@@ -333,7 +386,7 @@ static wisp_status check_bounds(evolution *s)
     const wisp_type type = wisp_blk_type(s->sum.v);
     wisp_status status;
     WISP_TRY(wisp__check_scale(s->ctx, type, s->e->bounds.halfwidth));
-    status = wisp__evolve_rounding(s->ctx, s->o.tolerance, &s->e->bounds, type, s->times, s->time, &s->rounding);
+    status = wisp__evolve_rounding(s->ctx, &s->o, &s->e->bounds, type, s->times, s->time, &s->rounding);
 out:
     return status;
 }
@@ -399,5 +452,6 @@ out:
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
     wisp__chebyshev_sum_close(&s.sum);
     wisp_free(ctx, s.start_norm);
+    wisp__damped_close(&s.damped, ctx);
     return wisp_ctx_leave(ctx, status);
 }

@@ -11,8 +11,10 @@ typedef struct {
     int64_t first;                     /* number of the first time */
     int64_t terms[WISP__MOST_AT_ONCE]; /* of the series of each */
     int64_t most;
-    double *J[WISP__MOST_AT_ONCE];
+    double *J[WISP__MOST_AT_ONCE];      /* Bessel functions; or, where the direction of time is not real, */
+    wisp_scalar *c[WISP__MOST_AT_ONCE]; /* all but the phase of the coefficients */
     wisp_scalar phase[WISP__MOST_AT_ONCE];
+    double growth[WISP__MOST_AT_ONCE]; /* logarithm of what the series lacks as a factor */
 } wisp__evolve_group;
 
 /* What the choice of a group goes by. */
@@ -20,18 +22,43 @@ typedef struct {
     int64_t times;
     const double *time;
     int at_once; /* 0: chosen */
+    wisp_scalar direction;
     double halfwidth, tolerance /* of one sequence */, sweep_bytes, z_bytes;
     bool given; /* the bounds are */
 } wisp__evolve_times;
 
 /* The times from number `first` on that share one sequence from psi(base): without J and phase. */
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g);
-/* Checks options, with the tolerance filled in, and times, for psi of this type. */
+/* Where the direction is not real the norm is not kept. */
+static inline bool wisp__evolve_damps(const wisp_evolve_opts *o) { return o->direction.im != 0; }
+/* The truncation that is allowed one of so many sequences. */
+double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t times);
+/* Checks options, with the tolerance and the direction filled in, and times, for psi of this type. */
 wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type type, int64_t times, const double *time);
 /* What is asked of wisp_bounds_find. */
 wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time);
 /* *rounding becomes what rounding does, in all: the matrix itself is known to its rounding only, and so are the phases
    h t and c t. WISP_ERR_ARG: it is more than the tolerance. */
-wisp_status wisp__evolve_rounding(wisp_ctx *ctx, double tolerance, const wisp_bounds *b, wisp_type type, int64_t times,
-                                  const double *time, double *rounding);
+wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type,
+                                  int64_t times, const double *time, double *rounding);
+/* That of one step of so much time. */
+double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time);
+
+/* damped.c: states whose norm is not kept. */
+typedef struct {
+    int width;
+    const wisp_evolve_opts *o;
+    double *log_norm, *off; /* [width] of psi: the logarithm of its norm, and how far it is off, over its norm */
+    double *own_norm;       /* [width] room for norms */
+    wisp_scalar *factor;    /* [width] room for factors */
+} wisp__damped;
+wisp_status wisp__damped_open(wisp__damped *d, wisp_ctx *ctx, const wisp_evolve_opts *o, int width);
+void wisp__damped_close(wisp__damped *d, wisp_ctx *ctx);
+/* psi becomes of norm 1 in all columns. */
+wisp_status wisp__damped_begin(wisp__damped *d, wisp_blk *psi);
+/* A state z that comes of psi, whose scaled series lacks exp(growth), with so much truncation and rounding, becomes of
+   norm 1; norm[width] is 1, too. keep: psi moves there. */
+wisp_status wisp__damped_take(wisp__damped *d, wisp_blk *z, int64_t i, double time, double growth, double made,
+                              bool keep, double *norm);
+wisp_status wisp__damped_items(wisp__damped *d, wisp_state *state);
 #endif

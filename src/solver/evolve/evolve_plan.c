@@ -13,6 +13,12 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     for (int64_t i = 0; i < times; i++)
         if (!isfinite(time[i]))
             return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, time[i]);
+    if (o->direction.re == 0 && o->direction.im == 0) o->direction.re = 1;
+    if (!isfinite(o->direction.re) || !isfinite(o->direction.im))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.direction is %g%+gi", o->direction.re, o->direction.im);
+    if (!(o->start_off >= 0) || !(o->start_off < 1))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.start_off is %g; it is at least 0 and below 1",
+                              o->start_off);
     if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
@@ -27,15 +33,27 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     return WISP_OK;
 }
 
+static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
+static double size_of(wisp_scalar z) { return hypot(z.re, z.im); }
+
+/* A state that damping leaves little of is off by as much more: what is cut is far below the tolerance, for few terms
+   more, but no smaller than what counts beside rounding. */
+double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t times)
+{
+    const double share = o->tolerance / (double)(times > 1 ? times : 1), least = epsilon(type) / 4;
+    if (!wisp__evolve_damps(o)) return share;
+    return fmin(share, fmax(share * 0x1p-20, least));
+}
+
 /* The longest series has about as many terms as the halfwidth times the largest time. */
 wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time)
 {
+    const double tight = 1e4; /* where the norm is not kept, room beside the spectrum costs digits, not sweeps */
     double longest = 0;
     for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i]));
+    longest *= size_of(o->direction) * (wisp__evolve_damps(o) ? tight : 1);
     return wisp__bounds_opts(&o->bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
 }
-
-static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
 
 /* Of all steps from one time to the next. */
 static double path_of(int64_t times, const double *time)
@@ -48,10 +66,16 @@ static double path_of(int64_t times, const double *time)
     return path;
 }
 
-wisp_status wisp__evolve_rounding(wisp_ctx *ctx, double tolerance, const wisp_bounds *b, wisp_type type, int64_t times,
-                                  const double *time, double *rounding)
+double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time)
 {
-    *rounding = epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * path_of(times, time));
+    return epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * (size_of(o->direction) * fabs(time)));
+}
+
+wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type,
+                                  int64_t times, const double *time, double *rounding)
+{
+    const double tolerance = o->tolerance;
+    *rounding = wisp__evolve_rounding_of(o, b, type, path_of(times, time));
     if (tolerance >= *rounding) return WISP_OK;
     return wisp_ctx_failf(
         ctx, WISP_ERR_ARG,
@@ -60,6 +84,13 @@ wisp_status wisp__evolve_rounding(wisp_ctx *ctx, double tolerance, const wisp_bo
 }
 
 /* ---- groups of times ------------------------------------------------------------------------- */
+
+/* Terms of the series of so much time in units of 1/halfwidth. */
+static int64_t terms_of(const wisp__evolve_times *t, double phase)
+{
+    const wisp_scalar z = {t->direction.re * phase, t->direction.im * phase};
+    return wisp__chebyshev_terms_of(z, t->tolerance);
+}
 
 /* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g)
@@ -70,7 +101,7 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
     int64_t longest = 0;
     *g = (wisp__evolve_group){.first = first};
     for (int n = 0; n < most && n < left; n++) {
-        g->terms[n] = wisp__chebyshev_terms(t->halfwidth * (t->time[first + n] - base), t->tolerance);
+        g->terms[n] = terms_of(t, t->halfwidth * (t->time[first + n] - base));
         if (g->terms[n] > longest) longest = g->terms[n];
         sums += (double)g->terms[n];
         const double bytes = ((double)longest * t->sweep_bytes + sums * t->z_bytes) / (n + 1);
@@ -115,13 +146,14 @@ static outline outline_of(const wisp__evolve_times *t)
 static double most_terms(const wisp__evolve_times *t, wisp_type type, double tolerance, int count)
 {
     enum { MOST = 1 << 20 }; /* halfwidth times time, as far as a plan goes where nothing else bounds it */
-    const double path = path_of(t->times, t->time);
+    const double path = size_of(t->direction) * path_of(t->times, t->time);
     double reach = 0, halfwidth = t->halfwidth;
     for (int64_t i = 0; i < t->times; i++)
         for (int d = 1; d <= count && d <= i + 1; d++)
             reach = fmax(reach, fabs(t->time[i] - (d <= i ? t->time[i - d] : 0)));
-    if (halfwidth == 0) halfwidth = path > 0 ? fmin(tolerance / epsilon(type) / path, MOST / reach) : 0;
-    return count * (double)wisp__chebyshev_terms(halfwidth * reach, t->tolerance);
+    if (halfwidth == 0)
+        halfwidth = path > 0 ? fmin(tolerance / epsilon(type) / path, MOST / reach / size_of(t->direction)) : 0;
+    return count * (double)terms_of(t, halfwidth * reach);
 }
 
 /* psi(t) is in a block each; J: terms of series. */
@@ -134,8 +166,9 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
                                        .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
                                        .depth = o->depth};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
-    *about += 8 * J;
-    *most += 8 * J;
+    const double number = wisp__evolve_damps(o) ? sizeof(wisp_scalar) : sizeof(double), own = 48.0 * width;
+    *about += number * J;
+    *most += number * J + (wisp__evolve_damps(o) ? own : 0);
     return status;
 }
 
@@ -154,7 +187,7 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
     WISP_TRY(wisp__check_bounds(ctx, A, &o.bounds));
     if (o.bounds.method == WISP_BOUNDS_GIVEN)
-        WISP_TRY(wisp__evolve_rounding(ctx, o.tolerance, &o.bounds.given, type, times, time, &unused));
+        WISP_TRY(wisp__evolve_rounding(ctx, &o, &o.bounds.given, type, times, time, &unused));
     const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
     /* Of all ranks, as the run chooses by them. */
@@ -164,8 +197,9 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     const wisp__evolve_times t = {.times = times,
                                   .time = time,
                                   .at_once = o.at_once,
+                                  .direction = o.direction,
                                   .halfwidth = given ? o.bounds.given.halfwidth : 0,
-                                  .tolerance = o.tolerance / (double)(times > 1 ? times : 1),
+                                  .tolerance = wisp__evolve_share(&o, type, times),
                                   .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
                                   .z_bytes = 2 * blocks,
                                   .given = given};

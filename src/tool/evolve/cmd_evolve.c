@@ -18,7 +18,18 @@ static int check_options(tool *t)
         return tool_usage(t, "where to start is missing: --site I, --random, --start FILE or --from FILE.h5");
     if (starts > 1) return tool_usage(t, "--site, --random, --start and --from exclude each other");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
+    if (o->imaginary && option_seen(o, "angle")) return tool_usage(t, "--imaginary and --angle exclude each other");
+    if (fabs(o->angle) > 180) return tool_usage(t, "--angle %g: it is -180 to 180 degrees", o->angle);
     return states_check(t);
+}
+
+/* d of exp(-i d H t), exact where it is real or imaginary. */
+static wisp_scalar direction_of(const options *o)
+{
+    const double angle = o->imaginary ? 90 : o->angle, radians = angle * (M_PI / 180);
+    if (fabs(angle) == 90) return (wisp_scalar){0, angle > 0 ? -1 : 1};
+    if (angle == 0 || fabs(angle) == 180) return (wisp_scalar){angle == 0 ? 1 : -1, 0};
+    return (wisp_scalar){cos(radians), -sin(radians)};
 }
 
 typedef struct {
@@ -44,10 +55,9 @@ static uint64_t number_of(const int64_t *row, int64_t count)
 static int take(observer *o, const wisp_blk *psi, double norm)
 {
     evolve_results *r = o->r;
-    /* Truncation and rounding are each within the tolerance. */
-    const double off = r->last.at.off + (r->done ? 2 * r->tolerance : 0);
+    const double off = r->off[r->done];
     r->norm[r->done] = norm;
-    r->off[r->done] = off;
+    if (r->done) r->log_norm[r->done] += r->log_norm[0]; /* the solver counts from psi(0) */
     r->deviation = fmax(r->deviation, fabs(norm - 1));
     if (o->copy && wisp_blk_get(psi, WISP_ROW_MAJOR, o->copy, 1)) return tool_fail_ctx(o->t);
     for (int64_t w = 0; w < r->watched; w++) {
@@ -57,7 +67,7 @@ static int take(observer *o, const wisp_blk *psi, double norm)
             r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
     }
     int rc = expectations_take(o->t, &r->x, r->done, psi, off);
-    if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off}, o->copy);
+    if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
     if (!rc) r->done++;
     return rc;
 }
@@ -90,6 +100,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "norm", r->norm, times * sizeof *r->norm));
     WISP_TRY(wisp_state_data(s, "off", r->off, times * sizeof *r->off));
+    WISP_TRY(wisp_state_data(s, "log norm", r->log_norm, times * sizeof *r->log_norm));
     WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
     WISP_TRY(expectations_items(&r->x, s));
     if (at.done < 1 || at.done > r->times)
@@ -135,8 +146,14 @@ static int set_run(tool *t, evolve_results *r)
     const double first = r->last.at.time, span = o->time - first;
     if (span == 0) return tool_fail(t, "--time %g: the state in %s is at that time already", o->time, o->from);
     const bool is_single = type_is_single(r->type);
+    r->kind.direction = direction_of(o);
+    r->damps = r->kind.direction.im != 0;
     r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
-    r->opts = (wisp_evolve_opts){.tolerance = r->tolerance, .depth = (int)o->depth, .bounds = bounds_options(o)};
+    r->opts = (wisp_evolve_opts){.direction = direction_of(o),
+                                 .start_off = r->last.at.off,
+                                 .tolerance = r->tolerance,
+                                 .depth = (int)o->depth,
+                                 .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
     if (wisp_alloc(t->ctx, &r->time, 2 * (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
     r->lapse = r->time + r->times;
@@ -151,11 +168,14 @@ static int set_run(tool *t, evolve_results *r)
 
 static int reserve(tool *t, evolve_results *r, observer *o)
 {
-    if (wisp_alloc(t->ctx, &r->norm, 2 * (size_t)r->times, sizeof *r->norm) ||
+    if (wisp_alloc(t->ctx, &r->norm, 3 * (size_t)r->times, sizeof *r->norm) ||
         wisp_alloc(t->ctx, &r->density, (size_t)(r->times * r->watched), sizeof *r->density) ||
         ((r->watched || t->opt.states) && wisp_alloc(t->ctx, &o->copy, (size_t)r->info.rows, wisp_type_size(r->type))))
         return tool_fail_ctx(t);
     r->off = r->norm + r->times;
+    r->log_norm = r->off + r->times;
+    r->off[0] = r->last.at.off;
+    r->log_norm[0] = r->last.at.log_norm;
     return EXIT_FINE;
 }
 
@@ -196,6 +216,8 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
     checkpoint_set(t, &eo);
     eo.observe = observe;
+    eo.off = r->off + 1;
+    eo.log_norm = r->log_norm + 1;
     eo.observe_arg = o;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->lapse + 1, &eo);
     checkpoint_pause(t);
@@ -215,6 +237,10 @@ static int open_last(tool *t, evolve_results *r, const wisp_src *src)
     if (last->kind.rows != src->rows)
         return tool_fail(t, "the states in %s have %lld rows; %s has %lld", path, (long long)last->kind.rows,
                          t->opt.arg[0], (long long)src->rows);
+    const wisp_scalar d = direction_of(&t->opt);
+    if (last->kind.direction.re != d.re || last->kind.direction.im != d.im)
+        return tool_fail(t, "the states in %s are of another --angle (exp(-i d H t), d = %g%+gi)", path,
+                         last->kind.direction.re, last->kind.direction.im);
     if (wisp_src_hash(t->ctx, src, &hash)) return tool_fail_ctx(t);
     if (hash != last->kind.matrix)
         return tool_fail(t, "the states in %s are of another matrix than %s", path, t->opt.arg[0]);

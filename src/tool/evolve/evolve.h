@@ -12,6 +12,7 @@ typedef struct {
     const int64_t *watch; /* [watched] rows */
     double *density;      /* [watched][times] */
     double *off;          /* [times] |psi - exact| at most */
+    double *log_norm;     /* [times] of psi, where it is scaled to norm 1 */
     double deviation;     /* largest |norm - 1| */
     expectations x;
     double tolerance;
@@ -21,7 +22,8 @@ typedef struct {
     wisp_evolve_opts opts;
     int64_t cache_budget;
     double assemble_seconds;
-    states_kind kind;
+    states_kind kind; /* of what --states writes */
+    bool damps;       /* times are not real */
     states_last last; /* --from */
 } evolve_results;
 

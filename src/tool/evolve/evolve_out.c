@@ -46,8 +46,10 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("assemble_seconds", r->assemble_seconds),
              J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
-             J("off", json_numbers(r->off, r->done)), J("states", t->opt.states), J("from", t->opt.from),
-             J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
+             J("off", json_numbers(r->off, r->done)),
+             J("direction", json_numbers((double[]){r->kind.direction.re, r->kind.direction.im}, 2)),
+             J_IF(r->damps, "log_norm", json_numbers(r->log_norm, r->done)), J("states", t->opt.states),
+             J("from", t->opt.from), J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
              J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
              J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
              J_IF(x->count, "expectation_off", json_incref(off)));
@@ -76,7 +78,11 @@ void evolve_summary(tool *t, const evolve_results *r)
               text_seconds(x[3], r->e.seconds));
     if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));
     if (t->opt.states) text_line("states", "%s", t->opt.states);
-    text_line("norm", "1 to within %.2g at all times", r->deviation);
+    if (r->damps)
+        text_line("norm", "exp(%.12g) at the end, off by a factor of exp(%.2g) at most", r->log_norm[r->done - 1],
+                  r->off[r->done - 1]);
+    else
+        text_line("norm", "1 to within %.2g at all times", r->deviation);
     for (int64_t w = 0; w < r->watched && w < 8; w++)
         text_line(w ? "" : "density", "%.6g of row %lld at the end%s", r->density[w * r->times + r->done - 1],
                   (long long)r->watch[w], w == 7 && r->watched > 8 ? ", ..." : "");
@@ -97,12 +103,13 @@ static void write_table(const tool *t, const void *arg, FILE *f)
 {
     const evolve_results *r = arg;
     (void)t;
-    fputs("time,norm", f);
+    fputs(r->damps ? "time,log_norm,psi_off" : "time,norm", f);
     for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
     for (int b = 0; b < r->x.count; b++) fprintf(f, ",expectation_%d,imag_%d,off_%d", b, b, b);
     fputc('\n', f);
     for (int64_t i = 0; i < r->done; i++) {
-        csv_numbers(f, "", (double[]){r->time[i], r->norm[i]}, 2);
+        csv_numbers(f, "", (double[]){r->time[i], r->damps ? r->log_norm[i] : r->norm[i]}, 2);
+        if (r->damps) csv_numbers(f, ",", &r->off[i], 1);
         for (int64_t w = 0; w < r->watched; w++) csv_numbers(f, ",", &r->density[w * r->times + i], 1);
         for (int64_t b = 0, at = i; b < r->x.count; b++, at += r->x.times) {
             csv_numbers(f, ",", (double[]){r->x.re[at], r->x.im[at]}, 2);
@@ -119,16 +126,24 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     const evolve_results *r = arg;
     char line[TEXT];
     plot_begin(f, path, 1, 1);
-    snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
+    if (r->damps)
+        snprintf(line, sizeof line, "tolerance %.3g, states of norm 1", r->tolerance);
+    else
+        snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
     const double begin = r->time[0], end = r->time[r->done - 1];
     fprintf(f, "set xrange [%.17g:%.17g] noextend\nset key outside right top vertical\n", fmin(end, begin),
             fmax(end, begin));
-    fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n$d << EOD\n", r->watched ? "density |ψ|²" : "|norm − 1|");
+    const bool log_norm = r->damps && !r->watched;
+    fprintf(f, "set ylabel '%s'\nset yrange [%s:*]\n$d << EOD\n",
+            r->watched ? "density |ψ|²"
+            : log_norm ? "ln of the norm"
+                       : "|norm − 1|",
+            log_norm ? "*" : "0");
     for (int64_t i = 0; i < r->done; i++) {
         fprintf(f, "%.10g", r->time[i]);
-        if (!r->watched) fprintf(f, " %.7g", fabs(r->norm[i] - 1));
+        if (!r->watched) fprintf(f, " %.7g", log_norm ? r->log_norm[i] : fabs(r->norm[i] - 1));
         for (int64_t w = 0; w < r->watched; w++) fprintf(f, " %.7g", r->density[w * r->times + i]);
         fputc('\n', f);
     }

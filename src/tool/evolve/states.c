@@ -23,7 +23,8 @@ int states_check(tool *t)
 uint64_t states_sum(const states_kind *kind, const states_at *at, const void *psi)
 {
     const uint64_t all[] = {kind->matrix, (uint64_t)kind->rows, (uint64_t)wisp_type_size(kind->type)};
-    const uint64_t seed = XXH3_64bits_withSeed(at, sizeof *at, XXH3_64bits(all, sizeof all));
+    const double numbers[] = {kind->direction.re, kind->direction.im, at->time, at->norm, at->off, at->log_norm};
+    const uint64_t seed = XXH3_64bits_withSeed(numbers, sizeof numbers, XXH3_64bits(all, sizeof all));
     return XXH3_64bits_withSeed(psi, (size_t)kind->rows * wisp_type_size(kind->type), seed);
 }
 

@@ -7,12 +7,13 @@
 typedef struct {
     uint64_t matrix; /* wisp_src_hash */
     int64_t rows;
-    wisp_type type; /* complex */
+    wisp_type type;        /* complex */
+    wisp_scalar direction; /* of time */
 } states_kind;
 
-/* Of one state: psi has this norm; off: |psi - exact| at most. */
+/* Of one state: psi has this norm; off: |psi - exact| at most; log_norm: of exp(-i d H t) psi(0). */
 typedef struct {
-    double time, norm, off;
+    double time, norm, off, log_norm;
 } states_at;
 
 typedef struct states_set states_set;

@@ -1,5 +1,5 @@
-/* States in an HDF5 file: /states [n][rows], complex; /time, /norm, /off, /checksum [n]; what they belong to as
-   attributes. Each state is a row that is added as it comes. */
+/* States in an HDF5 file: /states [n][rows], complex; /time, /norm, /off, /log_norm, /checksum [n]; what they belong to
+   as attributes. Each state is a row that is added as it comes. */
 #include "states.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERSION = 1, NUMBERS = 3, SUM = NUMBERS, PSI, SETS };
-static const char *const names[SETS] = {"time", "norm", "off", "checksum", "states"};
+enum { VERSION = 1, NUMBERS = 4, SUM = NUMBERS, PSI, SETS };
+static const char *const names[SETS] = {"time", "norm", "off", "log_norm", "checksum", "states"};
 static const char format_name[] = "wisp-states";
 
 struct states_set {
@@ -45,11 +45,13 @@ static hid_t make_set(hid_t file, const char *name, hid_t type, hsize_t cols, bo
 
 static bool write_head(const states_set *s)
 {
-    char hash[32];
+    char hash[32], direction[64];
+    snprintf(direction, sizeof direction, "%.17g %.17g", s->kind.direction.re, s->kind.direction.im);
     snprintf(hash, sizeof hash, "%016" PRIx64, s->kind.matrix);
-    json_t *o = JSON_PUT(json_head(s->t, s->t->opt.arg[0]), J("format", format_name), J("format_version", VERSION),
-                         J("matrix_hash", hash), J("rows", s->kind.rows), J("type", wisp_type_name(s->kind.type)),
-                         J("units", "time: 1 / unit of the matrix; off: |psi - exact|, at most"));
+    json_t *o =
+        JSON_PUT(json_head(s->t, s->t->opt.arg[0]), J("format", format_name), J("format_version", VERSION),
+                 J("matrix_hash", hash), J("rows", s->kind.rows), J("type", wisp_type_name(s->kind.type)),
+                 J("direction", direction), J("units", "time: 1 / unit of the matrix; off: |psi - exact|, at most"));
     const char *key;
     json_t *value;
     bool ok = o != NULL;
@@ -98,7 +100,7 @@ static bool add_row(const states_set *s, int i, hid_t type, const void *data)
 
 static int add(states_set *s, const states_at *at, const void *psi)
 {
-    const double number[NUMBERS] = {at->time, at->norm, at->off};
+    const double number[NUMBERS] = {at->time, at->norm, at->off, at->log_norm};
     const uint64_t sum = states_sum(&s->kind, at, psi);
     errno = 0;
     bool ok = add_row(s, PSI, s->type, psi) && add_row(s, SUM, H5T_NATIVE_UINT64, &sum);
@@ -188,12 +190,14 @@ static bool read_shape(states_last *last)
 static bool read_last(states_last *last)
 {
     enum { BASE = 16 };
-    double *const number[NUMBERS] = {&last->at.time, &last->at.norm, &last->at.off};
+    double *const number[NUMBERS] = {&last->at.time, &last->at.norm, &last->at.off, &last->at.log_norm};
     const hid_t file = (hid_t)last->file;
     char text[64];
     if (!read_text(file, "format", text, sizeof text) || strcmp(text, format_name)) return false;
     if (!read_text(file, "matrix_hash", text, sizeof text)) return false;
     last->kind.matrix = strtoull(text, NULL, BASE);
+    wisp_scalar *d = &last->kind.direction;
+    if (!read_text(file, "direction", text, sizeof text) || sscanf(text, "%lf %lf", &d->re, &d->im) != 2) return false;
     const hid_t set = H5Dopen2(file, names[PSI], H5P_DEFAULT);
     if (set < 0) return false;
     last->set = set;
