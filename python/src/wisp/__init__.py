@@ -9,6 +9,7 @@ from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
                       IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,
                       UnsupportedError, WispError)
+from ._files import load
 from ._lib import __version__, features
 from ._matrix import Matrix, gallery
 from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralDensity, Thermal
@@ -19,4 +20,4 @@ __all__ = ["ArgumentError", "BoundsError", "CallbackError", "CancelledError", "C
            "Eigenpairs", "Estimate", "FileError", "FormatError", "GreensFunction", "IncompleteError", "LocalDensity",
            "Matrix", "Moments", "NotHermitianError", "NumericError", "OutOfMemoryError", "SingularError", "SolveInfo",
            "SpectralDensity", "Thermal", "TooLargeError", "UnsupportedError", "WispError", "__version__", "features",
-           "gallery"]
+           "gallery", "load"]

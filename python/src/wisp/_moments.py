@@ -1,12 +1,15 @@
 """What lives on Chebyshev moments: densities of states, counts, thermodynamics, traces of functions."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
 from ._context import Context, callback, context
-from ._lib import array, ffi, lib, pointer, struct
+from ._files import save
+from ._lib import array, ffi, lib, pointer, struct, text
+from ._show import axes, html
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -77,6 +80,8 @@ class Moments:
         False: the run was ended before all vectors and moments were there.
     """
 
+    _kept: tuple[str, ...] = ("kernel",)  # in a file, beside what the command has there
+
     def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str) -> None:
         self._matrix, self._ctx = matrix, ctx
         if kernel not in KERNELS:
@@ -87,6 +92,9 @@ class Moments:
     def _take(self, raw: Any) -> None:
         """Copies what the library made: from here on all memory is numpy's."""
         self._facts = {name: getattr(raw, name) for name in _PLAIN}
+        names = {name: text(getattr(raw, name)) or None for name in ("matrix", "command")}
+        spec = getattr(self._matrix, "_spec", None)
+        self._facts.update(names, matrix=names["matrix"] or (spec if isinstance(spec, str) else None))
         b = raw.bounds
         self._bounds = (b.center, b.halfwidth, b.failure_probability)
         count = raw.n * raw.vectors
@@ -97,7 +105,7 @@ class Moments:
 
     def _raw(self) -> tuple[Any, int]:
         """The library's struct over these arrays, for the time of a call."""
-        m, size = struct("wisp_moments", **self._facts)
+        m, size = struct("wisp_moments", **{name: self._facts[name] for name in _PLAIN})
         m.bounds.center, m.bounds.halfwidth, m.bounds.failure_probability = self._bounds
         m.mu = pointer(self._mu, "double")
         if self._imag is not None:
@@ -254,6 +262,26 @@ class Moments:
             parts.append(Estimate(v, err, (low, high)))
         return Thermal(T, *parts)
 
+    def save(self, path: str | os.PathLike) -> None:
+        """Keeps the moments in a file (HDF5; it takes h5py), which ``wisp.load`` reads, and ``wisp dos --from``.
+
+        An old file is replaced when the new one is whole.
+
+        Raises
+        ------
+        OSError
+            The file can't be written.
+        """
+        save(self, path)
+
+    def _facts_shown(self) -> dict[str, str]:
+        return {"rows": str(self._facts["rows"]), "moments": str(self.num_moments), "vectors": str(self.num_vectors),
+                "bounds": f"{self.bounds[0]:.6g} to {self.bounds[1]:.6g}", "resolution": f"{self.resolution:.3g}",
+                "complete": "yes" if self.complete else "no"}
+
+    def _repr_html_(self) -> str:
+        return html(type(self).__name__, self._facts_shown())
+
     def __repr__(self) -> str:
         return (f"<wisp.{type(self).__name__}: {self.num_moments} moments of {self.num_vectors} vectors, "
                 f"{self.bounds[0]:.6g} to {self.bounds[1]:.6g}{'' if self.complete else ', not complete'}>")
@@ -309,10 +337,39 @@ class SpectralDensity(Moments):
     def bar95(self) -> tuple[np.ndarray, np.ndarray]:
         return self._default().bar95
 
+    def _may_have_more(self, what: str, traces: tuple[int, ...]) -> None:
+        facts = self._facts
+        if self._matrix is None or facts["trace"] not in traces or self._imag is not None or facts["first_vector"] < 0:
+            raise ValueError(f"only the density of one run, without an operator, that has its matrix can have more {what}, "
+                             "and of given vectors it can't")
+
+    def add_moments(self, num_moments: int, *, progress: Any = None) -> None:
+        """Adds moments, which makes the resolution finer: those of the same vectors, on the same bounds.
+
+        The recursion begins anew, for its vectors are not kept: it takes as long as a run with all of them.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            Ctrl-C. The density stays as it was.
+        """
+        self._may_have_more("moments", (lib.WISP_TRACE_RANDOM, lib.WISP_TRACE_EXACT))
+        if num_moments < 1:
+            raise ValueError(f"num_moments is at least 1, not {num_moments}")
+        facts = self._facts
+        exact = facts["trace"] == lib.WISP_TRACE_EXACT
+        more, size = struct("wisp_moments")
+        try:
+            self._matrix._kpm(self.num_moments + num_moments, 0 if exact else self.num_vectors, self.bounds, progress,
+                              seed=facts["seed"], first_vector=facts["first_vector"], type=facts["type"],
+                              trace=facts["trace"])(more, size)
+            self._take(more)
+        finally:
+            lib.wisp_moments_free_sized(more, size)
+
     def add_vectors(self, num_vectors: int, *, progress: Any = None) -> None:
         """Adds random vectors, which makes bars smaller; those after the ones that are there, on the same bounds."""
-        if self._matrix is None or self._facts["trace"] != lib.WISP_TRACE_RANDOM or self._imag is not None:
-            raise ValueError("only a density of random vectors that has its matrix can have more of them")
+        self._may_have_more("vectors", (lib.WISP_TRACE_RANDOM,))
         (more, size), (both, _) = struct("wisp_moments"), struct("wisp_moments")
         self._matrix._kpm(self.num_moments, num_vectors, self.bounds, progress, seed=self._facts["seed"],
                           first_vector=self._facts["first_vector"] + self.num_vectors,
@@ -336,6 +393,18 @@ class SpectralDensity(Moments):
         if np.all(np.isfinite(self.stderr)):
             ax.fill_between(self.energies, *self.bar95, color=line.get_color(), alpha=0.3, linewidth=0)
         return ax
+
+
+    def to_xarray(self) -> Any:
+        """An xarray.Dataset of density, stderr, low and high (of the 95% bar) over energy."""
+        import xarray
+
+        curves = {"density": self.densities, "stderr": self.stderr, "low": self.bar95[0], "high": self.bar95[1]}
+        return xarray.Dataset({name: ("energy", y) for name, y in curves.items()}, {"energy": self.energies},
+                              {**self._facts_shown(), "kernel": self.kernel})
+
+    def _repr_html_(self) -> str:
+        return html(type(self).__name__, self._facts_shown(), self.energies, np.real(self.densities))
 
 
 class LocalDensity(Moments):
@@ -366,6 +435,13 @@ class LocalDensity(Moments):
     def densities(self) -> np.ndarray:
         return self(self.energies)
 
+    def to_xarray(self) -> Any:
+        """An xarray.DataArray of the densities over site and energy."""
+        import xarray
+
+        return xarray.DataArray(self.densities, {"site": self.sites, "energy": self.energies}, ("site", "energy"),
+                                "density", {**self._facts_shown(), "kernel": self.kernel})
+
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws the densities by matplotlib; gives the axes."""
         ax = axes(ax, "local density of states")
@@ -390,6 +466,8 @@ class GreensFunction(Moments):
         Of what is not of chance, times eta.
     """
 
+    _kept = ("i", "j", "eta", "tol")
+
     def __init__(self, matrix: Any, ctx: Context, raw: Any, i: np.ndarray, j: np.ndarray, eta: float,
                  tol: float) -> None:
         super().__init__(matrix, ctx, raw, "jackson")
@@ -406,13 +484,3 @@ class GreensFunction(Moments):
             raise ValueError("the run was ended before all pairs were there")
         value, err, low, high = (np.array(a).reshape(shape)[()] for a in zip(*((*e[:2], *e[2]) for e in found)))
         return Estimate(value, err, (low, high))
-
-
-def axes(ax: Any, label: str) -> Any:
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.gca()
-    ax.set_xlabel("energy")
-    ax.set_ylabel(label)
-    return ax

@@ -7,7 +7,8 @@ import numpy as np
 
 from ._context import Context
 from ._lib import ffi, lib, pointer, struct
-from ._moments import KERNELS, Estimate, Moments, axes
+from ._moments import KERNELS, Estimate, Moments
+from ._show import axes
 from ._spectral import seed_of
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Conductivity(Moments):
     formula : {"bastin", "greenwood"}
     kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
     """
+
+    _kept = ("kernel", "volume", "formula")
 
     def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str, volume: float = 1.0,
                  formula: str = "bastin") -> None:
