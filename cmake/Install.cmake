@@ -1,7 +1,9 @@
 include(CMakePackageConfigHelpers)
 install(TARGETS wisp_shared wisp_static EXPORT wisp-targets)
 install(TARGETS wisp_tool)
-install(TARGETS wisp_blas DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/wisp)
+if(WISP_BLAS)
+  install(TARGETS wisp_blas DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/wisp)
+endif()
 # The static library's private dependencies are named in its export; the shared one hides them.
 install(TARGETS wisp_deps wisp_flags EXPORT wisp-targets)
 if(NOT WISP_HAVE_MPI)

@@ -127,6 +127,8 @@ def test_nothing_leaks():
 @pytest.mark.parametrize("readme", ["README.md", "python/README.md"])
 def test_example_of_the_readme(readme):
     root = pathlib.Path(__file__).parents[2]
+    if not (root / readme).exists():
+        pytest.skip("an sdist has the package alone")
     code = re.findall(r"```python\n(import wisp\n.*?)```", (root / readme).read_text(), re.S)
     assert code
     for example in code:
