@@ -44,6 +44,37 @@ def test_ctrl_c():
     assert M.spectral_density(2, 16).complete  # and the context goes on
 
 
+CALLS = {
+    "spectral_density": lambda M, p: M.spectral_density(4, 64, progress=p),
+    "exact": lambda M, p: M.spectral_density(num_moments=8, exact=True, progress=p),
+    "ldos": lambda M, p: M.ldos([3, 4], 64, progress=p),
+    "greens": lambda M, p: M.greens([0, 1], [2, 3], eta=0.2, progress=p),
+    "conductivity": lambda M, p: M.conductivity("x", "y", 2, 16, progress=p),
+    "trace": lambda M, p: M.trace(np.exp, 4, progress=p),
+    "thermal": lambda M, p: M.thermal([1.0], 4, progress=p),
+    "eigs": lambda M, p: M.eigs(3, progress=p),
+    "interval": lambda M, p: M.eigs(interval=(-0.2, 0.2), progress=p),
+    "solve": lambda M, p: M.solve(np.ones(M.shape[0]), method="minres", progress=p),
+    "apply": lambda M, p: M.apply(np.exp, np.ones(M.shape[0]), progress=p),
+    "evolve": lambda M, p: M.evolve(np.ones(M.shape[0]), [1.0, 40.0], progress=p),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_ctrl_c_at_each_task_of_each_call(call):
+    def fresh():  # a matrix is checked once
+        return wisp.gallery("haldane", nx=12, ny=12, t2=0.1, phi=0.5, disorder=1)
+
+    tasks = []
+    CALLS[call](fresh(), lambda task, done: tasks.append(task))
+    assert tasks
+    for task in dict.fromkeys(tasks):
+        M = fresh()
+        with pytest.raises(KeyboardInterrupt):
+            CALLS[call](M, interrupt_at(task))
+        CALLS[call](M, None)  # the context goes on
+
+
 def test_an_exception_in_progress_is_raised():
     def progress(task, done):
         raise LookupError(task)
