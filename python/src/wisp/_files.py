@@ -66,7 +66,8 @@ def save(m: Moments, path: Any) -> None:
     with h5py.File(image, "w") as f:
 
         def text(name: str, value: str) -> None:
-            f.attrs.create(name, np.bytes_(value.encode() + b"\0"), dtype=h5py.string_dtype("utf-8", len(value.encode()) + 1))
+            whole = value.encode() + b"\0"
+            f.attrs.create(name, np.bytes_(whole), dtype=h5py.string_dtype("utf-8", len(whole)))
 
         text("format", "wisp-moments")
         f.attrs["format_version"] = np.int32(number)
@@ -131,7 +132,8 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
         warnings.warn(f"{path}: this moments file of an older wisp has no checksum", stacklevel=3)
     elif int(f.attrs["checksum"]) != _checksum(facts, _text(f.attrs["version"]), arrays["mu"], arrays["sites"],
                                                arrays["imag"]):
-        raise FormatError(f"{path}: the checksum does not fit: the file is damaged, or was changed; compute the moments anew")
+        raise FormatError(f"{path}: the checksum does not fit: the file is damaged, or was changed; compute the moments "
+                          "anew")
     kept = {name[7:]: value for name, value in f.attrs.items() if name.startswith("python_")}
     return facts, {**arrays, "kept": kept}
 
