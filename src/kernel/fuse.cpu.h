@@ -122,11 +122,14 @@ INLINE void add_term(const int n, const wisp__fuse_kind kind, const wisp__fuse_p
                      int64_t i, int l, simd_vec *s)
 {
     real buffer[MOST * LANES];
-    const real *x = elements_of(p, t->x, t->ld_x, t->rows, t->ld_rows, i, l, n * LANES, buffer), one = (real)t->factor;
-    const real *f = (const real *)p->factors + t->factors + l, *w = f + p->period;
+    const int each = kind == K_FUSE_ONE && t->rows && p->row == 1; /* the usual way to multiply by a diagonal */
+    const real *rows = each ? rows_at(p, t->rows, t->ld_rows, i, l) : NULL;
+    const real *x = elements_of(p, t->x, t->ld_x, each ? NULL : t->rows, t->ld_rows, i, l, n * LANES, buffer);
+    const real *f = (const real *)p->factors + t->factors + l, *w = f + p->period, one = (real)t->factor;
     UNROLL for (int k = 0; k < n; k++)
     {
-        const simd_vec v = fuse_load(x + k * LANES);
+        simd_vec v = fuse_load(x + k * LANES);
+        if (each) v *= fuse_load(rows + k * LANES);
         s[k] += kind == K_FUSE_ONE ? one * v : fuse_load(f + k * LANES) * v;
         if (kind == K_FUSE_COMPLEX) s[k] += fuse_load(w + k * LANES) * SWAP(v);
     }

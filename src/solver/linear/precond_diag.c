@@ -166,14 +166,34 @@ out:
     return status;
 }
 
+/* The same of a block of one row, whose number is real. */
+static wisp_status invert_real(const run *r, part *p, int64_t row)
+{
+    const int64_t i = r->d->first + row;
+    const int count = r->src.row(r->src.arg, i, p->col, p->val);
+    double sum = 0;
+    if (count < 0) return WISP_ERR_CALLBACK;
+    for (int k = 0; k < count; k++)
+        if (p->col[k] == i)
+            sum += r->factor * (r->src.type == WISP_D ? ((const double *)(const void *)p->val)[k]
+                                                      : (double)((const float *)(const void *)p->val)[k]);
+    const double inverse = 1 / sum;
+    if (!isfinite(sum)) return WISP_ERR_NUMERIC;
+    if (sum == 0) return WISP_ERR_BREAKDOWN;
+    if (r->definite && sum < 0) return WISP_ERR_INDEFINITE;
+    wisp__number_put(r->d->type, r->d->inverse, row, inverse);
+    return isfinite(creal(wisp__number_at(r->d->type, r->d->inverse, row))) ? WISP_OK : WISP_ERR_BREAKDOWN;
+}
+
 static void invert_some(void *arg, int64_t i, int number_of_part)
 {
     const run *r = arg;
     part *p = &r->parts[number_of_part];
+    const bool real = r->d->n == 1 && !wisp_type_is_complex(r->src.type);
     const int64_t step = r->at_a_time * r->d->n, begin = i * step;
     for (int64_t row = begin; row < begin + step && row < r->d->rows; row += r->d->n) {
         if (p->bad >= 0 && p->bad < row) continue; /* the first one is named */
-        const wisp_status status = invert_block(r, p, row);
+        const wisp_status status = real ? invert_real(r, p, row) : invert_block(r, p, row);
         if (status != WISP_OK) p->bad = row, p->why = status;
     }
 }
