@@ -1,5 +1,6 @@
 /* BiCGStab, with M^-1 on the right. Pipelined: algorithm 4 of Rupp et al. 2016, four passes and two reductions, with a
-   preconditioner five; classical: algorithm 3. What is s = r - alpha v there is in the place of r. */
+   preconditioner five, in which a diagonal one multiplies; classical: algorithm 3. What is s = r - alpha v there is in
+   the place of r. */
 #include "krylov.h"
 #include <math.h>
 
@@ -8,6 +9,14 @@ enum { P, V, T, SHADOW, LOW, MP, MS }; /* p, A M^-1 p, A M^-1 s, r*, an earlier 
 enum { RHO = WISP_SET_DOT, RR, SS = WISP_SET_DOT, ST, RT };
 
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
+
+static int fuses(const wisp__krylov *k) { return !k->separate && k->o.precond == WISP_JACOBI ? 2 : 0; }
+/* v[i] = M^-1 x, for a diagonal M that is in the passes. */
+static wisp_update image(const wisp__krylov *k, int i, const wisp_blk *x, wisp_term *term)
+{
+    *term = (wisp_term){.x = x, .rows = k->rows};
+    return (wisp_update){k->v[i], 1, term};
+}
 
 typedef struct {
     double low; /* |r|^2 of the x that is kept, by the recurrence; 0: none is */
@@ -45,13 +54,15 @@ static wisp_status dots_of_r(wisp__krylov *k, const wisp_update *update, int upd
 static wisp_status begin(wisp__krylov *k, bool fresh)
 {
     wisp_status status = WISP_OK;
+    wisp_term mp;
     const wisp_update update[] = {{k->v[P], 1, (wisp_term[]){{.x = k->r}}},
-                                  {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}}};
+                                  {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}},
+                                  k->rows ? image(k, MP, k->v[P], &mp) : (wisp_update){0}};
     WISP_TRY(wisp__tell(k, fresh));
     for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(low(k, &k->col[j]));
     WISP_TRY(wisp__send(k, WISP_BICGSTAB_LOW, 1));
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(dots_of_r(k, update, fresh ? 2 : 0));
+    WISP_TRY(dots_of_r(k, update, !fresh ? 0 : k->rows ? 3 : 2));
 out:
     return status;
 }
@@ -65,16 +76,18 @@ static wisp_status first_half(wisp__krylov *k)
     wisp_status status = WISP_OK;
     const wisp_blk *p = k->v[P];
     if (k->P) {
-        WISP_TRY(wisp__precond_apply(k->P, k->v[MP], p, (wisp_place){0}));
+        if (!k->rows) WISP_TRY(wisp__precond_apply(k->P, k->v[MP], p, (wisp_place){0}));
         p = k->v[MP];
     }
     WISP_TRY(wisp__multiply(k, k->v[V], p, WISP_DOT_UY, k->v[SHADOW]));
     WISP_TRY(wisp__sum_dots(k, RR + 1));
     WISP_TRY(scalars(k, WISP_STEP_BICGSTAB_ALPHA));
     WISP_TRY(wisp__clear(k));
-    const wisp_update update = {k->r, 2,
-                                (wisp_term[]){{.x = k->r}, wisp__times(k, k->v[V], WISP_BICGSTAB_F_MINUS_ALPHA)}};
-    WISP_TRY(wisp__pass(k, &update, 1, &(wisp_inner){.x = k->r, .y = k->r, .dot_at = wisp__at(k, SS)}, 1));
+    wisp_term ms;
+    const wisp_update update[] = {
+        {k->r, 2, (wisp_term[]){{.x = k->r}, wisp__times(k, k->v[V], WISP_BICGSTAB_F_MINUS_ALPHA)}},
+        k->rows ? image(k, MS, k->r, &ms) : (wisp_update){0}};
+    WISP_TRY(wisp__pass(k, update, k->rows ? 2 : 1, &(wisp_inner){.x = k->r, .y = k->r, .dot_at = wisp__at(k, SS)}, 1));
 out:
     return status;
 }
@@ -89,7 +102,7 @@ static wisp_status second_product(wisp__krylov *k)
     } else {
         const wisp_inner inner[] = {{.x = k->r, .y = t, .dot_at = wisp__at(k, ST)},
                                     {.x = k->v[SHADOW], .y = t, .dot_at = wisp__at(k, RT)}};
-        WISP_TRY(wisp__precond_apply(k->P, k->v[MS], k->r, (wisp_place){0}));
+        if (!k->rows) WISP_TRY(wisp__precond_apply(k->P, k->v[MS], k->r, (wisp_place){0}));
         WISP_TRY(wisp__multiply(k, t, k->v[MS], WISP_DOT_YY, NULL));
         WISP_TRY(wisp__pass(k, NULL, 0, inner, 2));
     }
@@ -141,9 +154,14 @@ static wisp_status second_half(wisp__krylov *k)
     wisp_term x[] = {{.x = k->x},
                      wisp__times(k, k->P ? k->v[MP] : k->v[P], WISP_BICGSTAB_F_ALPHA),
                      wisp__times(k, k->P ? k->v[MS] : k->r, WISP_BICGSTAB_F_OMEGA)};
-    wisp_term r[] = {{.x = k->r}, wisp__times(k, k->v[T], WISP_BICGSTAB_F_MINUS_OMEGA)}, p[3];
+    wisp_term r[] = {{.x = k->r}, wisp__times(k, k->v[T], WISP_BICGSTAB_F_MINUS_OMEGA)}, p[3], mp;
     wisp_term low[] = {wisp__times(k, k->v[LOW], WISP_BICGSTAB_F_KEEP), wisp__times(k, k->x, WISP_BICGSTAB_F_TAKE)};
-    const wisp_update update[] = {{k->v[LOW], 2, low}, {k->x, 3, x}, {k->r, 2, r}, turned(k, p)};
+    const wisp_update update[] = {{k->v[LOW], 2, low},
+                                  {k->x, 3, x},
+                                  {k->r, 2, r},
+                                  turned(k, p),
+                                  k->rows ? image(k, MP, k->v[P], &mp) : (wisp_update){0}};
+    const int updates = k->separate ? 3 : k->rows ? 5 : 4;
     const int record = k->record, host_keeps = k->look_every == 1;
     WISP_TRY(second_product(k));
     if (k->separate) k->record = -1; /* a step that ends none, and has no record: beta comes later */
@@ -151,7 +169,7 @@ static wisp_status second_half(wisp__krylov *k)
     k->record = record;
     if (host_keeps) WISP_TRY(keep_low(k));
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(dots_of_r(k, update + host_keeps, (k->separate ? 3 : 4) - host_keeps));
+    WISP_TRY(dots_of_r(k, update + host_keeps, updates - host_keeps));
     if (!k->separate) goto out;
     WISP_TRY(scalars(k, WISP_STEP_BICGSTAB_BETA));
     WISP_TRY(wisp__pass(k, &update[3], 1, NULL, 0));
@@ -169,7 +187,7 @@ static bool keeps(const wisp__krylov *k, int i)
 {
     bool any = false;
     for (int j = 0; j < k->width; j++) any |= !k->col[j].done && low(k, &k->col[j]) < k->col[j].best;
-    return i == P || i == SHADOW || (i == LOW && any);
+    return i == P || i == SHADOW || (i == LOW && any) || (i == MP && k->rows);
 }
 
 static bool has_moved(const wisp__krylov *k, const wisp__krylov_column *c)
@@ -235,7 +253,7 @@ static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
 static double moves(const wisp__krylov *k)
 {
     const double of_low = k->look_every == 1 ? 0 : k->separate ? 3 : 2;
-    return (k->separate ? 29 : k->P ? 18 : 14) + of_low;
+    return (k->separate ? 29 : k->P ? 18 : 14) + (k->P ? fuses(k) : 0) + of_low;
 }
 
 const wisp__method wisp__bicgstab = {.name = "bicgstab",
@@ -246,6 +264,7 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .step = step,
                                      .hear = hear,
                                      .keeps = keeps,
+                                     .fuses = fuses,
                                      .moves = moves,
                                      .products = 2,
                                      .far = wisp__far,

@@ -253,7 +253,7 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (i == S && !has_two_reductions(k)); }
 
-static bool fuses(const wisp__krylov *k) { return !k->separate && k->o.variant != WISP_HIDDEN; }
+static int fuses(const wisp__krylov *k) { return !k->separate && k->o.variant != WISP_HIDDEN ? 2 : 0; }
 
 /* Scalars or vectors come from recurrences that the classical one does not have. */
 static bool can_be_careful(const wisp__krylov *k)

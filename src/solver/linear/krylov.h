@@ -50,7 +50,7 @@ typedef struct {
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
     int rz;                                      /* the set where <r, M^-1 r> waits between steps; 0: nowhere */
     void (*lay_out)(wisp__krylov *k);            /* k->dots and k->sets; as wisp/steps.h has them */
-    bool (*fuses)(const wisp__krylov *k);        /* whether its updates multiply by a diagonal preconditioner; no */
+    int (*fuses)(const wisp__krylov *k);         /* passes of an iteration that multiply by a diagonal M^-1; none */
     /* Blocks that an iteration loads or stores beside x and y of its products, and beside its preconditioner. */
     double (*moves)(const wisp__krylov *k);
     int products; /* of an iteration, each with its preconditioner */

@@ -17,6 +17,23 @@ static wisp_status scalars(wisp__krylov *k, wisp_step step)
     return wisp__scalars(k, step, number);
 }
 
+static int fuses(const wisp__krylov *k) { return !k->separate && k->o.precond == WISP_JACOBI; }
+
+/* Updates, the last one of u, and <u, z>; z = M^-1 u as well, where that is by a diagonal, or there is no M. */
+static wisp_status make_u(wisp__krylov *k, wisp_update *update, int updates, wisp_blk *u, wisp_blk *z)
+{
+    const wisp_term of_z = {.x = u, .rows = k->rows};
+    const bool apart = k->P && !k->rows;
+    if (k->rows) update[updates] = (wisp_update){z, 1, &of_z};
+    return wisp__pass(k, update, updates + (k->rows ? 1 : 0),
+                      &(wisp_inner){.x = u, .y = k->P ? z : u, .dot_at = wisp__at(k, BB)}, apart ? 0 : 1);
+}
+/* Where it is not there by that. */
+static wisp_status make_z(wisp__krylov *k)
+{
+    return k->P && !k->rows ? wisp__precondition(k, k->v[Z1], k->v[U1], BB) : WISP_OK;
+}
+
 static void swap(wisp__krylov *k, int a)
 {
     wisp_blk *first = k->v[a];
@@ -38,13 +55,12 @@ static wisp_status advance(wisp__krylov *k, bool first)
     wisp_term of_x[] = {{.x = k->x}, wisp__times(k, w, WISP_MINRES_F_PHI)};
     wisp_term of_u[] = {wisp__times(k, k->v[Q], WISP_MINRES_F_Q), wisp__times(k, k->v[U1], WISP_MINRES_F_U),
                         wisp__times(k, u, WISP_MINRES_F_OLD)};
-    const wisp_update update[] = {{w, 3, of_w}, {k->x, 2, of_x}, {u, 3, of_u}};
-    WISP_TRY(wisp__pass(k, update + (first ? 2 : 0), first ? 1 : 3,
-                        &(wisp_inner){.x = u, .y = u, .dot_at = wisp__at(k, BB)}, k->P ? 0 : 1));
+    wisp_update update[4] = {{w, 3, of_w}, {k->x, 2, of_x}, {u, 3, of_u}};
+    WISP_TRY(make_u(k, update + (first ? 2 : 0), first ? 1 : 3, u, k->P ? k->v[Z0] : NULL));
     swap(k, U0);
     swap(k, W0);
     if (k->P) swap(k, Z0);
-    if (k->P) WISP_TRY(wisp__precondition(k, k->v[Z1], k->v[U1], BB));
+    status = make_z(k);
 out:
     return status;
 }
@@ -57,9 +73,9 @@ static wisp_status start(wisp__krylov *k)
     WISP_TRY(wisp__send(k, WISP_MINRES_CS, 1));
     WISP_TRY(wisp__clear(k));
     for (int i = W0; i <= W1; i++) WISP_TRY(wisp_blk_fill(k->v[i], wisp__real(0)));
-    WISP_TRY(wisp__pass(k, &(wisp_update){k->v[U1], 1, (wisp_term[]){{.x = k->r}}}, 1,
-                        &(wisp_inner){.x = k->r, .y = k->r, .dot_at = wisp__at(k, BB)}, k->P ? 0 : 1));
-    if (k->P) WISP_TRY(wisp__precondition(k, k->v[Z1], k->v[U1], BB));
+    wisp_update update[2] = {{k->v[U1], 1, (wisp_term[]){{.x = k->r}}}};
+    WISP_TRY(make_u(k, update, 1, k->v[U1], k->P ? k->v[Z1] : NULL));
+    WISP_TRY(make_z(k));
     WISP_TRY(advance(k, true));
 out:
     return status;
@@ -98,7 +114,7 @@ static bool keeps(const wisp__krylov *k, int i)
 static double moves(const wisp__krylov *k)
 {
     if (k->separate) return k->P ? 17 : 18;
-    return k->P ? 10 : 9;
+    return k->P ? 10 + fuses(k) : 9;
 }
 
 /* Residuals never rise, so that in turn one which is as when it was verified before has stalled. But a large one may be
@@ -130,6 +146,7 @@ const wisp__method wisp__minres = {.name = "minres",
                                    .hear = hear,
                                    .keeps = keeps,
                                    .rz = BB,
+                                   .fuses = fuses,
                                    .moves = moves,
                                    .products = 1,
                                    .far = wisp__far,

@@ -48,7 +48,7 @@ static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
 
-/* Each application of a polynomial is so many products; a diagonal that updates multiply by is read in two passes. */
+/* Each application of a polynomial is so many products; a diagonal that updates multiply by is read in some passes. */
 static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type type, const wisp__krylov *k,
                            const wisp_choice *step)
 {
@@ -57,8 +57,8 @@ static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type ty
     const double column = (double)A->local_rows * (double)wisp_type_size(type), block = column * width;
     const double product =
         (double)A->sweep_bytes + 2 * block + (double)A->halo_rows * width * (double)wisp_type_size(type);
-    const bool fuses = o->precond == WISP_JACOBI && k->method->fuses && k->method->fuses(k);
-    const double precond = fuses ? 2 * column : times * wisp__precond_bytes(A, type, width, o);
+    const int fuses = o->precond == WISP_JACOBI && k->method->fuses ? k->method->fuses(k) : 0;
+    const double precond = fuses ? fuses * column : times * wisp__precond_bytes(A, type, width, o);
     const double products =
         o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN ? times * (1 + o->degree) : times;
     plan->iteration_bytes = times * product + k->method->moves(k) * block + precond;

@@ -51,6 +51,7 @@ static void drop_preconditioner(wisp__krylov *k)
 {
     wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s goes on without the preconditioner", k->method->name);
     k->P = NULL; /* later calls of the solver may have it */
+    k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
@@ -65,7 +66,6 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     k->o.method = k->method->next;
     k->method = wisp__method_of(k->o.method);
     wisp__fit_variant(&k->o);
-    k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) {
         k->col[j].broken = WISP_OK;
@@ -73,6 +73,7 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
         k->col[j].moved = false;
     }
     if (anew && k->P) drop_preconditioner(k);
+    wisp__krylov_rows(k);
     return wisp__make_blocks(k);
 }
 
