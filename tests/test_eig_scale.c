@@ -46,7 +46,7 @@ static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e,
 
 static void units(void **state)
 {
-    enum { N = 250 };
+    const int64_t N = ref_few() ? 130 : 250;
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
     /* Few are two of them, of 2^-110 in single precision and of 2^1000, and stored ones and products in turn.
