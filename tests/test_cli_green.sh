@@ -48,6 +48,13 @@ fi
 refused 2 "needs --sites" green $chain --eta 1
 refused 2 "needs --eta" green $chain --sites 0
 refused 2 "--eta" green $chain --sites 0 --eta 0
+refused 2 "wisp: --tol 0: expected a number above 0" green $chain --sites 0 --eta 1 --tol 0
+refused 2 "wisp: --tolerance 0: expected a number above 0" green $chain --sites 0 --eta 1 --tolerance=0
+refused 2 "it must be below 1" green $chain --sites 0 --eta 1 --tol 2
+ok green $chain --sites 0 --eta 0.1 --bounds 1.9,6.1 --plan --json
+json out 'd["evaluate_seconds"] >= 0 and d["total_seconds"] >= d["evaluate_seconds"]'
+ok green $chain --sites 0 --eta 0.1 --bounds 1.9,6.1 --plan
+check "the time of the evaluation" grep -qE '^time .*, evaluation ' out
 refused 1 "moments, and" green $chain --sites 0 --eta 0.01 --moments 16 --energies 1
 refused 1 "rounding of the moments alone" green $chain --sites 0 --eta 0.1 --tol 1e-16 --energies 1
 refused 1 "2^30 moments" green $chain --sites 0 --eta 1e-9

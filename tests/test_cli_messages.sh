@@ -48,7 +48,7 @@ meant dos seed rng random-seed
 meant dos threads num-threads num_threads nthreads cores
 meant dos precision dtype
 meant dos mem-limit memory-limit mem_limit
-meant ldos sites where orbitals
+meant ldos sites atoms orbitals
 meant evolve tolerance rtol accuracy
 meant evolve time tmax max-time
 meant evolve start psi0 v0
@@ -67,7 +67,7 @@ refused 2 "unknown option -ksp_rtol; did you mean --tolerance?" solve $topi -ksp
 refused 2 "unknown option -moments; did you mean --moments?" dos $topi -moments=4
 refused 2 "unknown option -q; see wisp dos --help" dos $topi -q
 refused 2 "unknown option --; see" dos $topi --=5
-refused 2 "unknown option --where; see wisp dos --help" dos $topi --where 1
+refused 2 "unknown option --atoms; see wisp dos --help" dos $topi --atoms 1
 
 # ---- where a text of the library names fields of options, the command names its own
 refused 1 "take wider --bounds, or none, so that they are found" dos $topi $quick --bounds=-1,1

@@ -43,9 +43,10 @@ for i in $(seq 12); do
     head -c $((RANDOM % size)) good.h5 >bad.h5
     from "cut to $(wc -c <bad.h5) bytes"
 done
-# What a program made with an operator on the left is no density of states.
-for command in dos ldos "count --interval -1,1"; do
+# What was made with an operator on the left is no density of states: wisp dos --operator.
+ok dos --from "$source/tests/data/moments_two_sides.h5" --quiet
+for command in ldos "count --interval -1,1"; do
     # shellcheck disable=SC2086
-    refused 1 "holds the moments of a program's own vectors, or with an operator" $command --from "$source/tests/data/moments_two_sides.h5" --quiet
+    refused 1 "holds moments with an operator" $command --from "$source/tests/data/moments_two_sides.h5" --quiet
 done
 finish

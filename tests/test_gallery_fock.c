@@ -54,6 +54,45 @@ static void test_spinchain(void **state)
     close_src(&half);
 }
 
+/* sum of exp(i q j) S_j^z / sqrt(sites), with the product of sigma_z and 1 on the other sites. */
+static dense spin_wave(int sites, int k)
+{
+    dense all = dense_zero(1 << sites);
+    for (int j = 0; j < sites; j++) {
+        const double turn = 2 * M_PI * k * j / sites;
+        add(all, -0.5 * (cos(turn) + I * sin(turn)) / sqrt(sites), spin_pair(sites, j, j, 3), 0);
+    }
+    return all;
+}
+
+static void test_spinz(void **state)
+{
+    for (int sites = 2; sites <= 6; sites++)
+        for (int k = 0; k <= sites + 1; k++) {
+            dense all = spin_wave(sites, k);
+            for (int up = 0; up <= sites; up++) {
+                int state_of[64], n = 0;
+                char spec[128];
+                for (int s = 0; s < 1 << sites; s++)
+                    if (__builtin_popcount((unsigned)s) == up) state_of[n++] = s;
+                snprintf(spec, sizeof spec, "spinz:sites=%d,up=%d,k=%d", sites, up, k);
+                wisp_src src = open_spec(*state, spec);
+                assert_int_equal(src.type, 2 * k % sites ? WISP_Z : WISP_D);
+                assert_int_equal(src.rows, n);
+                for (int i = 0; i < n; i++) {
+                    double v[2] = {0};
+                    int64_t col = -1;
+                    assert_int_equal(src.row(src.arg, i, NULL, NULL), 1);
+                    assert_int_equal(src.row(src.arg, i, &col, v), 1);
+                    assert_int_equal(col, i);
+                    assert_true(cabs(v[0] + I * v[1] - *at(all, state_of[i], state_of[i])) < 2e-15);
+                }
+                close_src(&src);
+            }
+            free(all.a);
+        }
+}
+
 /* c^+_i c_j of a Fock state, in which the modes are filled in their order; 0: nothing is left. */
 static int hop(unsigned s, int i, int j, unsigned *out)
 {
@@ -131,6 +170,7 @@ static void test_hubbard(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spinchain), cmocka_unit_test(test_hubbard)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_spinchain), cmocka_unit_test(test_spinz),
+                                       cmocka_unit_test(test_hubbard)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

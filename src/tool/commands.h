@@ -11,8 +11,8 @@ COMMAND(CMD_DOS, cmd_dos, RANKS_ANY, "dos", "MATRIX [options]\n--from FILE.h5 [o
         "density of states",
         "The density of states by the kernel polynomial method: states per unit of energy,\n"
         "with error bars. " A_HERMITIAN)
-COMMAND(CMD_LDOS, cmd_dos, RANKS_ANY, "ldos", "MATRIX --sites I,J,.. [options]\n--from FILE.h5 [options]", "MATRIX", 0,
-        1, "local density of states at chosen rows",
+COMMAND(CMD_LDOS, cmd_dos, RANKS_ANY, "ldos", "MATRIX --sites I,J,..|--start FILE [options]\n--from FILE.h5 [options]",
+        "MATRIX", 0, 1, "local density of states at chosen rows",
         "The local density of states at chosen rows by the kernel polynomial method.\n" A_HERMITIAN)
 COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "MATRIX --interval A,B [options]\n--from FILE.h5 --interval A,B [options]", "MATRIX", 0, 1,
@@ -20,7 +20,7 @@ COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
         "method. " A_HERMITIAN)
 COMMAND(CMD_GREEN, cmd_dos, RANKS_ANY, "green",
-        "MATRIX --sites I,J,.. --eta E [options]\n--from FILE.h5 --eta E [options]", "MATRIX", 0, 1,
+        "MATRIX --sites I,J,..|--start FILE --eta E [options]\n--from FILE.h5 --eta E [options]", "MATRIX", 0, 1,
         "Green's function at chosen rows",
         "The retarded Green's function G_ii(E + i eta) at chosen rows, of all energies at once,\n"
         "from Chebyshev moments and without a kernel: a level is as wide as eta, exactly.\n" A_HERMITIAN)

@@ -36,6 +36,8 @@ static const struct {
     {"opts.n", ANY, "resolution", NULL},
     {"opts.vectors", ANY, "vectors", NULL},
     {"opts.vectors", CMD_LDOS | CMD_GREEN, "sites", NULL},
+    {"opts.right", CMD_LDOS | CMD_GREEN, "start", NULL},
+    {"opts.left", CMD_LDOS | CMD_GREEN, "left", NULL},
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
     {"opts.left_bytes", CMD_SIGMA, "left-bytes", NULL},

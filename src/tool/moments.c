@@ -71,7 +71,13 @@ void moments_vectors_line(const wisp_moments *m, int runs)
                   m->first_vector ? " from number " : "", m->first_vector ? text_count(b, m->first_vector) : "",
                   (unsigned long long)m->seed, wisp_type_name(m->type));
     else
-        text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
+        text_line("vectors", "%s%s, %s",
+                  m->trace == WISP_TRACE_EXACT   ? "exact trace"
+                  : m->trace == WISP_TRACE_SITES ? "unit vectors of the chosen rows"
+                                                 : text_count(a, m->vectors),
+                  m->trace != WISP_TRACE_GIVEN ? ""
+                  : m->imag                    ? " given, with others on the left"
+                                               : " given",
                   wisp_type_name(m->type));
 }
 

@@ -68,7 +68,7 @@ static const struct {
     {"peierls", "field flux magnetic-field b"},
     {"left-bytes", "left left-memory chunk"},
     {"seed", "rng random-state"},
-    {"sites", "where index indices orbital orbitals atoms positions"},
+    {"sites", "index indices orbital orbitals atoms"},
     {"weights", "shares balance distribution"},
     {"partition", "decomposition reorder scotch metis parmetis graph-partition"},
     {"threads", "ncores cores nproc num-procs jobs workers"},
@@ -249,8 +249,10 @@ static bool asks_json(const command_def *cmd, int argc, char **argv)
     return false;
 }
 
-/* The value of the option in that row; argument i + 1 is the next one. */
-static bool parse_value(options *o, int row, const char *text, const char *next, char *error, size_t size)
+/* The value of the option in that row, which argument `typed` names, perhaps by the first letters of its name; `next`
+   is the argument behind the value. */
+static bool parse_value(options *o, int row, const char *typed, const char *text, const char *next, char *error,
+                        size_t size)
 {
     const option_def *def = &option_table[row];
     char why[WHY];
@@ -261,6 +263,8 @@ static bool parse_value(options *o, int row, const char *text, const char *next,
     if (two_words(def, text, next))
         snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s", def->name, text,
                  next, def->name, text, next);
+    else if (typed[1] == '-')
+        snprintf(error, size, "%.*s %.60s: %s", (int)strcspn(typed, "="), typed, *text ? text : "\"\"", why);
     else
         snprintf(error, size, "--%s %.60s: %s", def->name, *text ? text : "\"\"", why);
     return false;
@@ -273,9 +277,10 @@ static bool parse_all(options *o, const command_def *cmd, int argc, char **argv,
         if (!only_args && !strcmp(argv[i], "--")) {
             only_args = true;
         } else if (!only_args && argv[i][0] == '-' && argv[i][1]) {
-            const char *value;
+            const char *value, *typed = argv[i];
             const int row = match(cmd, argc, argv, &i, &value, error, size);
-            if (row < 0 || !parse_value(o, row, value, i + 1 < argc ? argv[i + 1] : NULL, error, size)) return false;
+            if (row < 0 || !parse_value(o, row, typed, value, i + 1 < argc ? argv[i + 1] : NULL, error, size))
+                return false;
         } else if (o->args < cmd->max_args) {
             o->arg[o->args++] = argv[i];
         } else {
@@ -297,6 +302,7 @@ bool options_parse(options *o, const command_def *cmd, int argc, char **argv, ch
 void options_free(options *o)
 {
     free(o->sites);
+    free(o->left_sites);
     free(o->watch);
     free(o->weights);
     free(o->energies);

@@ -43,7 +43,8 @@ typedef struct {
     uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
-    int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps, first_vector;
+    int64_t *sites, site_count, *left_sites, left_site_count, *watch, watch_count, *weights, weight_count, steps,
+        first_vector;
     double *energies, per; /* per: 0: not given, below 0: rows */
     int64_t energy_count;
     double eta;                            /* green; 0: not given */
@@ -75,7 +76,7 @@ typedef struct {
     int64_t max_iterations, restart;
     int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
     double target, watchdog; /* seconds; 0: not given, below 0: off */
-    const char *vectors_in, *vectors_out;
+    const char *vectors_in, *vectors_out, *left, *where;
     const char *overlap; /* eig: a file */
     double overlap_bounds[2];
     const char *checkpoint, *resume, *like; /* files */
@@ -161,8 +162,8 @@ const char *nearest_name(const char *word, const char *const *list);
 /* parse.c */
 wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
-    parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
-    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator, parse_rhs,
-    parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures, parse_function,
-    parse_potentials, parse_cell;
+    parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights, parse_list,
+    parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator,
+    parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
+    parse_function, parse_potentials, parse_cell;
 #endif

@@ -54,7 +54,7 @@ const option_def option_table[] = {
              "the velocity i [H, x] along the current as a matrix of your own: Hermitian, or the real antisymmetric "
              "[H, x] of a real matrix"),
     FILENAME("velocity-b", NEW_RUN | CMD_SIGMA, velocity_b, "likewise along the field (that of --velocity-a)"),
-    FILENAME("positions", NEW_RUN | CMD_SIGMA, positions,
+    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS, positions,
              "where the rows are: a text with x, or x y, or x y z of each on a line (those that the gallery knows)"),
     VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA, cell,
           "with --positions: vectors by which the sample repeats, as many as it is periodic along (open)"),
@@ -104,6 +104,11 @@ const option_def option_table[] = {
     FILENAME("start", VECTORS, start, "start from the vector in a file (.mtx, .mtx.gz, .crs, .h5)"),
     VALUE("operator", "MATRIX", parse_operator, CMD_EVOLVE, operator_list,
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
+    VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
+          "tell tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
+    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_string, NEW_RUN | CMD_DOS | CMD_LDOS, where,
+          "the density of states on these rows alone (ldos: on each of them): by conditions on x, y and z, which must "
+          "all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
     FLAG("energy", CMD_EVOLVE, energy, "tell <psi|H|psi> at each time"),
     VALUE("watch", "I,J,..", parse_watch, CMD_EVOLVE, watch,
           "rows whose density |psi_i|^2 is wanted (with --site: these)", .max = 10000),
@@ -176,6 +181,15 @@ const option_def option_table[] = {
           "with --from a choice "
           "of its rows",
           .max = 1000000),
+    FILENAME("start", NEW_RUN | CMD_LDOS | CMD_GREEN, start,
+             "in place of --sites: each column |a> of a file (.mtx, .mtx.gz, .crs, .h5) gives <a|delta(E - H)|a>, or "
+             "<a|G|a>; nothing is normalised"),
+    FILENAME(
+        "left", NEW_RUN | CMD_LDOS | CMD_GREEN, left,
+        "columns <b| besides, conjugated: <b|delta(E - H)|a>, or <b|G|a>; one for each |a>, or one of either side for "
+        "all of the other"),
+    VALUE("left-sites", "J,K,..", parse_left_sites, NEW_RUN | CMD_LDOS | CMD_GREEN, left_sites,
+          "likewise rows, so that --sites I has G_JI(E + i eta)", .max = 4096),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN, seed,

@@ -431,6 +431,8 @@ static bool read_rows(option_value *v, int64_t **rows, int64_t *count)
 
 bool parse_sites(option_value *v) { return read_rows(v, &v->o->sites, &v->o->site_count); }
 
+bool parse_left_sites(option_value *v) { return read_rows(v, &v->o->left_sites, &v->o->left_site_count); }
+
 bool parse_watch(option_value *v) { return read_rows(v, &v->o->watch, &v->o->watch_count); }
 
 /* Numbers that rise. */

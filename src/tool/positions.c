@@ -31,11 +31,10 @@ int positions_open(tool *t, const char *name, int64_t rows, wisp_positions *p)
                                                                                                     : EXIT_FINE;
     const int rc = positions_find(t, name, p);
     if (rc || p->at) return rc;
-    return tool_fail(
-        t,
-        "%s: where its rows are is not known; give it by --positions FILE, and --cell where it is "
-        "periodic%s",
-        name, t->cmd->bit & CMD_SIGMA ? "; or velocities of your own in place of --direction: --velocity-a FILE" : "");
+    return tool_fail(t, "%s: where its rows are is not known; give it by --positions FILE%s%s", name,
+                     option_there(t->cmd, "cell") ? ", and --cell where it is periodic" : "",
+                     t->cmd->bit & CMD_SIGMA ? "; or velocities of your own in place of --direction: --velocity-a FILE"
+                                             : "");
 }
 
 /* Columns of a file are x, y and z. */

@@ -1,4 +1,4 @@
-/* wisp dos, ldos, count, thermal and trace: moments are computed (or loaded), kept, and evaluated. */
+/* wisp dos, ldos, green, count, thermal and trace: moments are computed (or loaded), kept, and evaluated. */
 #include "dos.h"
 #include "../machine/machine.h"
 #include "../moments.h"
@@ -19,8 +19,12 @@ static int check_options(tool *t)
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
     if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
-    if (of_rows(t) && !o->from && !o->site_count) return tool_usage(t, "wisp %s needs --sites I,J,..", name);
+    if (of_rows(t) && !o->from && !o->site_count && !o->start && !o->where)
+        return tool_usage(t, "wisp %s needs --sites I,J,.. or --start FILE", name);
+    if (o->site_count && o->start) return tool_usage(t, "--sites and --start exclude each other");
+    if (o->left && o->left_site_count) return tool_usage(t, "--left and --left-sites exclude each other");
     if (of_green(t) && !(o->eta > 0)) return tool_usage(t, "wisp green needs --eta E");
+    if (of_green(t) && o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (t->cmd->bit == CMD_COUNT && !option_seen(o, "interval"))
         return tool_usage(t, "wisp count needs --interval A,B");
     if (of_traces(t) && traces_check(t)) return EXIT_USAGE;
@@ -31,6 +35,16 @@ static int check_options(tool *t)
     if (o->energy_count && (o->points || option_seen(o, "interval")))
         return tool_usage(t, "--energies gives all energies, so --interval and --points do not go with it");
     if (o->energy_count == 1 && o->plot) return tool_usage(t, "--plot needs two energies or more");
+    if (o->where && (o->site_count || o->start || o->operators))
+        return tool_usage(t, "--where does not go with --sites, --start or --operator");
+    if (o->positions && !o->where) return tool_usage(t, "--positions is for --where");
+    if ((o->operators || o->where) && o->partition)
+        return tool_usage(t, "--partition does not go with --operator or --where");
+    if (o->where && o->precision == PRECISION_AUTO && option_seen(o, "precision") && !of_rows(t))
+        return tool_usage(t, "--precision auto is not for --where; take single or double");
+    if (o->operators > 1) return tool_usage(t, "one --operator at a time");
+    if (o->operators && o->precision == PRECISION_AUTO && option_seen(o, "precision"))
+        return tool_usage(t, "--precision auto is not for --operator; take single or double");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
     if (o->variant == WISP_KPM_NAIVE && o->depth > 1)
         return tool_usage(t, "--depth is not for --variant naive, which takes one step at a time");
@@ -92,7 +106,7 @@ static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type 
 }
 
 /* Bounds first when the number of moments follows from them; then the moments. */
-static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
+static int run_moments(tool *t, results *r, starts *s, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
 {
     wisp_bounds_method method = k->bounds.method;
     wisp_bounds found = k->bounds.given;
@@ -123,10 +137,11 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     t->kept.layout.moments = k->moments;
     t->kept.layout.bounds = found;
     t->kept.layout.bounds_seconds = bounds_seconds;
-    const int rc = checkpoint_begin(t, A, k->width, NULL, NULL);
+    const int rc = checkpoint_begin(t, A, k->width, operator_items, s);
     if (rc) return rc;
     checkpoint_set(t, k);
     wisp_status status = wisp_kpm(m, A, k);
+    operator_conjugate(k, m);
     checkpoint_pause(t);
     if (double_may_do(k, status)) return again(r, source, tool_message(t));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
@@ -165,7 +180,7 @@ static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat
     wisp_choice choice;
     if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0) {
         const wisp_status status =
-            wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice);
+            wisp_src_choose(t->ctx, src, mo, plan_type(mo, k), plan_vectors(k, src->rows), plan_steps(k), &choice);
         if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
         if (status == WISP_OK) t->opt.width = k->width = choice.width;
     }
@@ -173,31 +188,40 @@ static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat
     return EXIT_FINE;
 }
 
-static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+static int set_matrix_options(tool *t, results *r, const starts *s, wisp_kpm_opts *k, const wisp_src *src,
+                              wisp_mat_opts *mo)
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
     *mo = source_options(&t->opt, type, 0);
+    starts_type(s, type, k);
     return choose_width(t, k, src, mo);
 }
 
 /* The source, and what is asked of it; or the plan alone. */
-static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_mat_opts *mo)
+static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts *k, wisp_mat_opts *mo)
 {
     run_plan plan;
-    int64_t reading;
+    run_files files;
     int rc = source_open(t, src);
     if (rc) return rc;
-    wisp_ctx_memory(t->ctx, NULL, &reading);
+    rc = where_find(t, &s->where, src->rows);
+    if (!rc && of_rows(t)) rc = tool_agree(t, where_sites(t, &s->where));
+    r->where_rows = s->where.count;
+    if (of_rows(t)) where_free(&s->where);
     set_kpm_options(&t->opt, k);
     if (!rc && src->rows != src->cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
+    if (!rc) rc = starts_open(t, s, src->rows, k);
+    files = (run_files){.starts = s->bytes};
+    wisp_ctx_memory(t->ctx, NULL, &files.reading);
     if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
-    if (!rc) rc = set_matrix_options(t, r, k, src, mo);
-    if (!rc) rc = plan_make(t, src, mo, k, reading, &plan);
+    if (!rc) rc = set_matrix_options(t, r, s, k, src, mo);
+    if (!rc) rc = operator_plan(t, s, mo, k, &files);
+    if (!rc) rc = plan_make(t, src, mo, k, &files, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, src, mo, k, &plan);
     return rc ? rc : plan_check_limit(t, src, mo, k, &plan);
 }
@@ -206,24 +230,27 @@ static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_m
 static int compute_once(tool *t, results *r, wisp_moments *m)
 {
     wisp_src src = {0};
+    starts s = {0};
     wisp_mat *A = NULL;
     wisp_kpm_opts k;
     wisp_mat_opts mo;
     const double start = wisp_now();
-    int rc = open_run(t, r, &src, &k, &mo);
+    int rc = open_run(t, r, &src, &s, &k, &mo);
     const wisp_type source = src.type;
     const wisp_status status = !rc && !t->opt.plan ? wisp_mat_create(&A, t->ctx, &src, &mo) : WISP_OK;
     wisp_src_close(&src);
     if (status) rc = fail_or_again(t, r, &k, source, status);
     if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
+    if (!rc && A) rc = tool_agree(t, starts_make(t, &s, A, &k));
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         wisp_mat_get_info(A, &r->stored);
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, r, A, source, &k, m);
+        rc = run_moments(t, r, &s, A, source, &k, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
+    starts_free(&s);
     wisp_mat_free(A);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* The files of wisp dos, ldos, count, thermal and trace share this. */
+/* The files of wisp dos, ldos, green, count, thermal and trace share this. */
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../out/out.h"
@@ -13,10 +13,15 @@ typedef struct {
     bool has_error;         /* errors are numbers: more than one vector, or exact */
     bool interval_given;
     double interval[2];
-    int64_t curves, *site, *vector; /* ldos: rows, and which vector of m; else one curve, vector -1 */
+    int64_t curves, *site, *vector; /* ldos, green: rows, or numbers of the vectors that were given, and which vector */
+                                    /* of m; else one curve, vector -1 */
+    int64_t *left_site;             /* [curves] rows on the left, where vectors of both sides are rows; else NULL */
+    bool given;                     /* vectors, not rows */
     int64_t points;
     double per;                     /* by which densities are divided */
     double *energy, *dos, *error;   /* dos[curve][point] */
+    double *dos_im_error;           /* [curves][points] of it */
+    double *dos_im;                 /* likewise, of moments with left vectors; else NULL */
     double *low, *high;             /* the ends of its 95% bar, likewise */
     double spacing;                 /* the largest between two energies */
     double *integral;               /* [curves]; NaN with --energies */
@@ -28,7 +33,8 @@ typedef struct {
     int64_t few;                    /* others at which few states, or few rows, make up the density */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
-    int runs; /* of --from; seed of each: */
+    int64_t where_rows; /* of --where; 0: without it */
+    int runs;           /* of --from; seed of each: */
     uint64_t seed[LIST];
     wisp_mat_info stored; /* not with --from */
     int64_t cache_budget; /* likewise */
@@ -53,20 +59,25 @@ static inline bool moments_by_bounds(const tool *t)
 }
 
 /* dos_plan.c: what a run takes. */
+/* Bytes of what it reads: at most while that is read; that files of --start, --left and --operator hold until their
+   blocks and matrix are there; and of that matrix with its product, about and at most, and to make it. */
+typedef struct {
+    int64_t reading, starts, operator[2], making[2];
+} run_files;
 typedef struct {
     wisp_mat_info matrix;
     int64_t blocks, total; /* bytes: of vectors, dots, moments; of all that is held at once */
     plan_sides sides;      /* of the same */
 } run_bytes;
 typedef struct {
-    run_bytes most, about;   /* about: total is 0 until it is estimated */
-    int64_t source, reading; /* bytes: that the source holds, and at most while it was read */
-    int64_t choosing;        /* the same while the width was chosen */
+    run_bytes most, about; /* about: total is 0 until it is estimated */
+    run_files files;
+    int64_t source;   /* bytes that the source holds */
+    int64_t choosing; /* the same while the width was chosen */
     bool moments_unknown;
     bool may_be_double; /* `most` is of the run in double precision */
 } run_plan;
-/* reading: as in run_plan. */
-int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_files *files,
               run_plan *p);
 int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 /* Refuses what would not fit in --mem-limit, or else in the memory of this machine, by the estimate; that is made only
@@ -75,6 +86,44 @@ int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, cons
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
 int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
 int64_t plan_steps(const wisp_kpm_opts *ko);                 /* of each of them, 1 if none may be interleaved */
+wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko); /* of the vectors */
+
+/* where.c: the rows of --where; without it there are none. */
+typedef struct {
+    wisp_ctx *ctx;
+    char *in; /* [rows] 1: it is one of them, else 0 */
+    int64_t rows, count;
+} where;
+int where_find(tool *t, where *w, int64_t rows);
+void where_free(where *w);
+void where_projector(where *w, wisp_src *src); /* 1 on the diagonal at these rows, which stay w's */
+int where_sites(tool *t, const where *w);      /* they become those of --sites */
+
+/* starts.c: the vectors of --start, --left and --left-sites; without these options nothing is done. */
+typedef struct {
+    wisp_src src[2];  /* on the right, on the left: open until their blocks are filled */
+    wisp_blk *blk[2]; /* NULL: there is none */
+    int64_t bytes;    /* that the files hold */
+    wisp_src op;      /* --operator: likewise */
+    wisp_mat *B;
+    uint64_t hash; /* of it, where there are checkpoints */
+    where where;
+} starts;
+const wisp_blk *starts_some_block(void); /* of a run that is planned, of which it is asked alone whether there is one */
+bool starts_are_given(const tool *t);
+int starts_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k); /* k has what a plan asks for */
+void starts_type(const starts *s, wisp_type matrix, wisp_kpm_opts *k);
+int starts_make(tool *t, starts *s, const wisp_mat *A, wisp_kpm_opts *k);
+void starts_free(starts *s);
+int64_t starts_block_bytes(const wisp_kpm_opts *k, const wisp_mat_info *A); /* of a block of them; 0: there is none */
+static inline int run_sides(const wisp_kpm_opts *k) { return k->left || k->adjoint ? 2 : 1; }
+
+/* operator.c: the matrix of --operator, likewise; the moments as they are to be; what a kept state knows it by. */
+int operator_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k);
+int operator_plan(tool *t, const starts *s, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_files *files);
+int operator_make(tool *t, starts *s, const wisp_mat *A, wisp_kpm_opts *k);
+void operator_conjugate(const wisp_kpm_opts *k, wisp_moments *m);
+wisp_status operator_items(void *starts, wisp_state *s); /* a wisp_items_fn */
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
@@ -90,11 +139,16 @@ void results_summary(tool *t, const results *r);
 int results_write(tool *t, const results *r); /* all outputs that the options ask for */
 /* What the density counts, such as "states per energy"; TEXT_BAR bytes. */
 const char *results_unit(char *buf, const tool *t, const results *r);
+/* What curve c is of: "row 17", "vector 0"; and in names of columns: "17", "vector_0". TEXT bytes. */
+const char *results_curve(char *buf, const results *r, int64_t c);
+void results_add_curves(json_t *o, const tool *t, const results *r); /* which rows or vectors they are of */
+const char *results_column(char *buf, const results *r, int64_t c);
 csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
 
 /* green.c: of the rows r->site, as densities -Im G / pi besides; what was found. */
 int64_t green_moments(const tool *t, double halfwidth);
+double green_seconds(const tool *t, int64_t moments, double curves, double points); /* NaN: no memory to find out */
 int green_evaluate(tool *t, results *r);
 void green_json(json_t *o, const tool *t, const results *r);
 void green_summary(const tool *t, const results *r);

@@ -19,11 +19,26 @@ static int choose_moments(tool *t, results *r)
     return EXIT_FINE;
 }
 
-/* ldos: the rows of the moments, or those that --sites picks among them. */
+/* Vectors of --sites and --left-sites are named by their rows; in files of moments they have no names. */
+static int name_pairs(tool *t, results *r)
+{
+    const options *o = &t->opt;
+    if (o->from || !o->site_count || !o->left_site_count) return EXIT_FINE;
+    if (wisp_alloc(t->ctx, &r->left_site, (size_t)r->curves, sizeof *r->left_site)) return tool_fail_ctx(t);
+    for (int64_t c = 0; c < r->curves; c++) {
+        r->site[c] = o->sites[o->site_count > 1 ? c : 0];
+        r->left_site[c] = o->left_sites[o->left_site_count > 1 ? c : 0];
+    }
+    return EXIT_FINE;
+}
+
+/* ldos, green: the rows of the moments, or those that --sites picks among them; or the vectors that were given. */
 static int choose_sites(tool *t, results *r)
 {
     const wisp_moments *m = r->m;
     bool pick = t->opt.from && t->opt.site_count;
+    r->given = m->trace == WISP_TRACE_GIVEN;
+    if (pick && r->given) return tool_fail(t, "%s holds the moments of vectors, and --sites picks rows", t->opt.from);
     r->curves = pick ? t->opt.site_count : m->vectors;
     if (wisp_alloc(t->ctx, &r->site, (size_t)r->curves, sizeof *r->site) ||
         wisp_alloc(t->ctx, &r->vector, (size_t)r->curves, sizeof *r->vector))
@@ -34,10 +49,10 @@ static int choose_sites(tool *t, results *r)
             while (v < m->vectors && m->sites[v] != t->opt.sites[c]) v++;
         if (v == m->vectors)
             return tool_fail(t, "%s holds no moments of row %lld", t->opt.from, (long long)t->opt.sites[c]);
-        r->site[c] = m->sites[v];
+        r->site[c] = r->given ? v : m->sites[v];
         r->vector[c] = v;
     }
-    return EXIT_FINE;
+    return r->given ? name_pairs(t, r) : EXIT_FINE;
 }
 
 static int make_grid(tool *t, results *r)
@@ -49,7 +64,11 @@ static int make_grid(tool *t, results *r)
         wisp_alloc(t->ctx, &r->error, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->low, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->high, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
-        wisp_alloc(t->ctx, &r->integral, (size_t)r->curves, sizeof(double)))
+        wisp_alloc(t->ctx, &r->integral, (size_t)r->curves, sizeof(double)) ||
+        (r->m->imag && !of_green(t) &&
+         wisp_alloc(t->ctx, &r->dos_im_error, (size_t)r->points, (size_t)r->curves * sizeof(double))) ||
+        (r->m->imag && !of_green(t) &&
+         wisp_alloc(t->ctx, &r->dos_im, (size_t)r->points, (size_t)r->curves * sizeof(double))))
         return tool_fail_ctx(t);
     if (listed) {
         memcpy(r->energy, t->opt.energies, (size_t)listed * sizeof *r->energy);
@@ -82,11 +101,12 @@ static int by_value(const void *a, const void *b)
 static double largest_density(const results *r)
 {
     double most = 0;
-    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
+    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->m->imag ? fabs(r->dos[i]) : r->dos[i]);
     return most;
 }
 
-/* Median of half of the 95% bar over the value, where the density is above a twentieth of its maximum. */
+/* Median of half of the 95% bar over the value, where the density is above a twentieth of its maximum; with an
+   operator, whose values have either sign, over the largest of them. */
 static double typical_bar(tool *t, const results *r)
 {
     double *bars, median = NAN;
@@ -94,7 +114,8 @@ static double typical_bar(tool *t, const results *r)
     int64_t n = 0;
     if (r->site || !r->has_error || wisp_alloc(t->ctx, &bars, (size_t)r->points, sizeof *bars)) return NAN;
     for (int64_t i = 0; i < r->points; i++)
-        if (r->dos[i] > 0.05 * most) bars[n++] = 0.5 * (r->high[i] - r->low[i]) / r->dos[i];
+        if (r->m->imag ? most > 0 : r->dos[i] > 0.05 * most)
+            bars[n++] = 0.5 * (r->high[i] - r->low[i]) / (r->m->imag ? most : r->dos[i]);
     if (n > 0) {
         qsort(bars, (size_t)n, sizeof *bars, by_value);
         median = bars[n / 2];
@@ -126,6 +147,19 @@ static void divide(results *r, size_t at)
     }
 }
 
+/* The imaginary parts of a curve of <b|delta(E - H)|a> or tr B delta(E - H). */
+static int evaluate_imaginary(tool *t, results *r, int64_t c)
+{
+    wisp_eval_opts o = r->eval;
+    o.part = WISP_IMAGINARY_PART;
+    if (!r->dos_im) return EXIT_FINE;
+    double *value = r->dos_im + c * r->points, *error = r->dos_im_error + c * r->points;
+    if (wisp_dos(t->ctx, r->m, &o, r->site ? r->vector[c] : -1, r->points, r->energy, value, error))
+        return tool_fail_ctx(t);
+    for (int64_t i = 0; r->per != 1 && i < r->points; i++) value[i] /= r->per, error[i] /= r->per;
+    return EXIT_FINE;
+}
+
 static int evaluate_dos(tool *t, results *r)
 {
     int rc = make_grid(t, r);
@@ -138,10 +172,11 @@ static int evaluate_dos(tool *t, results *r)
             return tool_fail_ctx(t);
         wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
         divide(r, at);
+        if ((rc = evaluate_imaginary(t, r, c))) return rc;
         r->integral[c] = t->opt.energy_count ? NAN : trapezoid(r->points, r->energy, r->dos + at);
     }
     r->bar = typical_bar(t, r);
-    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error) count_doubtful(r);
+    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error && !r->m->imag) count_doubtful(r);
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
     if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT && !t->opt.energy_count)
         wisp_ctx_logf(
@@ -180,15 +215,16 @@ static int evaluate_count(tool *t, results *r)
 int results_evaluate(tool *t, results *r)
 {
     const wisp_moments *m = r->m;
-    bool local = m->trace == WISP_TRACE_SITES;
-    if (m->imag || m->trace == WISP_TRACE_GIVEN)
-        return tool_fail(t,
-                         "%s holds the moments of a program's own vectors, or with an operator: no density of states; "
-                         "evaluate it by wisp_dos",
-                         t->opt.from);
+    bool local = m->trace == WISP_TRACE_SITES || m->trace == WISP_TRACE_GIVEN;
+    if (m->square) return tool_fail(t, "%s holds moments of two velocities, for conductivities", t->opt.from);
+    if (m->imag && !local && t->cmd->bit != CMD_DOS)
+        return tool_fail(t, "%s holds moments with an operator; see wisp dos --from", t->opt.from);
     if (local != of_rows(t))
         return tool_fail(t, "%s holds the moments of %s; see wisp %s --from", t->opt.from,
-                         local ? "single rows" : "a trace", local ? "ldos" : "dos");
+                         !local                         ? "a trace"
+                         : m->trace == WISP_TRACE_SITES ? "single rows"
+                                                        : "vectors that were given",
+                         local ? "ldos" : "dos");
     int rc = choose_moments(t, r);
     if (rc) return rc;
     r->eval = (wisp_eval_opts){.kernel = (wisp_damping)t->opt.kernel, .lambda = t->opt.lambda, .n = r->n};
@@ -213,7 +249,7 @@ int results_evaluate(tool *t, results *r)
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site,     r->vector, r->energy,     r->dos,  r->error, r->low,   r->high,
-                      r->integral, r->mean,   r->mean_error, r->heat, r->green, r->beside};
+    void *arrays[] = {r->site, r->vector,     r->energy, r->dos,   r->error,  r->low,    r->high,      r->integral,
+                      r->mean, r->mean_error, r->heat,   r->green, r->beside, r->dos_im, r->left_site, r->dos_im_error};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
 }

@@ -18,6 +18,11 @@ int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows)
     return ko->trace == WISP_TRACE_EXACT ? rows : ko->vectors ? ko->vectors : 32;
 }
 
+static bool of_curves(const wisp_kpm_opts *ko)
+{
+    return ko->trace == WISP_TRACE_SITES || ko->trace == WISP_TRACE_GIVEN;
+}
+wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko) { return ko->type ? ko->type : mo->type; }
 static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
 
 /* What is held at most to evaluate traces: series, the functions' values and their transform, and sums by vector. */
@@ -28,54 +33,73 @@ static double traces_bytes(const tool *t, double n, double kept)
            (double)t->opt.temperature_count * sizeof(wisp_ensemble);
 }
 
+/* Energies that dos_eval.c takes. */
+static double points_of(const tool *t, double moments)
+{
+    const int64_t given = t->opt.energy_count ? t->opt.energy_count : t->opt.points;
+    return given ? (double)given : fmax(2 * moments, 1024);
+}
+
 /* What dos_eval.c holds at most, and before it a file of moments; the matrix has gone. */
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, BATCH = 4096, FILE_HEAD = 64 << 10 }; /* energies side by side; of a Green's function at once */
     const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
     const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
-    const int64_t given = t->opt.energy_count ? t->opt.energy_count : t->opt.points;
-    const double points = !grid ? 0 : given ? (double)given : fmax(2 * n, 1024);
-    const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
-    const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
-    const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
-    const double curve_bytes = points * (2 + (of_green(t) ? 7 : 4) * curves) + 3 * curves, mean = 3 * n;
+    const double points = grid ? points_of(t, n) : 0;
+    const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
+    const double kept = exact ? 1 : vectors, curves = local ? vectors : 1, numbers = run_sides(ko) * n * kept;
+    const double image = t->opt.save ? FILE_HEAD + 8 * (numbers + kept) : 0;
+    const double curve_bytes = points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves) + 4 * curves, mean = 3 * n;
     const double green = of_green(t) ? 3 * fmin(points + 1, BATCH) : 0;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES + green;
     const double traces = of_traces(t) ? traces_bytes(t, n, kept) : 0;
-    return wisp_whole_number(8 * (n * kept + curve_bytes + mean + sums) + traces + image + 4096);
+    return wisp_whole_number(8 * (numbers + curve_bytes + mean + sums) + traces + image + 4096);
 }
 
 /* The copy of a checkpoint: two blocks, and moments so far. */
-static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type, const wisp_kpm_opts *ko)
+static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type matrix, const wisp_kpm_opts *ko)
 {
-    enum { HEADS = 4096 };
+    enum { HEADS = 4096, STAMP = 3 };
     if (!t->opt.checkpoint) return 0;
+    const wisp_type type = ko->type ? ko->type : matrix;
     const int64_t rows = A->local_rows, width = wisp_kpm_width(type, A->rows, ko);
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
     const int64_t numbers = t->opt.partition ? 8 * rows : 0;
-    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
+    const int64_t stamps = starts_block_bytes(ko, A) ? 8 * STAMP * run_sides(ko) * kept : 0;
+    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * run_sides(ko) * moments_of(ko) * (kept + width) +
+           stamps + numbers + HEADS;
 }
 
-/* The source goes when the matrix stands; the blocks come after that. */
+/* The source goes when the matrix stands; the blocks come after that: first those of --start and --left, which are
+   filled through an array. */
 static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bool most, run_bytes *r)
 {
-    enum { HELD = 1, PARTS = HELD + 4 };
-    const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks, p->reading, p->choosing,
-                                  p->source + r->matrix.assembly_bytes, evaluation_bytes(t, ko, r->matrix.rows)};
+    enum { HELD = 1, PARTS = HELD + 5 };
+    const int64_t starts = (run_sides(ko) + 1) * starts_block_bytes(ko, &r->matrix);
+    const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks,
+                                  p->files.reading,
+                                  p->choosing,
+                                  p->source + r->matrix.assembly_bytes,
+                                  r->matrix.bytes + p->files.starts + starts +
+                                      p->files.operator[most] + p->files.making[most],
+                                  evaluation_bytes(t, ko, r->matrix.rows)};
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
-    const int64_t on_host = 8 * moments_of(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
+    const int64_t on_host = 8 * run_sides(ko) * moments_of(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
     const plan_held held = {r->matrix.bytes, r->blocks, on_host, parts, HELD, PARTS};
     r->total = plan_total(t, &held, most, &r->sides);
 }
 
 /* r->blocks of r->matrix. */
-static int find_blocks(tool *t, const wisp_kpm_opts *ko, bool most, run_bytes *r)
+static int find_blocks(tool *t, const run_plan *p, const wisp_kpm_opts *ko, bool most, run_bytes *r)
 {
     const wisp_mat_info *A = &r->matrix;
     wisp_plan plan;
+    wisp_mat_info B; /* zero without one */
     if (wisp_kpm_plan(&plan, t->ctx, A, ko, NULL)) return tool_fail_ctx(t);
-    r->blocks = (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, A, A->type, ko);
+    wisp_mat_get_info(ko->adjoint, &B);
+    r->blocks = (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, A, A->type, ko) +
+                run_sides(ko) * starts_block_bytes(ko, A) + p->files.operator[most] + B.bytes;
     return EXIT_FINE;
 }
 
@@ -83,7 +107,7 @@ static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, cons
                      run_bytes *most)
 {
     if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
-    const int rc = find_blocks(t, ko, true, most);
+    const int rc = find_blocks(t, p, ko, true, most);
     add_up(t, p, ko, true, most);
     return rc;
 }
@@ -109,12 +133,11 @@ static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *
     return EXIT_FINE;
 }
 
-int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_files *files,
               run_plan *p)
 {
-    *p = (run_plan){.moments_unknown = moments_by_bounds(t) && !ko->moments};
+    *p = (run_plan){.files = *files, .moments_unknown = moments_by_bounds(t) && !ko->moments};
     wisp_ctx_memory(t->ctx, &p->source, &p->choosing);
-    p->reading = reading;
     const int rc = find_most(t, src, mo, ko, p, &p->most);
     return rc || ko->rounding_limit == 0 ? rc : find_most_of_both(t, src, mo, ko, p);
 }
@@ -122,7 +145,7 @@ int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
 static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
-    const int rc = find_blocks(t, ko, false, &p->about);
+    const int rc = find_blocks(t, p, ko, false, &p->about);
     add_up(t, p, ko, false, &p->about);
     return rc;
 }
@@ -180,7 +203,7 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     wisp_mat_get_info(A, &p.about.matrix);
     plan_need need;
     bool fits, device;
-    int rc = find_blocks(t, ko, false, &p.about);
+    int rc = find_blocks(t, &p, ko, false, &p.about);
     add_up(t, &p, ko, false, &p.about);
     if (!rc) rc = check_fit(t, &p.about, &need, &fits, &device);
     return rc || fits ? rc : refuse_side(t, &p.about, &need, device);
@@ -189,26 +212,28 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
 /* ---- time ---------------------------------------------------------------------------------------- */
 
 typedef struct {
-    bool kept;                                       /* ceilings of an earlier `wisp machine`, not those of now */
-    double load_gbs;                                 /* of them */
-    double source, assembly, bounds, moments, total; /* seconds */
-    const char *limit;                               /* of the moments */
+    bool kept;       /* ceilings of an earlier `wisp machine`, not those of now */
+    double load_gbs; /* of them */
+    double source, assembly, bounds, moments, evaluation, total; /* seconds; evaluation: of green alone */
+    const char *limit;                                           /* of the moments */
     bool known;
 } run_time;
 
 /* Steps of each vector, some of which may be interleaved: 1 if none may. */
 int64_t plan_steps(const wisp_kpm_opts *ko)
 {
-    return ko->depth == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
+    return ko->depth == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED
+               ? 1
+               : moments_of(ko) / (3 - run_sides(ko));
 }
 
 /* Seconds of a step of so many columns by the model, in groups of `width`. */
-static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, int64_t columns, int width,
-                                int64_t steps, wisp_choice *found)
+static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, wisp_type type, int64_t columns,
+                                int width, int64_t steps, wisp_choice *found)
 {
     wisp_mat_opts o = *mo;
     o.width = width > 0 ? width : 1;
-    return wisp_src_choose(t->ctx, src, &o, mo->type, columns > 0 ? columns : 1, steps, found);
+    return wisp_src_choose(t->ctx, src, &o, type, columns > 0 ? columns : 1, steps, found);
 }
 
 /* The parts of a run, as wisp_kpm goes through them. */
@@ -224,7 +249,7 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(plan_assembly(t, src, mo, &time->assembly));
     const int64_t vectors = plan_vectors(ko, src->rows);
-    WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
+    WISP_TRY(step_seconds(t, src, mo, plan_type(mo, ko), vectors, mo->width, plan_steps(ko), &step));
     WISP_TRY(wisp_kpm_plan(&moments, t->ctx, &plan->about.matrix, ko, &step));
     time->moments = moments.seconds;
     time->limit = step.limit;
@@ -232,11 +257,13 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, NULL));
     if (bounds.sweeps > 0) {
         const int columns = (int)(bounds.products / bounds.sweeps);
-        WISP_TRY(step_seconds(t, src, mo, columns, columns, 1, &step));
+        WISP_TRY(step_seconds(t, src, mo, mo->type, columns, columns, 1, &step));
         WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, &step));
     }
     time->bounds = bounds.seconds;
-    time->total = time->source + time->assembly + time->bounds + time->moments;
+    const double points = points_of(t, (double)moments_of(ko));
+    if (of_green(t)) time->evaluation = green_seconds(t, moments_of(ko), (double)vectors * run_sides(ko), points);
+    time->total = time->source + time->assembly + time->bounds + time->moments + time->evaluation;
 out:
     return status;
 }
@@ -247,16 +274,17 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
 {
     const wisp_mat_info *a = &p->about.matrix;
     const bool known = time->known;
-    json_t *o = JSON_PUT(json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
-                         J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C),
-                         J("sigma", a->sigma), J("format", text_format(a->format)), J("source_bytes", p->source),
-                         J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks),
-                         J("total_bytes", p->about.total), J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
-                         J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)),
-                         J_IF(known, "total_seconds", time->total), J_IF(known, "start_seconds", time->source),
-                         J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
-                         J_IF(known, "seconds", time->moments), J_IF(known, "load_gbs", time->load_gbs),
-                         J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
+    json_t *o = JSON_PUT(
+        json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
+        J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C), J("sigma", a->sigma),
+        J("format", text_format(a->format)), J("source_bytes", p->source), J("matrix_bytes", a->bytes),
+        J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
+        J_IF(!p->moments_unknown, "bound_bytes", p->most.total), J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)),
+        J_IF(known, "total_seconds", time->total), J_IF(known, "start_seconds", time->source),
+        J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
+        J_IF(known, "seconds", time->moments), J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation),
+        J_IF(known, "load_gbs", time->load_gbs), J_IF(known, "ceilings", time->kept ? "kept" : "now"),
+        J_IF(known, "limit", time->limit));
     plan_sides_json(o, &p->about.sides, &p->most.sides);
     return json_print_new(t, o);
 }
@@ -270,9 +298,9 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], p->most.matrix.nnz),
               wisp_type_name(a->type));
-    if (p->reading >= 1000000)
+    if (p->files.reading >= 1000000)
         text_line("input", "%s while it is read, %s while the matrix is assembled",
-                  text_bytes(b[0], (double)p->reading), text_bytes(b[1], (double)p->source));
+                  text_bytes(b[0], (double)p->files.reading), text_bytes(b[1], (double)p->source));
     text_line("storage", "about %s, %s   (at most %s)", text_bytes(b[0], (double)a->bytes),
               a->format == WISP_FORMAT_COMPRESSED ? "compressed" : shape,
               text_bytes_up(b[1], (double)p->most.matrix.bytes));
@@ -291,12 +319,13 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
     if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
 }
 
-static void show_time(const run_time *time)
+static void show_time(const tool *t, const run_time *time)
 {
-    char b[5][TEXT];
-    text_line("time", "about %s   (start %s, assembly %s, bounds %s, moments %s)", text_seconds(b[0], time->total),
+    char b[6][TEXT];
+    text_line("time", "about %s   (start %s, assembly %s, bounds %s, moments %s%s%s)", text_seconds(b[0], time->total),
               text_seconds(b[1], time->source), text_seconds(b[2], time->assembly), text_seconds(b[3], time->bounds),
-              text_seconds(b[4], time->moments));
+              text_seconds(b[4], time->moments), of_green(t) ? ", evaluation " : "",
+              of_green(t) ? text_seconds(b[5], time->evaluation) : "");
     text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
               time->kept ? "kept by wisp machine" : "of now");
 }
@@ -317,7 +346,7 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, &shown, ko, &time);
     show_memory(t, &shown, ko);
-    if (time.known) show_time(&time);
+    if (time.known) show_time(t, &time);
     plan_time_missing(status);
     return EXIT_FINE;
 }

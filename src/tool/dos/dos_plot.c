@@ -38,7 +38,10 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
     char unit[TEXT_BAR];
     fprintf(f, "set ylabel '%s (%s%s)'\nset format y '%%g'\n",
             of_green(t)               ? "-Im G/π"
+            : r->dos_im && r->site    ? "⟨b|δ(E-H)|a⟩, imaginary part dashed"
+            : r->given                ? "⟨a|δ(E-H)|a⟩"
             : t->cmd->bit == CMD_LDOS ? "local density of states"
+            : r->m->imag              ? "tr B δ(E-H)"
                                       : "density of states",
             powers[power], of_rows(t) ? "1 per energy" : results_unit(unit, t, r));
     write_title(t, r, f);
@@ -50,7 +53,7 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
             fmax(r->interval[0], r->energy[0]), fmin(r->interval[1], r->energy[r->points - 1]));
 }
 
-/* Columns: energy, then a curve each, or the density with both ends of its bar. */
+/* Columns: energy, then a curve each, or the density with both ends of its bar; last imaginary parts. */
 static void write_data(const results *r, FILE *f, double unit, bool band)
 {
     fputs("$d << EOD\n", f);
@@ -58,6 +61,8 @@ static void write_data(const results *r, FILE *f, double unit, bool band)
         fprintf(f, "%.10g", r->energy[i]);
         for (int64_t c = 0; c < r->curves; c++) fprintf(f, " %.7g", r->dos[c * r->points + i] / unit);
         if (band) fprintf(f, " %.7g %.7g", r->low[i] / unit, r->high[i] / unit);
+        for (int64_t c = 0; r->site && r->dos_im && c < r->curves; c++)
+            fprintf(f, " %.7g", r->dos_im[c * r->points + i] / unit);
         fputc('\n', f);
     }
     fputs("EOD\n", f);
@@ -69,7 +74,10 @@ static double find_range(const results *r, bool band, double *least)
 {
     double most = 0, width = r->energy[r->points - 1] - r->energy[0];
     *least = 0;
-    for (int64_t i = 0; i < r->points * r->curves; i++) most = fmax(most, r->dos[i]), *least = fmin(*least, r->dos[i]);
+    for (int64_t i = 0; i < r->points * r->curves; i++) {
+        most = fmax(most, fmax(r->dos[i], r->site && r->dos_im ? r->dos_im[i] : 0));
+        *least = fmin(*least, fmin(r->dos[i], r->site && r->dos_im ? r->dos_im[i] : 0));
+    }
     for (int64_t i = 0; band && i < r->points; i++) {
         double from_end = fmin(r->energy[i] - r->energy[0], r->energy[r->points - 1] - r->energy[i]);
         if (from_end > 0.01 * width) most = fmax(most, r->high[i]);
@@ -81,6 +89,7 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
     const results *r = arg;
     enum { MOST_KEYS = 14 };
+    char name[TEXT];
     if (t->cmd->bit == CMD_THERMAL) {
         thermal_script(t, arg, f, path);
         return;
@@ -102,8 +111,11 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
         int64_t above = r->curves - 1 - c < 4 ? r->curves - 1 - c : 4;
         fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
                 1.5 + 0.9 * (double)above, plot_color(c));
-        if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title 'row %lld'", (long long)r->site[c]);
-        if (band) fputs(" title 'density of states'", f);
+        if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title '%s'", results_curve(name, r, c));
+        if (band) fprintf(f, " title '%s'", r->m->imag ? "with the operator" : "density of states");
     }
+    for (int64_t c = 0; r->site && r->dos_im && c < r->curves; c++)
+        fprintf(f, ", $d using 1:%lld with lines lw 1.5 dt 2 lc rgb '%s' notitle", (long long)(r->curves + c) + 2,
+                plot_color(c));
     fputc('\n', f);
 }

@@ -1,4 +1,4 @@
-/* The results of dos, ldos, count, thermal and trace: as one JSON object, as a summary, as files. */
+/* The results of dos, ldos, green, count, thermal and trace: as one JSON object, as a summary, as files. */
 #include "dos.h"
 #include "../moments.h"
 #include "../out/text.h"
@@ -19,11 +19,50 @@ static json_t *json_curves(const results *r, const double *v, int64_t n)
     return array;
 }
 
-static json_t *site_moments(const results *r, bool errors)
+/* <a|a>, or the real or imaginary part of <b|a>. */
+static json_t *weights_of(const results *r, const double *mu)
+{
+    json_t *array = json_array();
+    for (int64_t c = 0; array && c < r->curves; c++)
+        json_array_append_new(array, json_number(mu[r->vector[c] * r->m->n]));
+    return array;
+}
+
+void results_add_curves(json_t *o, const tool *t, const results *r)
+{
+    const wisp_moments *m = r->m;
+    const bool own = !t->opt.from;
+    JSON_PUT(o, J_MAYBE(!r->given || r->left_site, "sites", json_wholes(r->site, r->curves)),
+             J_MAYBE(r->left_site, "left_sites", json_wholes(r->left_site, r->curves)),
+             J_MAYBE(r->given && own, "start", t->opt.start), J_MAYBE(r->given && own, "left", t->opt.left),
+             J_MAYBE(r->given && !r->left_site, "columns", json_wholes(r->site, r->curves)),
+             J_MAYBE(r->given, "weights", weights_of(r, m->mu)),
+             J_MAYBE(r->given && m->imag, "weights_im", weights_of(r, m->imag)));
+}
+
+const char *results_curve(char *buf, const results *r, int64_t c)
+{
+    if (r->left_site)
+        snprintf(buf, TEXT, "rows %lld, %lld", (long long)r->left_site[c], (long long)r->site[c]);
+    else
+        snprintf(buf, TEXT, "%s %lld", r->given ? "vector" : "row", (long long)r->site[c]);
+    return buf;
+}
+
+const char *results_column(char *buf, const results *r, int64_t c)
+{
+    if (r->left_site)
+        snprintf(buf, TEXT, "%lld_%lld", (long long)r->left_site[c], (long long)r->site[c]);
+    else
+        snprintf(buf, TEXT, "%s%lld", r->given ? "vector_" : "", (long long)r->site[c]);
+    return buf;
+}
+
+static json_t *site_moments(const results *r, const double *mu, bool errors)
 {
     json_t *array = json_array();
     for (int64_t c = 0; array && c < r->curves; c++) {
-        json_t *row = errors ? json_array() : json_numbers(r->m->mu + r->vector[c] * r->m->n, r->n);
+        json_t *row = errors ? json_array() : json_numbers(mu + r->vector[c] * r->m->n, r->n);
         for (int64_t k = 0; row && errors && k < r->n; k++) json_array_append_new(row, json_real(0));
         json_array_append_new(array, row);
     }
@@ -76,13 +115,19 @@ static void add_data(json_t *o, const tool *t, const results *r)
              J_MAYBE(count, "count_95", longer_half(r->count, r->count_low, r->count_high)),
              J_MAYBE(count, "count_low", r->count_low), J_MAYBE(count, "count_high", r->count_high),
              J_MAYBE(count, "count_smearing", r->count_smearing),
-             J_MAYBE(local, "sites", json_wholes(r->site, r->curves)),
-             J("moments", local ? site_moments(r, false) : json_numbers(r->mean, r->n)),
-             J_IF(r->has_error, "moments_error", local ? site_moments(r, true) : json_numbers(r->mean_error, r->n)));
+             J("moments", local ? site_moments(r, r->m->mu, false) : json_numbers(r->mean, r->n)),
+             J_MAYBE(local && r->m->imag, "moments_im", site_moments(r, r->m->imag, false)),
+             J_IF(r->has_error, "moments_error",
+                  local ? site_moments(r, r->m->mu, true) : json_numbers(r->mean_error, r->n)));
+    if (local) results_add_curves(o, t, r);
+    if (t->opt.operators) JSON_PUT(o, J("operator", *t->opt.operator_list));
+    if (r->where_rows) JSON_PUT(o, J("where", t->opt.where), J("where_rows", r->where_rows));
     if (count) return;
     JSON_PUT(o, J("integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0])),
              J_IF(!t->opt.energy_count, "coarse_grid", json_boolean(r->spacing > r->resolution)),
              J("energies", json_numbers(r->energy, r->points)), J("dos", json_curves(r, r->dos, r->points)),
+             J_MAYBE(r->dos_im, "dos_im", json_curves(r, r->dos_im, r->points)),
+             J_MAYBE(r->dos_im && r->has_error, "dos_im_error", json_curves(r, r->dos_im_error, r->points)),
              J_IF(r->has_error, "dos_error", json_curves(r, r->error, r->points)),
              J_IF(r->has_error, "dos_low", json_curves(r, r->low, r->points)),
              J_IF(r->has_error, "dos_high", json_curves(r, r->high, r->points)),
@@ -92,10 +137,11 @@ static void add_data(json_t *o, const tool *t, const results *r)
 
 const char *results_unit(char *buf, const tool *t, const results *r)
 {
+    const char *what = r->m->imag ? "1" : "states";
     if (t->opt.per > 0)
-        snprintf(buf, TEXT_BAR, "states per energy, over %g", r->per);
+        snprintf(buf, TEXT_BAR, "%s per energy, over %g", what, r->per);
     else
-        snprintf(buf, TEXT_BAR, "states per energy%s", t->opt.per < 0 ? " and row" : "");
+        snprintf(buf, TEXT_BAR, "%s per energy%s", what, t->opt.per < 0 ? " and row" : "");
     return buf;
 }
 
@@ -114,14 +160,15 @@ json_t *results_json(tool *t, const results *r)
         green_json(o, t, r);
         return o;
     }
-    JSON_PUT(
-        o, J("kernel", damping_names[r->eval.kernel]),
-        J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
-        J("number_of_moments", r->n), J("resolution", r->resolution),
-        J_IF(r->interval_given, "interval", json_numbers(r->interval, 2)),
-        J("units", JSON_NEW(J("energy", "units of the matrix"),
-                            J("dos", t->cmd->bit == CMD_LDOS ? "probability per energy" : results_unit(unit, t, r)))),
-        J("per", r->per));
+    JSON_PUT(o, J("kernel", damping_names[r->eval.kernel]),
+             J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
+             J("number_of_moments", r->n), J("resolution", r->resolution),
+             J_IF(r->interval_given, "interval", json_numbers(r->interval, 2)),
+             J("units", JSON_NEW(J("energy", "units of the matrix"),
+                                 J("dos", r->given                  ? "1 per energy"
+                                          : t->cmd->bit == CMD_LDOS ? "probability per energy"
+                                                                    : results_unit(unit, t, r)))),
+             J("per", r->per));
     add_data(o, t, r);
     return o;
 }
@@ -185,8 +232,8 @@ static void show_dos_bar(const results *r)
     if (r->m->trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
     else if (isfinite(r->bar))
-        text_line("error bar", "%s%%   (half of the median 95%% bar of the density of states)",
-                  text_rounded(a, 100 * r->bar, 100 * r->bar));
+        text_line("error bar", "%s%%   (half of the median 95%% bar%s)", text_rounded(a, 100 * r->bar, 100 * r->bar),
+                  r->m->imag ? " over the largest value" : " of the density of states");
     else
         text_line("error bar", r->m->vectors > 1 ? "none: there are no states in this window" : "none: one vector");
     if (r->agreed)
@@ -199,7 +246,7 @@ static void show_dos_bar(const results *r)
 static void show_densities(const tool *t, const results *r)
 {
     enum { MOST = 8 };
-    char a[TEXT_BAR], unit[TEXT_BAR];
+    char a[TEXT_BAR], unit[TEXT_BAR], name[TEXT];
     const int64_t all = r->curves * r->points;
     for (int64_t i = 0; i < all && i < MOST; i++) {
         const double e = r->energy[i % r->points];
@@ -207,8 +254,9 @@ static void show_densities(const tool *t, const results *r)
             text_with_bar(a, "+-", r->dos[i], r->low[i], r->high[i], 0);
         else
             text_states(a, r->dos[i]);
+        if (r->dos_im && r->site) snprintf(a, sizeof a, "%.6g %+.6gi", r->dos[i], r->dos_im[i]);
         if (r->site)
-            text_line(i ? "" : "density", "%s at %.6g of row %lld%s", a, e, (long long)r->site[i / r->points],
+            text_line(i ? "" : "density", "%s at %.6g of %s%s", a, e, results_curve(name, r, i / r->points),
                       i == MOST - 1 && all > MOST ? ", ..." : "");
         else
             text_line(i ? "" : "density", "%s at %.6g%s", a, e, i == MOST - 1 && all > MOST ? ", ..." : "");
@@ -232,15 +280,34 @@ static void show_numbers(const tool *t, const results *r)
     }
     if (r->site) {
         for (int64_t c = 0; c < r->curves && c < 8; c++)
-            text_line(c ? "" : "integral", "%.6f of row %lld%s", r->integral[c], (long long)r->site[c],
-                      c == 7 && r->curves > 8 ? ", ..." : "");
+            text_line(c ? "" : "integral", r->given ? "%.10g of %s%s" : "%.6f of %s%s", r->integral[c],
+                      results_curve(a, r, c), c == 7 && r->curves > 8 ? ", ..." : "");
         return;
     }
-    if (t->opt.per != 0)
+    if (r->m->imag)
+        text_line("integral", "%.6g   (about %s, %.6g by moment 0)", r->integral[0],
+                  r->where_rows ? "the number of rows" : "the trace of the operator", r->mean[0]);
+    else if (t->opt.per != 0)
         text_line("integral", "%s   (%s)", text_states(a, r->integral[0]), results_unit(unit, t, r));
     else
         text_line("integral", "%s of %s states", text_states(a, r->integral[0]), text_count(b, r->m->rows));
     show_dos_bar(r);
+}
+
+/* What all energies together give: the sum rule. */
+static void show_weights(const results *r)
+{
+    enum { MOST = 8 };
+    const wisp_moments *m = r->m;
+    char a[TEXT];
+    for (int64_t c = 0; r->given && c < r->curves && c < MOST; c++) {
+        const int64_t at = r->vector[c] * m->n;
+        const char *rest = c == MOST - 1 && r->curves > MOST ? ", ..." : "", *head = c ? "" : "weight";
+        if (m->imag)
+            text_line(head, "<b|a> = %.10g %+.10gi of %s%s", m->mu[at], m->imag[at], results_curve(a, r, c), rest);
+        else
+            text_line(head, "<a|a> = %.10g of %s%s", m->mu[at], results_curve(a, r, c), rest);
+    }
 }
 
 void results_summary(tool *t, const results *r)
@@ -257,7 +324,10 @@ void results_summary(tool *t, const results *r)
     if (!of_traces(t) && !of_green(t)) text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
     if (*r->precision) text_line("precision", "%s", r->precision);
+    if (r->where_rows) text_line("where", "%s: %s rows", t->opt.where, text_count(a, r->where_rows));
+    if (t->opt.operators) text_line("operator", "%s", *t->opt.operator_list);
     show_run(t, r);
+    show_weights(r);
     if (of_traces(t))
         traces_summary(t, r);
     else if (of_green(t))
@@ -297,17 +367,28 @@ void results_table(const tool *t, const void *arg, FILE *f)
         fputc('\n', f);
         return;
     }
+    char name[TEXT];
     fputs("energy", f);
-    for (int64_t c = 0; r->site && c < r->curves; c++) fprintf(f, ",dos_%lld", (long long)r->site[c]);
-    fputs(r->site ? "\n" : ",dos,dos_error,dos_95,dos_low,dos_high\n", f);
+    for (int64_t c = 0; r->site && c < r->curves; c++) {
+        results_column(name, r, c);
+        fprintf(f, r->dos_im ? ",dos_re_%s,dos_im_%s" : ",dos_%s", name, name);
+    }
+    if (!r->site)
+        fprintf(f, ",dos%s,dos_error,dos_95,dos_low,dos_high%s", r->dos_im ? ",dos_im" : "",
+                r->dos_im ? ",dos_im_error" : "");
+    fputc('\n', f);
     for (int64_t i = 0; i < r->points; i++) {
         csv_numbers(f, "", &r->energy[i], 1);
-        for (int64_t c = 0; c < r->curves; c++) csv_numbers(f, ",", &r->dos[c * r->points + i], 1);
+        for (int64_t c = 0; c < r->curves; c++) {
+            csv_numbers(f, ",", &r->dos[c * r->points + i], 1);
+            if (r->dos_im) csv_numbers(f, ",", &r->dos_im[c * r->points + i], 1);
+        }
         if (!r->site)
             csv_numbers(f, ",",
                         (double[]){r->has_error ? r->error[i] : NAN, longer_half(r->dos[i], r->low[i], r->high[i]),
                                    r->low[i], r->high[i]},
                         4);
+        if (!r->site && r->dos_im) csv_numbers(f, ",", (double[]){r->has_error ? r->dos_im_error[i] : NAN}, 1);
         fputc('\n', f);
     }
 }

@@ -21,7 +21,7 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 5, KEPT = 2, READ = 8 };
+    enum { WRITTEN = 5, KEPT = 2, READ = 10 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {{"output", o->output},
@@ -31,6 +31,8 @@ int outputs_names(tool *t)
                                     {"states", o->states}};
     named read[READ + 2 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
                                    {"start", o->start},
+                                   {"left", o->left},
+                                   {"where", o->where},
                                    {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL},
                                    {"velocity-a", o->velocity_a},
                                    {"velocity-b", o->velocity_b},
