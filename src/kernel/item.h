@@ -32,7 +32,7 @@ static _Thread_local struct {
 static inline int item_id(void) { return items.now; }
 static inline i64 item_group(void) { return items.group; }
 static inline i64 item_groups(void) { return items.groups; }
-static inline void item_pass(void) { wisp_turn_pass(&items.item[items.now], &items.back); }
+static inline void item_pass(void) { turn_pass(&items.item[items.now], &items.back); }
 static __attribute__((noinline)) void item_barrier(void)
 {
     if (items.alone) {
@@ -53,7 +53,7 @@ static void item_main(void)
 static inline void item_resume(int i)
 {
     items.now = i;
-    wisp_turn_pass(&items.back, &items.item[i]);
+    turn_pass(&items.back, &items.item[i]);
 }
 /* The first item tells whether there are barriers. */
 static int item_group_run(i64 group)

@@ -12,18 +12,18 @@ enum { TURN_APART = 5 * 64 };
 #ifdef __x86_64__
 typedef void *turn_place; /* the top of a stack, where all lies that calls keep */
 
-void wisp_turn_pass(turn_place *here, turn_place *there) __attribute__((visibility("hidden")));
+void turn_pass(turn_place *here, turn_place *there) __attribute__((visibility("hidden")));
 __asm__(".text\n"
         ".p2align 4\n"
-        ".hidden wisp_turn_pass\n"
-        ".type wisp_turn_pass, @function\n"
-        "wisp_turn_pass:\n"
+        ".hidden turn_pass\n"
+        ".type turn_pass, @function\n"
+        "turn_pass:\n"
         "\tpushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n"
         "\tmovq %rsp, (%rdi)\n"
         "\tmovq (%rsi), %rsp\n"
         "\tpopq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n"
         "\tpopq %rcx\n\tjmpq *%rcx\n" /* not a return: the CPU expects it to go to the call before */
-        ".size wisp_turn_pass, . - wisp_turn_pass\n");
+        ".size turn_pass, . - turn_pass\n");
 
 /* A place where main() begins, which never returns; a stack ends at a multiple of 16. */
 static inline void turn_begin(turn_place *place, char *stack, size_t bytes, void (*begin)(void))
@@ -44,7 +44,7 @@ typedef struct {
     int begun;
 } turn_place;
 
-static __attribute__((noinline, unused)) void wisp_turn_pass(turn_place *here, turn_place *there)
+static __attribute__((noinline, unused)) void turn_pass(turn_place *here, turn_place *there)
 {
     here->begun = 1;
     if (_setjmp(here->at)) return;

@@ -64,7 +64,7 @@ static void pass(item *t)
 {
     worker *w = (worker *)(void *)t->r;
     step(w);
-    wisp_turn_pass(w->place + t->id, &w->back);
+    turn_pass(w->place + t->id, &w->back);
 }
 
 static void barrier(run *r, item *t)
@@ -80,7 +80,7 @@ static __attribute__((noreturn)) void ends(run *r, item *t)
     t->ended = 1;
     if (r->alone) _longjmp(w->alone, 1);
     t->cut = 1;
-    wisp_turn_pass(w->place + t->id, &w->back);
+    turn_pass(w->place + t->id, &w->back);
     __builtin_unreachable(); /* its context begins anew */
 }
 
@@ -99,7 +99,7 @@ static void begins(void)
 static void resume(worker *w, item *t)
 {
     beginner = t;
-    wisp_turn_pass(&w->back, w->place + t->id);
+    turn_pass(&w->back, w->place + t->id);
 }
 
 /* On this stack, for there are no barriers. */
