@@ -53,9 +53,9 @@ static wisp_status fit(wisp_overlap *v, bool single)
                            .value = inverse_root,
                            .arg = &v->bounds,
                            .above_low = true,
-                           .tolerance = v->o.tolerance ? v->o.tolerance
-                                        : single       ? 1e-6
-                                                       : 1e-13,
+                           .tolerance = v->o.tolerance != 0 ? v->o.tolerance
+                                        : single            ? 1e-6
+                                                            : 1e-13,
                            .terms = v->o.terms};
     wisp_status status;
     WISP_TRY(wisp__fit_options(&want, "overlap: ", single));

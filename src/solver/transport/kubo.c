@@ -63,7 +63,7 @@ static wisp_status set_columns(wisp_blk *x, int first, int count, wisp_blk *cons
     wisp_status status = WISP_OK;
     wisp_blk *column[WISP__GROUP] = {0};
     wisp_term term[WISP__GROUP];
-    wisp_update update[WISP__GROUP];
+    wisp_update update[WISP__GROUP] = {{0}};
     for (int i = 0; i < count; i++) {
         WISP_TRY(wisp_blk_cols(column + i, x, first + i, 1));
         term[i] = (wisp_term){.x = vector[i]};
