@@ -229,4 +229,25 @@ refused 2 "did you mean --mu?" sigma $torus --direction xy --fermi-energy 1
 refused 1 "the matrix has eigenvalues beyond the bounds" sigma $torus --direction xy --bounds=-2,2
 refused 1 "--bounds" sigma $torus --direction xy --bounds=-2,2
 
+# Kept runs of other quantities are not taken together, and are what their own command says, the last time it says so.
+if [ $have_hdf5 = 1 ]; then
+    small="haldane:nx=5,ny=5,t2=0.1 --bounds=-3.5,3.5 --moments 8 --mu 0"
+    ok sigma $small --direction xy --seed 1 --save one.h5
+    ok sigma $small --direction xy --seed 2 --save two.h5
+    ok sigma $small --direction xx --seed 3 --save other.h5
+    ok sigma $small --direction xy --seed 4 --peierls 0 --save field.h5
+    ok sigma --from one.h5 --from two.h5 --mu 0
+    refused 1 "one.h5 and other.h5 cannot be taken together: their --direction differs" sigma --from one.h5 --from other.h5
+    refused 1 "their --peierls differs" sigma --from one.h5 --from field.h5
+    ok gen haldane:nx=5,ny=5,t2=0.1 -o h.mtx
+    ok gen haldane:nx=5,ny=5,t2=0.1 --velocity x -o vx.mtx
+    ok gen haldane:nx=5,ny=5,t2=0.1 --velocity y -o vy.mtx
+    mkdir "a --volume 7" && cp h.mtx "a --volume 7/"
+    ok sigma "a --volume 7/h.mtx" --velocity-a vx.mtx --velocity-b vy.mtx --moments 8 --volume 2 --volume 4 --mu 0 --save own.h5 --json
+    cp out own.json
+    ok sigma --from own.h5 --mu 0 --json
+    json out "d['volume'] == e['volume'] == 4 and close(d['sigma'], e['sigma'], 1e-12)" own.json
+    refused 2 "for equal velocities" sigma --from own.h5 --mu 0 --kind greenwood
+fi
+
 finish

@@ -78,4 +78,10 @@ refused 2 "--where does not go with" dos $H --operator $H --where 'x<1'
 refused 2 "--partition does not go with" dos $H --partition levels --where 'x<1'
 refused 2 "--partition does not go with" dos $H --partition levels --operator $H
 refused 2 "no option --where" count $H --interval 0,1 --where 1
+if [ $have_hdf5 = 1 ]; then
+    ok dos topi:nx=4,ny=4,nz=4 --where 'z<1' --bounds=-8,8 --moments 16 --save one.h5
+    ok dos topi:nx=4,ny=4,nz=4 --where 'z<2' --bounds=-8,8 --moments 16 --seed 1 --save two.h5
+    refused 1 "one.h5 and two.h5 cannot be taken together: their --where differs" dos --from one.h5 --from two.h5
+fi
+
 finish

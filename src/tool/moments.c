@@ -3,9 +3,49 @@
 #include "out/out.h"
 #include "out/text.h"
 #include "weights.h"
+#include <string.h>
+
+/* What stands behind an option in the command line of another run, the last time; NULL: it is not there. So many of its
+   letters are enough to tell it. Words in quotes are names. */
+const char *moments_asked(const char *command, const char *option, size_t least)
+{
+    const char *value = NULL;
+    bool quoted = false;
+    for (const char *at = command; at && *at; at++) {
+        quoted ^= *at == '\'';
+        if (quoted || strncmp(at, " --", 3)) continue;
+        const char *name = at + 3;
+        const size_t n = strcspn(name, "= ");
+        if (n >= least && n <= strlen(option) && !strncmp(name, option, n)) value = name[n] ? name + n + 1 : name + n;
+    }
+    return value;
+}
+
+/* Of the options that say of what the moments are, the one that differs between two runs of commands; NULL: none. */
+static const char *other_quantity(const char *a, const char *b)
+{
+    static const struct {
+        const char *name;
+        size_t least;
+    } option[] = {{"direction", 2}, {"velocity-a", 10}, {"velocity-b", 10}, {"positions", 3},
+                  {"cell", 2},      {"peierls", 2},     {"operator", 2},    {"where", 3}};
+    for (size_t i = 0; a && b && i < sizeof option / sizeof *option; i++) {
+        const char *x = moments_asked(a, option[i].name, option[i].least),
+                   *y = moments_asked(b, option[i].name, option[i].least);
+        const size_t n = x ? strcspn(x, " ") : 0;
+        if (!x != !y || (x && (n != strcspn(y, " ") || strncmp(x, y, n)))) return option[i].name;
+    }
+    return NULL;
+}
 
 static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
 {
+    for (int i = 1; i < count; i++) {
+        const char *other = other_quantity(runs[0].command, runs[i].command);
+        if (other)
+            return tool_fail(t, "%s and %s cannot be taken together: their --%s differs", t->opt.from_list[0],
+                             t->opt.from_list[i], other);
+    }
     if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
     for (int i = 1; i < count; i++)
         for (int j = 0; j < i; j++)
@@ -40,7 +80,7 @@ int moments_save(tool *t, const wisp_moments *m)
     return EXIT_FINE;
 }
 
-int moments_stopped(tool *t, wisp_moments *m, int64_t wanted)
+int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *command)
 {
     const char *why = stop_reason();
     const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
@@ -53,7 +93,7 @@ int moments_stopped(tool *t, wisp_moments *m, int64_t wanted)
                          : m->square  ? " (no vector was complete yet)"
                                       : " (no vector had two moments yet)");
     wisp_ctx_resume(t->ctx);
-    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
+    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], command) || wisp_moments_save(t->ctx, m, t->opt.save))
         return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
     return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
                      (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);

@@ -6,7 +6,7 @@
 #include "arnoldi.h"
 #include "dense.h"
 
-enum { STEPS = 20, LEAST = 4, MOST = 960 }; /* MOST: squares of numbers so many powers of two apart are in range */
+enum { STEPS = 20, LEAST = 4, MOST = 480 }; /* MOST: of a pair of numbers as far apart as D^2 both have all digits */
 
 /* log(|h_ij|), -INFINITY of 0. */
 static double log_of(int n, const wisp_scalar *H, int i, int j)

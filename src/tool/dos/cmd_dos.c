@@ -151,7 +151,7 @@ static int run_moments(tool *t, results *r, starts *s, wisp_mat *A, wisp_type so
         m->bounds_seconds = bounds_seconds;
     }
     if (status == WISP_ERR_CANCELLED)
-        return moments_stopped(t, m, k->vectors ? k->vectors : m->trace == WISP_TRACE_RANDOM ? 32 : 1);
+        return moments_stopped(t, m, k->vectors ? k->vectors : m->trace == WISP_TRACE_RANDOM ? 32 : 1, t->command_line);
     status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
     return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
 }

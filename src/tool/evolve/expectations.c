@@ -83,9 +83,17 @@ int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type typ
     return rc;
 }
 
+/* |B psi|, by its square; |B| where that has left the range of psi's type. */
+static double length_of(double square, double largest, bool single)
+{
+    const double least = single ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON;
+    return square >= least && isfinite(square) ? sqrt(square) : largest;
+}
+
 int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance)
 {
-    const double epsilon = type_is_single(wisp_blk_type(psi)) ? (double)FLT_EPSILON : DBL_EPSILON;
+    const bool single = type_is_single(wisp_blk_type(psi));
+    const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON;
     for (int b = 0; b < x->count; b++) {
         wisp_scalar dot[3];
         const wisp_aug aug = {.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
@@ -94,7 +102,7 @@ int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, 
         const double e = tolerance + 8 * epsilon, largest = x->largest[b];
         x->re[at] = dot[1].re;
         x->im[at] = dot[1].im;
-        x->off[at] = 2 * e * sqrt(dot[2].re) + e * e * largest + x->rounding[b];
+        x->off[at] = 2 * e * length_of(dot[2].re, largest, single) + e * e * largest + x->rounding[b];
     }
     return EXIT_FINE;
 }

@@ -36,7 +36,7 @@ static int check_options(tool *t)
 static int check_kind(tool *t, const sigma_results *r)
 {
     const options *o = &t->opt;
-    const bool differ = o->velocity_b || (r->direction >= 0 && r->direction / 3 != r->direction % 3);
+    const bool differ = o->velocity_b || r->differ || (r->direction >= 0 && r->direction / 3 != r->direction % 3);
     if (o->kind != WISP_GREENWOOD || !differ) return EXIT_FINE;
     return tool_usage(t, "--kind greenwood is for equal velocities, as of --direction xx; take --kind bastin");
 }
@@ -77,16 +77,14 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
     return rc ? rc : sigma_plan_check(t, s, r);
 }
 
-/* The command line; and behind it the volume, where that came from a file of positions. */
-static int label(tool *t, sigma_results *r)
+/* The command line; and behind it the volume, where that came from a file of positions. To be freed; NULL: no memory.
+ */
+static char *command_of(const tool *t, const sigma_results *r)
 {
     char *line = NULL;
     const bool volume = t->opt.positions && r->has_volume && !option_seen(&t->opt, "volume");
-    if (volume && asprintf(&line, "%s --volume %.17g", t->command_line, r->eval.volume) < 0)
-        return tool_fail(t, "out of memory for the name of the moments");
-    const wisp_status status = wisp_moments_label(t->ctx, &r->m, t->opt.arg[0], line ? line : t->command_line);
-    free(line);
-    return status ? tool_fail_ctx(t) : EXIT_FINE;
+    if (!volume) return strdup(t->command_line);
+    return asprintf(&line, "%s --volume %.17g", t->command_line, r->eval.volume) < 0 ? NULL : line;
 }
 
 static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
@@ -94,9 +92,15 @@ static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_
     wisp_moments *m = &r->m;
     wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
-    if (status == WISP_ERR_CANCELLED) return moments_stopped(t, m, wanted);
-    if (status) return tool_fail_matrix(t, status);
-    return tool_agree(t, label(t, r));
+    if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
+    char *command = command_of(t, r);
+    int rc = tool_agree(t, command ? EXIT_FINE : tool_fail(t, "out of memory for the name of the moments"));
+    if (!rc && status)
+        rc = moments_stopped(t, m, wanted, command);
+    else if (!rc)
+        rc = tool_agree(t, wisp_moments_label(t->ctx, m, t->opt.arg[0], command) ? tool_fail_ctx(t) : EXIT_FINE);
+    free(command);
+    return rc;
 }
 
 /* Sources, plan, matrices, moments; no matrix where only the plan is wanted. */

@@ -22,7 +22,8 @@ typedef struct {
     int direction;  /* of direction_names; -1: not known */
     int dimensions; /* of the sample; 0: not known */
     bool has_volume;
-    int runs; /* of --from; seed of each: */
+    bool differ; /* a kept run had two velocities of the user's */
+    int runs;    /* of --from; seed of each: */
     uint64_t seed[LIST];
     const char *matrix;
     int64_t reading;      /* bytes at most while the sources were read */

@@ -1,5 +1,6 @@
 /* The velocities of wisp sigma: of positions that the gallery knows, or matrices of the user's. */
 #include "sigma.h"
+#include "../moments.h"
 #include "../names.h"
 #include "../positions.h"
 #include "../weights.h"
@@ -112,31 +113,20 @@ void velocity_free(wisp_mat *V_a, wisp_mat *V_b)
 
 /* ---- of a kept run ------------------------------------------------------------------------------- */
 
-/* What stands behind an option in the command line of another run; NULL: it is not there. So many of its letters are
-   enough to tell it. */
-static const char *value_in(const char *command, const char *option, size_t least)
-{
-    for (const char *at = command; at && (at = strstr(at, " --")); at++) {
-        const char *name = at + 3;
-        const size_t n = strcspn(name, "= ");
-        if (n >= least && n <= strlen(option) && !strncmp(name, option, n)) return name[n] ? name + n + 1 : name + n;
-    }
-    return NULL;
-}
-
 int velocity_of_kept(tool *t, sigma_results *r)
 {
     const char *command = r->m.command;
     wisp_positions p;
     if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
-    const char *direction = value_in(command, "direction", 2), *volume = value_in(command, "volume", 2);
+    const char *direction = moments_asked(command, "direction", 2), *volume = moments_asked(command, "volume", 2);
     for (int i = 0; direction && direction_names[i]; i++)
         if (!strncmp(direction, direction_names[i], 2)) r->direction = i;
     if (volume && !r->has_volume) {
         r->eval.volume = strtod(volume, NULL);
         r->has_volume = r->eval.volume > 0;
     }
-    if (!direction || !r->m.matrix || value_in(command, "positions", 3)) return EXIT_FINE;
+    r->differ = moments_asked(command, "velocity-b", 10) != NULL;
+    if (!direction || !r->m.matrix || moments_asked(command, "positions", 3)) return EXIT_FINE;
     const int rc = positions_find(t, r->m.matrix, &p);
     if (rc || !p.at) return rc;
     take_volume(r, &p);
