@@ -242,11 +242,48 @@ static void of_localised(void **state)
     assert_true(ways[0] > 0 && ways[1] > 0);
 }
 
+static ref_mat random_symmetric(ref_rng *r, int n)
+{
+    ref_mat S = ref_new(n, n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) REF_AT(S, i, j) = REF_AT(S, j, i) = ref_uniform(r);
+    return S;
+}
+
+/* Numbers so far apart that the least ones lose digits beside the largest: no wrong value is called right. */
+static void of_far_apart(void **state)
+{
+    enum { ROWS = 10 };
+    for (int c = 0; c < 12; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        ref_mat A = ref_new(ROWS, ROWS), S = random_symmetric(&r, ROWS);
+        cplx *s = (cplx *)ref_lapack((size_t)2 * ROWS * ROWS, ROWS);
+        double value[ROWS];
+        for (int i = 0; i < ROWS; i++)
+            for (int j = 0; j < ROWS; j++) {
+                s[i + j * ROWS] = REF_AT(S, i, j);
+                REF_AT(A, i, j) = ldexp(creal(REF_AT(S, i, j)), (40 + 5 * c) * (i - j) - 86);
+            }
+        assert_int_equal(LAPACKE_zheev(LAPACK_COL_MAJOR, 'N', 'U', ROWS, s, ROWS, value), 0);
+        wisp_mat *M = ref_mat_of(*state, A, WISP_D);
+        wisp_eigen e;
+        const wisp_eig_opts o = {.which = WISP_EIG_LARGEST_REAL, .method = WISP_EIG_DENSE};
+        const wisp_status status = wisp_eig(&e, M, &o);
+        if (status == WISP_OK && e.sensitive == 0)
+            assert_true(fabs(ldexp(e.value[e.found - 1].re, 86) / value[ROWS - 1] - 1) < 1e-7);
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        free(s);
+        ref_free(A), ref_free(S);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_dense),     cmocka_unit_test(of_blocks),   cmocka_unit_test(of_defective),
         cmocka_unit_test(of_hermitian), cmocka_unit_test(of_balanced), cmocka_unit_test(of_localised),
+        cmocka_unit_test(of_far_apart),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }
