@@ -210,13 +210,10 @@ static bool read_last(states_last *last)
 
 int states_open(tool *t, states_last *last, const char *path)
 {
+    hid_t file;
     *last = (states_last){0};
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    if (access(path, R_OK)) return tool_fail(t, "cannot read %s: %s", path, strerror(errno));
-    if (file_reads_once(path))
-        return tool_fail(t, "%s: an HDF5 file can't be read from a pipe; keep it in a file", path);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0) return tool_fail(t, "%s is no HDF5 file, or a damaged one", path);
+    const int rc = hdf5_open(t, &file, path);
+    if (rc) return rc;
     last->file = file;
     return read_last(last) ? EXIT_FINE : damaged(t, path);
 }

@@ -146,25 +146,31 @@ static int read_columns(tool *t, columns *x, const char *path, hid_t set)
     return rc;
 }
 
-int hdf5_read(tool *t, columns *x, const char *path)
+int hdf5_open(tool *t, hid_t *file, const char *path)
 {
-    *x = (columns){0};
+    *file = -1;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (access(path, R_OK)) return tool_fail(t, "cannot read %s: %s", path, strerror(errno));
     if (file_reads_once(path))
         return tool_fail(t, "%s: an HDF5 file can't be read from a pipe; keep it in a file", path);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    const hid_t set = file >= 0 ? H5Dopen2(file, "x", H5P_DEFAULT) : -1;
-    int rc = EXIT_FINE;
-    if (file < 0)
-        rc = tool_fail(t, "%s is no HDF5 file, or a damaged one", path);
-    else if (set < 0)
+    *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    return *file < 0 ? tool_fail(t, "%s is no HDF5 file, or a damaged one", path) : EXIT_FINE;
+}
+
+int hdf5_read(tool *t, columns *x, const char *path)
+{
+    hid_t file;
+    *x = (columns){0};
+    int rc = hdf5_open(t, &file, path);
+    if (rc) return rc;
+    const hid_t set = H5Dopen2(file, "x", H5P_DEFAULT);
+    if (set < 0)
         rc = tool_fail(
             t, "%s has no data set \"x\"; take a file that wisp solve -o or wisp eig --vectors-out has written", path);
     else
         rc = read_columns(t, x, path, set);
     if (set >= 0) H5Dclose(set);
-    if (file >= 0) H5Fclose(file);
+    H5Fclose(file);
     return rc;
 }
 

@@ -4,6 +4,8 @@
 #include "out.h"
 #include <hdf5.h>
 
+/* A file to be read. *file: negative, and a line says why, if it is none. */
+int hdf5_open(tool *t, hid_t *file, const char *path);
 /* A scalar attribute: a number, a whole one, true or false, or a text. */
 bool hdf5_attribute(hid_t group, const char *key, json_t *value);
 /* A type as it is in memory; complex numbers are the pairs (r, i) of h5py. Negative: there was no memory. */
