@@ -85,12 +85,12 @@ json out 'd["sigma_low"] == d["sigma"] == d["sigma_high"] and d["sigma_error"] =
           d["volume_known"] and abs(d["volume"] - 25 * 1.5 * math.sqrt(3)) < 1e-9 and d["dimensions"] == 2 and d["trace"] == "exact"'
 ok sigma $torus,phi=-0.5 --direction xy $exact --mu=1e-15 --json
 json out 'abs(d["sigma"][0] - sigma(5, 0, 1, 16, 3.1, "bastin", 64, phi=-.5)) < 1e-9 and d["sigma"][0] > 0.5'
-ok sigma $torus --direction yy $exact --mu=-2,0,1 --kind greenwood --json
+ok sigma $torus --direction yy $exact --mu=-2,0,1 --formula greenwood --json
 json out 'close(d["sigma"], [sigma(5, 1, 1, 16, 3.1, "greenwood", 0, at_t=math.acos(mu / 3.1)) for mu in d["mu"]], 1e-9) and min(d["sigma"]) >= 0'
 # A real matrix has real velocities, [H, x]: the same as complex ones.
-ok sigma graphene:nx=5,ny=5 --direction xx $exact --mu=-2,0,1 --kind greenwood --json
+ok sigma graphene:nx=5,ny=5 --direction xx $exact --mu=-2,0,1 --formula greenwood --json
 json out 'd["type"] == "double" and close(d["sigma"], [sigma(5, 0, 0, 16, 3.1, "greenwood", 0, t2=0, at_t=math.acos(mu / 3.1)) for mu in d["mu"]], 1e-9)'
-ok sigma graphene:nx=5,ny=5 --direction xx $exact --mu=1 --kind greenwood --precision single --json
+ok sigma graphene:nx=5,ny=5 --direction xx $exact --mu=1 --formula greenwood --precision single --json
 json out 'd["type"] == "single" and abs(d["sigma"][0] - sigma(5, 0, 0, 16, 3.1, "greenwood", 0, t2=0, at_t=math.acos(1 / 3.1))) < 1e-4'
 
 # ---- the Hall conductivity in the gap: an infinite lattice gives 1.0555 with 64 moments, 1.0138 with 128 (sums over wave vectors)
@@ -113,7 +113,7 @@ json out 'd["sigma_error"] == [None] and d["sigma_low"] == [None] and d["sigma_9
 # A volume of one's own, another dimension.
 ok sigma $torus --direction xy $exact --mu=1e-15 --volume 10 --json
 json out 'd["volume"] == 10 and abs(d["sigma"][0] * 10 / (25 * 1.5 * math.sqrt(3)) - sigma(5, 0, 1, 16, 3.1, "bastin", 64)) < 1e-9'
-ok sigma anderson:nx=4,ny=4,nz=4,disorder=2 --direction zz --kind greenwood --vectors 2 --moments 16 --mu 0 --json
+ok sigma anderson:nx=4,ny=4,nz=4,disorder=2 --direction zz --formula greenwood --vectors 2 --moments 16 --mu 0 --json
 json out 'd["dimensions"] == 3 and d["volume"] == 64 and d["units"]["sigma"] == "e^2/h, over a length" and d["sigma"][0] > 0'
 
 # ---- velocities of one's own
@@ -124,7 +124,7 @@ ok sigma $torus --direction xy $exact --mu=-1,0.5 --json
 cp out own.json
 ok sigma H.mtx --velocity-a x.mtx --velocity-b y.crs $exact --mu=-1,0.5 --volume 64.951905283832900 --json
 json out 'close(d["sigma"], e["sigma"], 1e-12) and d["velocity_a"] == "x.mtx" and d["velocity_b"] == "y.crs" and d["direction"] is None' own.json
-ok sigma H.mtx --velocity-a x.mtx $exact --mu=1 --kind greenwood
+ok sigma H.mtx --velocity-a x.mtx $exact --mu=1 --formula greenwood
 check "no volume is told" grep -q '^volume  *1, for that of the sample is not known; --volume V' out
 refused 1 "where its rows are is not known; give it by --positions FILE" sigma H.mtx --direction xy
 refused 1 "where its rows are is not known; give it by --positions FILE" sigma hubbard --direction xx
@@ -174,7 +174,7 @@ if [ $have_hdf5 = 1 ]; then
     refused 1 "both have vectors of seed 0" sigma --from a.h5 --from a.h5
     refused 2 "--vectors needs a new run" sigma --from a.h5 --vectors 3
     refused 2 "--direction needs a new run" sigma --from a.h5 --direction xx
-    refused 2 "--kind greenwood is for equal velocities" sigma --from a.h5 --kind greenwood
+    refused 2 "--formula greenwood is for equal velocities" sigma --from a.h5 --formula greenwood
     refused 1 "see wisp sigma --from" dos --from a.h5
     ok dos $torus --moments 16 --vectors 2 --save dos.h5
     refused 1 "does not hold the moments of two velocities" sigma --from dos.h5
@@ -221,7 +221,7 @@ refused 2 "MATRIX is missing" sigma
 refused 2 "expected one of xx|xy" sigma $torus --direction x
 refused 2 "exclude each other" sigma $torus --direction xx --velocity-a x.mtx
 refused 2 "--velocity-b needs --velocity-a" sigma $torus --direction xx --velocity-b x.mtx
-refused 2 "--kind greenwood is for equal velocities" sigma $torus --direction xy --kind greenwood
+refused 2 "--formula greenwood is for equal velocities" sigma $torus --direction xy --formula greenwood
 refused 2 "--vectors and --trace exact" sigma $torus --direction xy --trace exact --vectors 2
 refused 2 "it must be 0 or more" sigma $torus --direction xy --temperature=-1
 for list in "" x 1, ,1 1:2 1:2:1 2:1:5 nan inf; do refused 2 "expected chemical potentials" sigma $torus --direction xy --mu="$list"; done
@@ -247,7 +247,7 @@ if [ $have_hdf5 = 1 ]; then
     cp out own.json
     ok sigma --from own.h5 --mu 0 --json
     json out "d['volume'] == e['volume'] == 4 and close(d['sigma'], e['sigma'], 1e-12)" own.json
-    refused 2 "for equal velocities" sigma --from own.h5 --mu 0 --kind greenwood
+    refused 2 "for equal velocities" sigma --from own.h5 --mu 0 --formula greenwood
 fi
 
 finish

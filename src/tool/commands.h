@@ -12,8 +12,9 @@ COMMAND(CMD_DOS, cmd_dos, RANKS_ANY, "dos", "MATRIX [options]\n--from FILE.h5 [o
         "The density of states by the kernel polynomial method: states per unit of energy,\n"
         "with error bars. " A_HERMITIAN)
 COMMAND(CMD_LDOS, cmd_dos, RANKS_ANY, "ldos", "MATRIX --sites I,J,..|--start FILE [options]\n--from FILE.h5 [options]",
-        "MATRIX", 0, 1, "local density of states at chosen rows",
-        "The local density of states at chosen rows by the kernel polynomial method.\n" A_HERMITIAN)
+        "MATRIX", 0, 1, "local density of states at chosen rows, or of vectors",
+        "The local density of states by the kernel polynomial method: <i|delta(E - H)|i> of chosen\n"
+        "rows i, or <a|delta(E - H)|a> of the vectors of a file, or with others on the left.\n" A_HERMITIAN)
 COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "MATRIX --interval A,B [options]\n--from FILE.h5 --interval A,B [options]", "MATRIX", 0, 1,
         "number of eigenvalues in an interval",
@@ -21,14 +22,15 @@ COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
         "method. " A_HERMITIAN)
 COMMAND(CMD_GREEN, cmd_dos, RANKS_ANY, "green",
         "MATRIX --sites I,J,..|--start FILE --eta E [options]\n--from FILE.h5 --eta E [options]", "MATRIX", 0, 1,
-        "Green's function at chosen rows",
-        "The retarded Green's function G_ii(E + i eta) at chosen rows, of all energies at once,\n"
-        "from Chebyshev moments and without a kernel: a level is as wide as eta, exactly.\n" A_HERMITIAN)
+        "Green's function at chosen rows, or between vectors",
+        "The retarded Green's function G(E + i eta), G(z) = 1/(z - H): <i|G|i> of chosen rows i, or\n"
+        "<a|G|a> of the vectors of a file, or with others on the left. The same Chebyshev moments\n"
+        "serve all energies, without a kernel: each level is a Lorentzian of half width eta.\n" A_HERMITIAN)
 COMMAND(CMD_THERMAL, cmd_dos, RANKS_ANY, "thermal",
         "MATRIX --temperatures A,B,.. [options]\n--from FILE.h5 --temperatures A,B,.. [options]", "MATRIX", 0, 1,
         "partition function, energy, heat capacity and entropy over temperature",
-        "ln Z, energy, heat capacity and entropy of a system in heat bath (k_B = 1), with error\n"
-        "bars, from Chebyshev moments.\n" A_HERMITIAN)
+        "ln Z, energy, heat capacity and entropy of a system in a heat bath (k_B = 1), with error\n"
+        "bars, from Chebyshev moments. Z is the trace of exp(-H/T).\n" A_HERMITIAN)
 COMMAND(CMD_TRACE, cmd_dos, RANKS_ANY, "trace",
         "MATRIX --function log|inverse|.. [options]\n--from FILE.h5 --function log|inverse|.. [options]", "MATRIX", 0,
         1, "trace of a function of a matrix, such as log det",

@@ -60,7 +60,7 @@ static const struct {
     {"temperature", "temperatures temp temps beta t"},
     {"volume", "area v per"},
     {"direction", "directions component components axes tensor"},
-    {"kind", "formula method"},
+    {"formula", "kind method"},
     {"velocity-a", "operator-a va v-a current-a"},
     {"velocity-b", "operator-b vb v-b current-b"},
     {"positions", "coordinates xyz sites"},

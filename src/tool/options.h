@@ -52,7 +52,7 @@ typedef struct {
     int64_t temperature_count;
     double *mu, temperature, volume; /* sigma: mu_count of them; temperature 0 and volume 0: not given */
     int64_t mu_count, left_bytes;
-    int direction, kind; /* of names.h; the former 3 a + b, and -1 by --velocity-a */
+    int direction, formula; /* of names.h; the former 3 a + b, and -1 by --velocity-a */
     const char *velocity_a, *velocity_b, *positions;
     double cell[3][3], peierls; /* cell_vectors of them; flux quanta for each unit of area */
     int cell_vectors;

@@ -47,15 +47,17 @@ const option_def option_table[] = {
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
     VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
           "whose trace is wanted (needed); exp(S x), x to the power of P", .choices = function_names),
-    CHOICE("direction", NEW_RUN | CMD_SIGMA, direction, direction_names, 0, END,
-           "which component, current then field: the velocities are i [H, x], for positions that the gallery knows "
-           "(needed, or --velocity-a)"),
+    CHOICE(
+        "direction", NEW_RUN | CMD_SIGMA, direction, direction_names, 0, END,
+        "the component: xy is the current along x in a field along y. Velocities are i [H, x] by the positions of the "
+        "rows, which lattices of the gallery know, or --positions has (needed, or --velocity-a)"),
     FILENAME("velocity-a", NEW_RUN | CMD_SIGMA, velocity_a,
              "the velocity i [H, x] along the current as a matrix of your own: Hermitian, or the real antisymmetric "
              "[H, x] of a real matrix"),
     FILENAME("velocity-b", NEW_RUN | CMD_SIGMA, velocity_b, "likewise along the field (that of --velocity-a)"),
     FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS, positions,
-             "where the rows are: a text with x, or x y, or x y z of each on a line (those that the gallery knows)"),
+             "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
+             "knows)"),
     VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA, cell,
           "with --positions: vectors by which the sample repeats, as many as it is periodic along (open)"),
     VALUE("peierls", "B", parse_number, NEW_RUN | CMD_SIGMA, peierls,
@@ -66,15 +68,15 @@ const option_def option_table[] = {
     VALUE("eta", "E", parse_positive, CMD_GREEN, eta,
           "half width at half height of a level, in the matrix's units (needed)"),
     COUNT("moments", "N", NEW_RUN | CMD_GREEN | TRACES, moments, 2, 1 << 30,
-          "number of Chebyshev moments (as many as eta, the lowest temperature or the function takes)"),
+          "number of Chebyshev moments (as many as the tolerance takes)"),
     VALUE("tolerance", "T", parse_positive, CMD_THERMAL, tolerance,
-          "of the error beside that of random vectors in ln Z, E/T, C and S; may be written --tol (1e-6; in single "
-          "precision 1e-2)"),
+          "how large the error of ln Z, E/T, C and S may be, apart from the scatter of random vectors; may be written "
+          "--tol (1e-6; in single precision 1e-2)"),
     VALUE("tolerance", "T", parse_positive, CMD_TRACE, tolerance,
-          "of the error beside that of random vectors, over the rows times the largest |f| on the bounds; may be "
-          "written --tol (1e-10; in single precision 1e-4)"),
+          "how large the error may be, apart from the scatter of random vectors: this times the rows and the largest "
+          "|f| on the bounds; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("tolerance", "T", parse_positive, CMD_GREEN, tolerance,
-          "of the error of G times eta; may be written --tol (1e-10; in single precision 1e-4)"),
+          "how large the error of G may be, times eta; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("resolution", "E", parse_positive, DENSITIES, resolution,
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
@@ -105,7 +107,7 @@ const option_def option_table[] = {
     VALUE("operator", "MATRIX", parse_operator, CMD_EVOLVE, operator_list,
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
     VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
-          "tell tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
+          "the density tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
     VALUE("where", "x<A,..|I,J-K,..|FILE", parse_string, NEW_RUN | CMD_DOS | CMD_LDOS, where,
           "the density of states on these rows alone (ldos: on each of them): by conditions on x, y and z, which must "
           "all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
@@ -182,14 +184,14 @@ const option_def option_table[] = {
           "of its rows",
           .max = 1000000),
     FILENAME("start", NEW_RUN | CMD_LDOS | CMD_GREEN, start,
-             "in place of --sites: each column |a> of a file (.mtx, .mtx.gz, .crs, .h5) gives <a|delta(E - H)|a>, or "
-             "<a|G|a>; nothing is normalised"),
-    FILENAME(
-        "left", NEW_RUN | CMD_LDOS | CMD_GREEN, left,
-        "columns <b| besides, conjugated: <b|delta(E - H)|a>, or <b|G|a>; one for each |a>, or one of either side for "
-        "all of the other"),
+             "vectors in place of --sites: each column |a> of a file (.mtx, .mtx.gz, .crs, .h5) gives "
+             "<a|delta(E - H)|a>, or <a|G|a>; nothing is normalised"),
+    FILENAME("left", NEW_RUN | CMD_LDOS | CMD_GREEN, left,
+             "the columns of a file as vectors <b| on the left, conjugated: <b|delta(E - H)|a>, or <b|G|a>; as many as "
+             "there "
+             "are |a>, or a single one on either side, for all on the other"),
     VALUE("left-sites", "J,K,..", parse_left_sites, NEW_RUN | CMD_LDOS | CMD_GREEN, left_sites,
-          "likewise rows, so that --sites I has G_JI(E + i eta)", .max = 4096),
+          "rows in place of --left: with --sites I the result is G_JI(E + i eta)", .max = 4096),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN, seed,
@@ -213,10 +215,11 @@ const option_def option_table[] = {
           "chemical potentials; A:B:N: N of them from A to B, at equal steps (201 on all of the bounds)",
           .max = 1 << 20),
     VALUE("temperature", "T", parse_number, CMD_SIGMA, temperature, "in the unit of the matrix, k_B = 1 (0)"),
-    CHOICE("kind", CMD_SIGMA, kind, sigma_kind_names, 0, END,
-           "formula: Kubo-Bastin, of any component; Kubo-Greenwood, of xx, yy and zz alone (bastin)"),
+    CHOICE("formula", CMD_SIGMA, formula, sigma_formula_names, 0, END,
+           "Kubo-Bastin, for any component, or Kubo-Greenwood, for xx, yy and zz alone (bastin)"),
     VALUE("volume", "V", parse_positive, CMD_SIGMA, volume,
-          "of the sample, by which it is divided: an area in the plane (what the gallery knows, else 1)"),
+          "area of the sample, or its volume in three dimensions, by which the conductivity is divided, in the unit of "
+          "the positions (what the gallery or --cell tells, else 1)"),
     COUNT("points", "P", CMD_SIGMA, points, 2, 1 << 26, "of the integral over energies (8 times the moments)"),
     VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS | CMD_GREEN, energies,
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
@@ -350,11 +353,12 @@ const option_def option_table[] = {
           "put the matrix into a magnetic field along z, by Peierls' phases: flux quanta for each unit of area of the "
           "positions"),
     FILENAME("positions", WRITE, positions,
-             "where the rows are: a text with x, or x y, or x y z of each on a line (those that the gallery knows)"),
+             "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
+             "knows)"),
     VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, WRITE, cell,
           "with --positions: vectors by which the sample repeats, as many as it is periodic along (open)"),
     VALUE("positions-out", "FILE", parse_string, CMD_GEN, positions_out,
-          "write where the rows are: a text with x, y and z of each on a line"),
+          "write where the rows are: a text file with a line for each, x y z"),
     FLAG("list", CMD_GEN, list, "list the gallery with all keys and their defaults"),
     FLAG("json", RUNS | CMD_INFO | CMD_MACHINE | CMD_BENCH, json,
          "one JSON object on the standard output, nothing else"),

@@ -33,12 +33,12 @@ static int check_options(tool *t)
 }
 
 /* Greenwood's formula is for equal velocities. */
-static int check_kind(tool *t, const sigma_results *r)
+static int check_formula(tool *t, const sigma_results *r)
 {
     const options *o = &t->opt;
     const bool differ = o->velocity_b || r->differ || (r->direction >= 0 && r->direction / 3 != r->direction % 3);
-    if (o->kind != WISP_GREENWOOD || !differ) return EXIT_FINE;
-    return tool_usage(t, "--kind greenwood is for equal velocities, as of --direction xx; take --kind bastin");
+    if (o->formula != WISP_GREENWOOD || !differ) return EXIT_FINE;
+    return tool_usage(t, "--formula greenwood is for equal velocities, as of --direction xx; take --formula bastin");
 }
 
 static void set_options(const options *o, sigma_results *r)
@@ -51,7 +51,7 @@ static void set_options(const options *o, sigma_results *r)
                                .left_bytes = o->left_bytes ? o->left_bytes : o->bytes,
                                .width = (int)o->width,
                                .bounds = bounds_options(o)};
-    r->eval = (wisp_sigma_opts){.formula = (wisp_kubo_formula)o->kind,
+    r->eval = (wisp_sigma_opts){.formula = (wisp_kubo_formula)o->formula,
                                 .kernel = (wisp_damping)o->kernel,
                                 .lambda = o->lambda,
                                 .volume = o->volume,
@@ -146,7 +146,7 @@ static int load(tool *t, sigma_results *r)
                          (long long)r->m.square, (long long)t->opt.moments);
     r->eval.n = t->opt.moments;
     rc = velocity_of_kept(t, r);
-    return rc ? rc : check_kind(t, r);
+    return rc ? rc : check_formula(t, r);
 }
 
 /* ---- what is made of them ------------------------------------------------------------------------ */
@@ -193,7 +193,7 @@ int cmd_sigma(tool *t)
     sigma_results r = {0};
     set_options(&t->opt, &r);
     int rc = check_options(t), save_rc = EXIT_FINE;
-    if (!rc) rc = check_kind(t, &r);
+    if (!rc) rc = check_formula(t, &r);
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     set_options(&t->opt, &r); /* with what --like has */

@@ -65,7 +65,7 @@ static json_t *make_json(tool *t, const sigma_results *r)
     add_run(o, t, r);
     JSON_PUT(o, J_IF(r->direction >= 0, "direction", direction_names[r->direction < 0 ? 0 : r->direction]),
              J_IF(t->opt.velocity_a, "velocity_a", t->opt.velocity_a),
-             J_IF(t->opt.velocity_a, "velocity_b", t->opt.velocity_b), J("kind", sigma_kind_names[e->formula]),
+             J_IF(t->opt.velocity_a, "velocity_b", t->opt.velocity_b), J("formula", sigma_formula_names[e->formula]),
              J("kernel", damping_names[e->kernel]),
              J_MAYBE(e->kernel == WISP_LORENTZ, "lambda", e->lambda > 0 ? e->lambda : 4), J("number_of_moments", e->n),
              J("resolution", wisp_resolution(r->m.bounds.halfwidth, e->n)),
