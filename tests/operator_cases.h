@@ -43,7 +43,8 @@ static inline wisp_mat *operator_of(wisp_ctx *ctx, stored *s, wisp_mat *A)
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
     *s = (stored){.A = A};
-    const wisp_operator o = {wisp_mat_map(A), info.type, apply_stored, s, count_free};
+    const wisp_operator o = {
+        .map = wisp_mat_map(A), .type = info.type, .apply = apply_stored, .arg = s, .free_arg = count_free};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &o));
     return B;
 }

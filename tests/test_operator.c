@@ -281,7 +281,8 @@ static void no_memory(void **state)
     for (unsigned n = 1; n < 60; n++) {
         wisp_mat *B = NULL;
         s = (stored){.A = A};
-        const wisp_operator op = {wisp_mat_map(A), WISP_D, apply_stored, &s, count_free};
+        const wisp_operator op = {
+            .map = wisp_mat_map(A), .type = WISP_D, .apply = apply_stored, .arg = &s, .free_arg = count_free};
         ctx->alloc_fail_at = atomic_load(&ctx->alloc_number) + n;
         wisp_status status = wisp_mat_from_apply(&B, ctx, &op);
         const int made = B != NULL;
@@ -395,7 +396,8 @@ static void nested(void **state)
     ref_mat out[2];
     wisp_scalar dot[2][3 * 2];
     const wisp_scalar shift[2] = {{0.5, 0}, {0.25, 0}};
-    REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &(wisp_operator){wisp_mat_map(A), WISP_D, apply_twice, A, NULL}));
+    REF_OK(ctx, wisp_mat_from_apply(
+                    &B, ctx, &(wisp_operator){.map = wisp_mat_map(A), .type = WISP_D, .apply = apply_twice, .arg = A}));
     for (int i = 0; i < 4; i++) {
         REF_OK(ctx, wisp_blk_create(&b[i], ctx, wisp_mat_map(A), WISP_D, 2));
         REF_OK(ctx, wisp_blk_fill_random(b[i], WISP_RANDOM_GAUSS, 1, (uint32_t)(i % 2), 0));

@@ -273,6 +273,44 @@ static void conditions(void **state)
     }
 }
 
+/* What a product with C takes: that is how the dense method is found to take least where filters would take long, for
+   they look at the density first; and how flops are counted. Few products with a chain of thousands of rows, at the end
+   of its spectrum, take less than LAPACK. */
+static void costs(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {11};
+    enum { ROWS = 500 };
+    pencil p = make(ctx, random_hermitian(&r, WISP_D, ROWS, 1), WISP_D, random_overlap(&r, WISP_D, ROWS), WISP_D, NULL);
+    wisp_overlap_info info;
+    wisp_cost a, s, c;
+    wisp_eigen e;
+    wisp_overlap_get_info(p.overlap, &info);
+    for (int width = 1; width < 6; width += 4) {
+        const unsigned step = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN;
+        REF_OK(ctx, wisp_spmmv_cost(p.A, WISP_D, width, 0, &a));
+        REF_OK(ctx, wisp_spmmv_cost(p.S, WISP_D, width, step, &s));
+        REF_OK(ctx, wisp_spmmv_cost(p.C, WISP_D, width, 0, &c));
+        const double times = 2 * (double)(info.terms - 1);
+        assert_true(c.flops == a.flops + times * s.flops && c.bytes == a.bytes + times * s.bytes);
+    }
+    REF_OK(ctx, wisp_eig(&e, p.C, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.2, .high = 0.2}));
+    assert_true(e.method == WISP_EIG_DENSE && e.flops > ROWS * c.flops / 5);
+    wisp_eigen_free(&e);
+    drop(&p);
+    ref_mat S = ref_new(ROWS, ROWS), A = ref_new(ROWS, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        REF_AT(S, i, i) = 1;
+        REF_AT(A, i, i) = i == 7 ? 9 : sin(i);
+        if (i) REF_AT(S, i, i - 1) = REF_AT(S, i - 1, i) = 0.2;
+    }
+    p = make(ctx, A, WISP_D, S, WISP_D, NULL);
+    REF_OK(ctx, wisp_eig(&e, p.C, &(wisp_eig_opts){.which = WISP_EIG_LARGEST}));
+    assert_int_equal(e.method, WISP_LANCZOS);
+    wisp_eigen_free(&e);
+    drop(&p);
+}
+
 static void refused(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -313,7 +351,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots), cmocka_unit_test(moments),
-                                       cmocka_unit_test(conditions), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots),
+                                       cmocka_unit_test(moments),    cmocka_unit_test(conditions),
+                                       cmocka_unit_test(costs),      cmocka_unit_test(refused)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

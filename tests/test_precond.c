@@ -196,7 +196,7 @@ static void operators(void **state)
     ref_mat m = random_matrix(&rng, WISP_Z, 60, 1);
     wisp_mat *A = ref_mat_of(ctx, m, WISP_Z), *B;
     function f = {.A = A};
-    const wisp_operator op = {wisp_mat_map(A), WISP_Z, product, &f, NULL};
+    const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_Z, .apply = product, .arg = &f};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
     for (int kind = WISP_JACOBI; kind <= WISP_BLOCK_JACOBI; kind++) {
         const wisp_solve_opts o = {.method = WISP_CG, .precond = (wisp_precond)kind, .block_rows = 2};

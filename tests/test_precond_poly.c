@@ -214,7 +214,7 @@ static void operators(void **state)
     ref_mat m = random_matrix(&rng, WISP_Z, 60, 1), r = ref_random_block(&rng, WISP_Z, 60, 3);
     wisp_mat *A = ref_mat_of(ctx, m, WISP_Z), *B;
     function f = {.A = A};
-    const wisp_operator op = {wisp_mat_map(A), WISP_Z, product, &f, NULL};
+    const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_Z, .apply = product, .arg = &f};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
     for (int kind = WISP_CHEBYSHEV; kind <= WISP_NEUMANN; kind++) {
         wisp_solve_opts o = {.method = WISP_GMRES, .precond = (wisp_precond)kind, .degree = 5};

@@ -116,12 +116,22 @@ WISP_SIZED wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A);
    WISP_ERR_CANCELLED is passed on as it is. */
 typedef wisp_status (*wisp_apply_fn)(void *arg, wisp_blk *y, const wisp_blk *x);
 
+/* What an op takes on this rank. */
+typedef struct {
+    double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
+    double flops; /* as table I of the KPM paper counts them */
+} wisp_cost;
+
 typedef struct {
     wisp_map *map;  /* of rows and columns: it is square. Kept alive by the matrix */
     wisp_type type; /* of the entries that it stands for */
     wisp_apply_fn apply;
     void *arg;                /* passed to apply() */
     void (*free_arg)(void *); /* called by wisp_mat_free; may be NULL. (Not if the matrix could not be made.) */
+    /* *cost becomes what one call of apply() with blocks of this type and width takes on this rank: with it solvers
+       choose between an operator's products and other ways, and count flops. NULL: it is not known, and taken for none.
+       It computes nothing, and is called from the calling thread of an op or solver. */
+    void (*cost)(void *arg, wisp_type type, int width, wisp_cost *cost);
 } wisp_operator;
 
 /* A matrix that is nowhere stored: an operator, given by its product with a block. It stands where a matrix does in

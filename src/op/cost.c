@@ -21,16 +21,16 @@ static double flops_per_element(wisp_type type, unsigned terms)
     return flops;
 }
 
-/* How often a block goes to or from memory, beside x that is read once. */
+/* How often a block goes to or from memory, beside x that is read and y that is written once. */
 static double moves_of(unsigned terms)
 {
-    return 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & (WISP_ADD | WISP_DOT_UY) ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
+    return (terms & WISP_AXPBY ? 1 : 0) + (terms & (WISP_ADD | WISP_DOT_UY) ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
 }
 
 /* The same op by op, as apply.c does them. */
 static double moves_apart(unsigned terms)
 {
-    double moves = 1;
+    double moves = 0;
     if (terms & WISP_SHIFT) moves += 3;
     if (terms & (WISP_SCALE | WISP_AXPBY)) moves += terms & WISP_AXPBY ? 3 : 2;
     if (terms & WISP_ADD) moves += 3;
@@ -42,6 +42,20 @@ static double moves_apart(unsigned terms)
     return moves;
 }
 
+/* Of A x alone. */
+static wisp_cost cost_of_product(const wisp_mat *A, wisp_type type, int width)
+{
+    const double columns = width, element = (double)wisp_type_size(type);
+    const double rows = (double)A->map->local, x = (double)A->col_map->local;
+    const double add = wisp_type_is_complex(type) ? 2 : 1;
+    const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
+    const wisp__operator_mat *m = wisp__operator_of(A);
+    wisp_cost cost = {.bytes = (double)wisp__mat_bytes(A, false) + (x + rows) * columns * element,
+                      .flops = columns * (double)A->local.nnz * (add + multiply)};
+    if (m && m->o.cost) m->o.cost(m->o.arg, type, width, &cost);
+    return cost;
+}
+
 wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
 {
     WISP_NEED(wisp_mat_ctx(A), cost);
@@ -51,12 +65,10 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     if (!wisp__types_fit(A->type, type) || width < 1)
         return wisp_ctx_failf(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
                               wisp_type_name(A->type), wisp_type_name(type), width);
-    const double nnz = (double)A->local.nnz, columns = width;
-    const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
+    const double numbers = (double)A->map->local * width; /* of y */
     const double moves = wisp__operator_of(A) ? moves_apart(terms) : moves_of(terms);
-    cost->bytes = (double)wisp__mat_bytes(A, false) + (x + moves * rows) * columns * element;
-    const double add = wisp_type_is_complex(type) ? 2 : 1;
-    const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
-    cost->flops = columns * (nnz * (add + multiply) + rows * flops_per_element(type, terms));
+    *cost = cost_of_product(A, type, width);
+    cost->bytes += moves * numbers * (double)wisp_type_size(type);
+    cost->flops += numbers * flops_per_element(type, terms);
     return WISP_OK;
 }

@@ -172,6 +172,16 @@ out:
     return status;
 }
 
+/* Who reads it may know of another matrix, and of other bounds. */
+static wisp_status name_bounds(const wisp_overlap *v)
+{
+    const wisp_bounds *b = &v->bounds;
+    return wisp_ctx_failf(v->ctx, WISP_ERR_BOUNDS,
+                          "overlap: S has eigenvalues beyond the bounds %.10g to %.10g; take wider "
+                          "wisp_overlap_opts.bounds, or none, so that they are found",
+                          b->center - b->halfwidth, b->center + b->halfwidth);
+}
+
 /* y = S^-1/2 v; v is lost. */
 static wisp_status multiply_root(wisp_overlap *v, wisp_blk *y)
 {
@@ -183,7 +193,8 @@ static wisp_status multiply_root(wisp_overlap *v, wisp_blk *y)
     if (v->norm) WISP_TRY(wisp_norm(s->v, v->norm));
     WISP_TRY(wisp__chebyshev_sum_begin(s));
     while (s->step + 1 < s->terms) WISP_TRY(wisp__chebyshev_sum_next(s, &count));
-    if (v->norm) WISP_TRY(wisp__chebyshev_sum_check(s, v->norm, v->norm + width));
+    if (v->norm) status = wisp__chebyshev_sum_check(s, v->norm, v->norm + width);
+    if (status == WISP_ERR_BOUNDS) status = name_bounds(v);
 out:
     s->z = NULL;
     return status;
@@ -232,6 +243,18 @@ out:
     return status;
 }
 
+/* A product with A, and S^-1/2 two times. */
+static void cost_of(void *arg, wisp_type type, int width, wisp_cost *cost)
+{
+    const product *p = arg;
+    const double steps = 2 * (double)(p->overlap->sum.terms - 1);
+    wisp_cost step;
+    wisp_spmmv_cost(p->A, type, width, 0, cost);
+    wisp_spmmv_cost(p->overlap->S, type, width, WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN, &step);
+    cost->bytes += steps * step.bytes;
+    cost->flops += steps * step.flops;
+}
+
 static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
 {
     wisp_status status = WISP_OK;
@@ -247,7 +270,7 @@ static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
         wisp_mat_props props;
         WISP_TRY(wisp__require_hermitian(A, &props));
     }
-    wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free};
+    wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free, .cost = cost_of};
     if (wisp_type_is_complex(s.type)) op.type = wisp__is_single(a.type) ? WISP_C : WISP_Z;
     op.arg = p = malloc(sizeof *p);
     if (!p) return wisp_ctx_failf(v->ctx, WISP_ERR_NOMEM, "overlap: out of memory");

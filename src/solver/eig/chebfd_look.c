@@ -43,6 +43,8 @@ out:
     return status;
 }
 
+double wisp__chebfd_least_work(const wisp__eig *k) { return wisp__slower * k->flops * (MOMENTS / 2 * WISP__VECTORS); }
+
 /* The distance around the target's center (or, NEAREST, the target) that holds so many. */
 static double distance(wisp__chebfd *c, double center, double wanted)
 {

@@ -6,8 +6,6 @@
 enum { MOST_SEARCH = 30000, CHECK_COLUMNS = 16, SMALL = 1 << 16 }; /* SMALL: bytes of lists, views and options */
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
 static const double spare_digits = 0.5;
-/* Flops of dense kernels that take as long as one of a product. */
-static const double slower = 5;
 /* Flops of dense kernels that take as long as all trials of series, per term of theirs. */
 static const double series_work = 2e6;
 
@@ -95,7 +93,7 @@ static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double 
     const double dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
     const double exact = 2.0 * plan->rounds,
                  products = is_single ? wisp__single_time * plan->products + exact : plan->products;
-    return slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
+    return wisp__slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
 }
 
 /* ---- the search space and the filter -------------------------------------------------------------- */
@@ -124,7 +122,7 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
     wisp__eig *k = c->k;
     const wisp_bounds *b = &k->e->bounds;
     /* A filter of more products takes longer than LAPACK does, and so does the search for a longer series. */
-    const double product = slower * (is_single ? wisp__single_time : 1) * k->flops * search;
+    const double product = wisp__slower * (is_single ? wisp__single_time : 1) * k->flops * search;
     const double worth = k->most_work / product, findable = k->most_work / (product + series_work);
     wisp__filter_want want = {.lowest = b->center - b->halfwidth,
                               .highest = b->center + b->halfwidth,

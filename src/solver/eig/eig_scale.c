@@ -112,6 +112,13 @@ out:
     return status;
 }
 
+/* As if it were A's: what the factor takes is little. */
+static void cost_of(void *arg, wisp_type type, int width, wisp_cost *cost)
+{
+    const wisp__scaled *s = arg;
+    wisp_spmmv_cost(s->A, type, width, WISP_SCALE, cost);
+}
+
 static wisp_status make(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
@@ -119,7 +126,8 @@ static wisp_status make(wisp__eig *k)
     wisp_mat_get_info(k->A, &info);
     if (info.format != WISP_FORMAT_OPERATOR) WISP_TRY(copy(k, &info, &k->scaled.made));
     if (k->scaled.made) goto out;
-    const wisp_operator op = {.map = wisp_mat_map(k->A), .type = info.type, .apply = multiply, .arg = &k->scaled};
+    const wisp_operator op = {
+        .map = wisp_mat_map(k->A), .type = info.type, .apply = multiply, .arg = &k->scaled, .cost = cost_of};
     status = wisp_mat_from_apply(&k->scaled.made, k->ctx, &op);
     k->scaled.in_products = status == WISP_OK;
 out:

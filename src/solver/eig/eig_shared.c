@@ -74,7 +74,7 @@ wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
 {
     *enough = false;
     if (!isfinite(k->most_work)) return WISP_OK;
-    double over = k->e->flops + 4 * k->flops * (double)k->e->products > k->most_work;
+    double over = k->e->flops + (wisp__slower - 1) * k->flops * (double)k->e->products > k->most_work;
     const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
     *enough = over > 0;
     if (*enough) wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");

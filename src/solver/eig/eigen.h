@@ -5,6 +5,9 @@
 #include "dense.h"
 #include "../solver.h"
 
+/* Flops of dense kernels that take as long as one of a product. */
+static const double wisp__slower = 5;
+
 /* 2^exponent A. */
 typedef struct {
     const wisp_mat *A; /* the user's */
@@ -45,6 +48,9 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
+
+/* What filters take before they are planned, in flops of dense kernels: the first look at the density. */
+double wisp__chebfd_least_work(const wisp__eig *k);
 
 /* ---- whole.c --- */
 

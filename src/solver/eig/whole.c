@@ -6,11 +6,15 @@ enum { MOST_ROWS = 20000, ROWS_BY_COST = 3000 };
 /* ---- what it takes ---------------------------------------------------------------------------------- */
 
 /* In the measure of wisp__eig_work. Of rows^3: measured, with LAPACK on one thread; threads change little in a search
-   in so few rows. */
+   in so few rows. Products with all unit vectors make the matrix that LAPACK gets: of stored entries they are little
+   beside it, of an operator they may be most of it. */
 static double work(const wisp__eig *k)
 {
     const double n = (double)k->rows, each = k->hermitian ? 13 : 30;
-    return each * n * n * n * (k->is_complex ? 4 : 1);
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    const double products = info.format == WISP_FORMAT_OPERATOR ? wisp__slower * k->flops * n : 0;
+    return each * n * n * n * (k->is_complex ? 4 : 1) + products;
 }
 
 /* Bytes of the sums that a panel of H is made of: on the device, on the host, and of each block of so many rows. */
@@ -42,7 +46,8 @@ wisp_status wisp__eig_dense_or_search(wisp__eig *k)
     const wisp_status status = wisp_ctx_sum(k->ctx, &lacks, 1);
     if (status != WISP_OK || lacks > 0) return status;
     k->most_work = work(k);
-    if (!k->o.resume && (k->most_work <= little || !proves)) k->o.method = WISP_EIG_DENSE;
+    const double begun = k->o.method == WISP_CHEBFD ? wisp__chebfd_least_work(k) : 0;
+    if (!k->o.resume && (k->most_work <= fmax(little, begun) || !proves)) k->o.method = WISP_EIG_DENSE;
     return WISP_OK;
 }
 
