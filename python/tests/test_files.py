@@ -22,10 +22,17 @@ def kept():
     return {"random": M.spectral_density(3, 24, kernel="lorentz"), "exact": M.spectral_density(num_moments=9, exact=True),
             "operator": M.spectral_density(2, 16, operator=np.diag(np.arange(60.0))), "sites": M.ldos([7, 3], 16),
             "given": M.spectral_density(num_moments=8, vectors=np.eye(60)[:, :2]),
-            "green": M.greens([[0], [1]], [2, 3], eta=0.5), "kubo": M.conductivity("x", "y", 2, 8)}
+            "one vector": M.spectral_density(1, 24), "one site": M.ldos(4, 16),
+            "green": M.greens([[0], [1]], [2, 3], eta=0.5), "one pair": M.greens(3, 5, eta=0.5),
+            "diagonal": M.greens(3, eta=1), "kubo": M.conductivity("x", "y", 2, 8),
+            "greenwood": M.conductivity("x", num_vectors=1, num_moments=6, formula="greenwood", kernel="lorentz")}
 
 
-@pytest.mark.parametrize("what", ["random", "exact", "operator", "sites", "given", "green", "kubo"])
+KEPT = ["random", "exact", "operator", "sites", "given", "one vector", "one site", "green", "one pair", "diagonal", "kubo",
+        "greenwood"]
+
+
+@pytest.mark.parametrize("what", KEPT)
 def test_kept_is_what_is_read(tmp_path, what):
     h5py = pytest.importorskip("h5py")
     m, path = kept()[what], tmp_path / "m.h5"
@@ -48,6 +55,60 @@ def test_kept_is_what_is_read(tmp_path, what):
     path.write_bytes(whole[:-20])  # without the sum of the bytes, that of the content tells
     with pytest.raises(wisp.FormatError, match="checksum"):
         wisp.load(path)
+
+
+def numbers(x):
+    """All numbers of a result, one after the other."""
+    if x is None or isinstance(x, str):
+        return []
+    return sum(map(numbers, x), []) if isinstance(x, tuple) else [np.asarray(x)]
+
+
+def every_number(m):
+    """What each method and attribute of a result gives."""
+    x = np.array([[-1.5, 0.25, 1.0]])
+    ask = {"call": lambda: m(x), "at": lambda: m.at(x), "one": lambda: m(0.5), "moments": lambda: m.moments,
+           "count": lambda: m.count(-1, 0.3), "integrate": lambda: m.integrate(), "cubic": lambda: m.integrate(lambda e: e**3),
+           "step": lambda: m.integrate(lambda e: e < 0.1, kernel="jackson"), "thermal": lambda: m.thermal([2.0, 9.0]),
+           "greens": lambda: m.greens(x, 2.0), "warm": lambda: m(x, 0.2)}
+    names = [name for name in dir(m) if not name.startswith("_") and not callable(getattr(m, name))]
+    ask.update((name, lambda name=name: getattr(m, name)) for name in names)
+    found = {"shown": [str(m._repr_html_())]}
+    for name, f in ask.items():
+        try:
+            found[name] = numbers(f())
+        except (AttributeError, TypeError) as error:  # it has no such method
+            found[name] = [type(error).__name__]
+        except ValueError as error:  # too few moments, for example
+            found[name] = [str(error)]
+    return found
+
+
+@pytest.mark.parametrize("again", ["file", "pickle", "file and pickle"])
+@pytest.mark.parametrize("what", KEPT)
+def test_all_numbers_are_those_before(tmp_path, what, again):
+    m = other = kept()[what]
+    if "file" in again:
+        pytest.importorskip("h5py")
+        m.save(tmp_path / "m.h5")
+        other = wisp.load(tmp_path / "m.h5")
+    if "pickle" in again:
+        other = pickle.loads(pickle.dumps(other))
+    before, after = every_number(m), every_number(other)
+    assert before.keys() == after.keys() and len(before["call"]) == 1 and before["call"][0].dtype.kind in "fc"
+    for name in before:
+        assert len(before[name]) == len(after[name]), name
+        for a, b in zip(before[name], after[name]):
+            np.testing.assert_array_equal(a, b, err_msg=name)
+            assert getattr(a, "shape", None) == getattr(b, "shape", None), name
+
+
+def test_more_pairs_than_an_attribute_holds(tmp_path):
+    pytest.importorskip("h5py")
+    M = wisp.gallery("graphene", nx=6, ny=5)
+    G = M.greens(np.arange(10000) % 60, eta=20, tol=0.1)
+    G.save(tmp_path / "m.h5")
+    np.testing.assert_array_equal(wisp.load(tmp_path / "m.h5")(0.5), G(0.5))
 
 
 def test_no_moments_file(tmp_path):

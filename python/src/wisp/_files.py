@@ -89,8 +89,12 @@ def save(m: Moments, path: Any) -> None:
             f["imaginary"] = m._imag
         if m._sites is not None:
             f["sites"] = m._sites
-        for name in m._kept:  # what Python alone reads
-            f.attrs["python_" + name] = getattr(m, name)
+        for name in m._kept:  # what Python alone reads; an attribute has 64 KiB at most
+            value = getattr(m, name)
+            if isinstance(value, np.ndarray):
+                f["python_" + name] = value
+            else:
+                f.attrs["python_" + name] = value
         text("python_class", type(m).__name__)
     whole = image.getvalue()
     whole += _SEAL + b"%08x\n" % zlib.crc32(whole)
@@ -135,6 +139,7 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
         raise FormatError(f"{path}: the checksum does not fit: the file is damaged, or was changed; compute the moments "
                           "anew")
     kept = {name[7:]: value for name, value in f.attrs.items() if name.startswith("python_")}
+    kept.update((name[7:], np.asarray(f[name][()])) for name in f if name.startswith("python_"))
     return facts, {**arrays, "kept": kept}
 
 
@@ -182,5 +187,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     m.__dict__.update(_matrix=None, _ctx=context(ctx), _facts=facts, _bounds=bounds, _mu=data["mu"], _imag=data["imag"],
                       _sites=data["sites"], _grid=None, kernel="jackson", **({"volume": 1.0, "formula": "bastin"}
                                                                              if facts["square"] else {}))
-    m.__dict__.update({name: v.item() if getattr(v, "ndim", 1) == 0 else v for name, v in kept.items()})
+    m.__dict__.update({name: v.item() if isinstance(v, np.generic) else v for name, v in kept.items()})
+    if isinstance(m, _moments.GreensFunction):  # arrays also where there is one pair, which older files have as a number
+        m.i, m.j = np.asarray(m.i), np.asarray(m.j)
     return m
