@@ -425,11 +425,49 @@ static void failures(void **state)
     close_system(&s), close_system(&t);
 }
 
+/* ---- how much is done between two looks at whether the run goes on ---------------------------------- */
+
+typedef struct {
+    double flops, most;
+    int looks;
+} pace;
+
+static int keep_pace(void *arg, const wisp_progress *p)
+{
+    pace *at = arg;
+    if (strcmp(p->task, "moments")) return 0;
+    at->most = fmax(at->most, p->flops - at->flops);
+    at->flops = p->flops;
+    at->looks++;
+    return 0;
+}
+
+static void looks(void **state)
+{
+    (void)state;
+    enum { MOMENTS = 150, WIDTH = 16, ROWS = 60 };
+    pace at = {0};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = keep_pace, .progress_arg = &at});
+    system_of s = open_system(ctx, &(ref_rng){7}, WISP_Z, ROWS, false);
+    wisp_moments m;
+    const wisp_kubo_opts o = {.moments = MOMENTS, .vectors = 2, .width = WIDTH, .left = MOMENTS};
+    REF_OK(ctx, wisp_kubo(&m, s.A, s.V_a, s.V_b, &o));
+    /* A product of two blocks, or a group of steps: however many left vectors are held. */
+    const double dots = 2.0 * WIDTH * WIDTH * 8 * ROWS;
+    wisp_cost sweep;
+    REF_OK(ctx, wisp_spmmv_cost(s.A, WISP_Z, 1, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &sweep));
+    REF_OK(ctx, wisp_ctx_sum(ctx, &sweep.flops, 1));
+    assert_true(at.most <= fmax(dots, WIDTH * sweep.flops) * (1 + 1e-12) && at.looks > 2 * MOMENTS / WIDTH * 5);
+    wisp_moments_free(&m);
+    close_system(&s);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),  cmocka_unit_test(hall),
-        cmocka_unit_test(formula),        cmocka_unit_test(failures), cmocka_unit_test(memory),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(threads), cmocka_unit_test(hall),  cmocka_unit_test(formula),
+        cmocka_unit_test(failures),       cmocka_unit_test(memory),  cmocka_unit_test(looks),
 #ifdef WISP_HAVE_HDF5
         cmocka_unit_test(files),
 #endif

@@ -31,6 +31,14 @@ typedef struct {
     double *re, *im;                      /* [M][M] of the vector at hand */
 } kubo_run;
 
+/* Whether the run goes on: asked before some steps, and before each product of blocks, for these are most of the work.
+ */
+static wisp_status look(const kubo_run *k)
+{
+    const double done = k->all_sweeps > 0 ? (double)k->sweeps / (double)k->all_sweeps : 1;
+    return wisp_ctx_step(k->ctx, "moments", done, k->flops);
+}
+
 /* The next `count` vectors of the sequence, which are next[0 .. count-1] until more are made. */
 static wisp_status steps(kubo_run *k, sequence *s, int count, wisp_blk **next)
 {
@@ -42,8 +50,7 @@ static wisp_status steps(kubo_run *k, sequence *s, int count, wisp_blk **next)
         v[LAST_TWO + i] = k->next[i];
         wisp__chebyshev_step(&k->m->bounds, s->k + i, alpha + i, beta + i, gamma + i);
     }
-    const double done = k->all_sweeps > 0 ? (double)k->sweeps / (double)k->all_sweeps : 1;
-    WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
+    WISP_TRY(look(k));
     const wisp_mpk_opts all = {.steps = count, .alpha = alpha, .beta = beta, .gamma = gamma, .depth = 1};
     WISP_TRY(wisp_mpk(v, LAST_TWO + count, k->A, &all));
     memcpy(next, v + LAST_TWO, (size_t)count * sizeof(wisp_blk *));
@@ -130,6 +137,7 @@ static wisp_status multiply(kubo_run *k, int64_t j, int64_t left, int64_t l, int
     for (int b = 0; b < k->blocks; b++) {
         const int64_t before = (int64_t)b * k->columns, rows = left - before < k->columns ? left - before : k->columns;
         if (rows <= 0) break;
+        WISP_TRY(look(k));
         WISP_TRY(wisp_tsm_gram(k->dot, k->o->width, wisp__real(1), k->block[b], k->y, wisp__real(0), 0));
         for (int64_t r = 0; r < rows; r++)
             for (int c = 0; c < right; c++) {
