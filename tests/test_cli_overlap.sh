@@ -35,6 +35,18 @@ json out "close(d['eigenvalues'], $value[-2:], 1e-3) and d['type'] == 'single'"
 ok eig a.mtx --overlap tiny.mtx --largest 2 --json
 json out "close([1e-30 * v for v in d['eigenvalues']], $value[-2:], 1e-7)"
 
+# A spectrum of one value has no width: what rounding leaves of residuals is small enough.
+for row in "0.7 2.3" "-3 0.4" "5.1 1.7" "1e-3 0.9"; do
+    for precision in single double; do
+        for entry in "a.one $row" "s.one ${row#* }"; do
+            set -- $entry
+            printf "%%%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 %s\n" "$2" >"$1.mtx"
+        done
+        ok eig a.one.mtx --overlap s.one.mtx --largest 1 --precision $precision --json
+        json out "close(d['eigenvalues'], [${row% *} / ${row#* }], 2e-6) and max(d['residuals']) <= d['tolerance']"
+    done
+done
+
 # The vectors: A x = lambda S x, and x^T S x = 1; they begin a further run, which has them at once.
 ok eig a.mtx --overlap s.mtx --largest 2 --method lanczos --vectors-out x.mtx --json
 cp out first
@@ -74,7 +86,13 @@ refused 1 "not Hermitian" eig matpde:nx=10,ny=12 --overlap s.mtx --largest 2
 printf "%%%%MatrixMarket matrix coordinate real symmetric\n120 120 1\n1 1 nan\n" >nan.mtx
 refused 1 "--overlap nan.mtx: row 0 of the matrix holds a NaN" eig a.mtx --overlap nan.mtx --largest 2
 refused 2 "name the same file" eig a.mtx --overlap s.mtx --largest 2 -o s.mtx
-refused 1 "beyond the bounds" eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2
+for method in dense lanczos; do
+    refused 1 "--overlap s.mtx: S has eigenvalues beyond the bounds 0.9 to 1.1; take wider --overlap-bounds, or none" \
+        eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2 --method $method
+    refused 1 "take wider --overlap-bounds, or none" eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2 \
+        --method $method --bounds=-5,5
+done
+refused 1 "take wider --overlap-bounds" eig a.mtx --overlap s.mtx --overlap-bounds 0.9,1.1 --largest 2 --plan
 refused 2 "--overlap-bounds goes with --overlap" eig a.mtx --overlap-bounds 1,2 --largest 2
 refused 2 "must be above 0" eig a.mtx --overlap s.mtx --overlap-bounds=-1,2 --largest 2
 refused 2 "--overlap is for Hermitian matrices" eig a.mtx --overlap s.mtx --largest-real 2

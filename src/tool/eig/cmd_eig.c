@@ -213,7 +213,7 @@ static int deliver(tool *t, eig_results *r, const wisp_mat *A)
 {
     const double wanted = eig_tolerance(r);
     if (r->status == WISP_ERR_CANCELLED) wisp_ctx_resume(t->ctx);
-    const int rc = pencil_finish(t, &r->pencil, A, &r->e, r->opts.tolerance_abs);
+    const int rc = pencil_finish(t, &r->pencil, A, &r->e, wanted, r->opts.tolerance_abs > 0);
     for (int i = 0; i < r->e.found && r->pencil.C && !rc; i++) {
         if (r->e.residual[i] <= wanted) continue;
         r->e.complete = 0;
@@ -243,7 +243,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE)
         r->dense_fits = dense_fits(r, searched(r, A));
     if (has_pairs(r->status)) return deliver(t, r, A);
-    return tool_fail_matrix(t, r->status);
+    return pencil_fail(t, r->status);
 }
 
 /* Why it is not complete, and what to do. */

@@ -3,6 +3,7 @@
 #include "pencil.h"
 #include "../out/text.h"
 #include "../plan.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,14 +48,23 @@ static int make_matrix(tool *t, pencil *p, const wisp_mat *A, int width)
     return EXIT_FINE;
 }
 
+static const char call[] = "overlap: ";
+
 /* S is meant by "the matrix". */
 static int fail_of_overlap(tool *t)
 {
-    static const char call[] = "overlap: ";
     const char *why = tool_message(t);
     if (tool_is_stopped(t)) return tool_fail_ctx(t);
     if (!strncmp(why, call, strlen(call))) why += strlen(call);
     return tool_fail(t, "--overlap %s: %s", t->opt.overlap, why);
+}
+
+/* What S is to blame for says so, within what the operator's product says. */
+int pencil_fail(tool *t, wisp_status status)
+{
+    const char *of_S = t->opt.overlap ? strstr(tool_message(t), call) : NULL;
+    if (!of_S || tool_is_stopped(t)) return tool_fail_matrix(t, status);
+    return tool_fail(t, "--overlap %s: %s", t->opt.overlap, of_S + strlen(call));
 }
 
 int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
@@ -95,16 +105,30 @@ int pencil_start(tool *t, const pencil *p, wisp_blk *x)
     status = wisp_spmmv(x, p->S, root, NULL);
 out:
     wisp_blk_free(root);
-    return status ? tool_fail_ctx(t) : EXIT_FINE;
+    return status ? pencil_fail(t, status) : EXIT_FINE;
 }
 
-int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance_abs)
+/* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and
+   by rounding alone, as of a spectrum of one value. C y = lambda y gives x a residual of lambda (1 - p S p), p this
+   polynomial. */
+static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
+{
+    const wisp_bounds *s = &p->info.bounds, *c = &e->bounds;
+    const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
+    const double condition = (s->center + s->halfwidth) / (s->center - s->halfwidth);
+    const double least = 2 * (p->info.error + 8 * eps) * sqrt(condition) * (c->halfwidth + fabs(c->center));
+    return fmax(c->halfwidth, least / tolerance);
+}
+
+int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
 {
     if (!p->C || !e->vectors) return EXIT_FINE;
-    if (wisp_overlap_apply(p->overlap, e->vectors, e->vectors) ||
-        wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality))
-        return tool_fail_ctx(t);
-    for (int i = 0; i < e->found && tolerance_abs == 0; i++) e->residual[i] /= e->bounds.halfwidth;
+    wisp_status status = wisp_overlap_apply(p->overlap, e->vectors, e->vectors);
+    if (status == WISP_OK)
+        status = wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality);
+    if (status != WISP_OK) return pencil_fail(t, status);
+    const double unit = absolute ? 1 : unit_of(p, e, tolerance);
+    for (int i = 0; i < e->found; i++) e->residual[i] /= unit;
     return EXIT_FINE;
 }
 
@@ -126,7 +150,7 @@ void pencil_summary(const tool *t, const pencil *p)
     if (!t->opt.overlap) return;
     text_line("overlap", "A x = lambda S x, S %s, whose eigenvalues lie in [%.3g, %.3g]", t->opt.overlap,
               b->center - b->halfwidth, b->center + b->halfwidth);
-    text_line("", "S^-1/2 by %s products with S, two times for one with A", text_count(n, p->info.terms - 1));
+    text_line("", "%s products with S beside each one with A", text_count(n, 2 * (p->info.terms - 1)));
 }
 
 void pencil_close(pencil *p)

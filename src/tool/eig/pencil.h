@@ -16,10 +16,13 @@ int pencil_open(tool *t, pencil *p, int64_t rows);
 int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info);
 /* Of blocks that products with C hold beside the solver's, so many columns each. */
 int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes);
+/* Why a solver that was given C failed. */
+int pencil_fail(tool *t, wisp_status status);
 /* Vectors of the pencil to those of C. */
 int pencil_start(tool *t, const pencil *p, wisp_blk *x);
-/* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S. */
-int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance_abs);
+/* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S.
+   tolerance: that residuals are held against, and whether it is an absolute one. */
+int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute);
 json_t *pencil_json(const tool *t, const pencil *p);
 void pencil_summary(const tool *t, const pencil *p);
 void pencil_close(pencil *p); /* what is told of it stays; before A is freed */
