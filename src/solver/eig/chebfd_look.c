@@ -43,7 +43,13 @@ out:
     return status;
 }
 
-double wisp__chebfd_least_work(const wisp__eig *k) { return wisp__slower * k->flops * (MOMENTS / 2 * WISP__VECTORS); }
+/* Of a look, in flops of dense kernels. */
+static double work_of(const wisp__eig *k, int64_t moments)
+{
+    return wisp__slower * k->flops * (double)(moments / 2 * WISP__VECTORS);
+}
+
+double wisp__chebfd_least_work(const wisp__eig *k) { return work_of(k, MOMENTS); }
 
 /* The distance around the target's center (or, NEAREST, the target) that holds so many. */
 static double distance(wisp__chebfd *c, double center, double wanted)
@@ -149,6 +155,11 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
         at->seen = c->wanted;
         at->moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
         if (at->moments > most) at->moments = most;
+        if (work_of(k, at->moments) > k->most_work) {
+            c->work = INFINITY; /* LAPACK takes less than this look alone */
+            report_expected(c);
+            return WISP_OK;
+        }
     }
     report_expected(c);
     fit_tolerance(c);
