@@ -143,6 +143,10 @@ ok evolve $graphene --time 9 --steps 9 --site 3 --imaginary --resume c.ck --tole
 json out 'd["log_norm"] == e["log_norm"] and d["off"] == e["off"]' whole
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n2 2 1\n3 3 2\n' >levels.mtx
 refused 1 "may be off by" evolve levels.mtx --time 99 --site 2 --imaginary
+if [ $have_hdf5 = 1 ]; then # times of messages are those that were asked for, also behind --from
+    ok evolve levels.mtx --time 5 --steps 1 --site 2 --imaginary --states late.h5 --quiet
+    refused 1 "at time 99" evolve levels.mtx --time 99 --steps 1 --from late.h5 --imaginary
+fi
 refused 2 "exclude each other" evolve $bond --time 1 --site 0 --imaginary --angle 3
 refused 2 "-180 to 180 degrees" evolve $bond --time 1 --site 0 --angle 181
 

@@ -346,6 +346,51 @@ static void small_parts_outside(void **state)
     assert_true(told > 20 && met > 20);
 }
 
+/* A clock that does not begin at 0: the same states, at the times that it shows, also in messages. */
+static void start_time(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { TIMES = 5 };
+    static const double lapse[TIMES] = {0, 0.5, 2, 2, -3};
+    ref_mat H = chain(30, 1, 0);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
+    for (int damped = 0; damped < 2; damped++)
+        for (int at_once = 0; at_once < 5; at_once += 4) {
+            record seen[2] = {{.seen = 0}};
+            wisp_plan plan[2];
+            wisp_mat_info info;
+            for (int late = 0; late < 2; late++) {
+                const double start = late ? 1024 : 0;
+                double time[TIMES];
+                for (int i = 0; i < TIMES; i++) time[i] = start + lapse[i];
+                const wisp_evolve_opts o = {.start_time = start,
+                                            .direction = {1, damped ? -0.5 : 0},
+                                            .at_once = at_once,
+                                            .bounds.method = WISP_BOUNDS_GIVEN,
+                                            .bounds.given = {0, 2, 0},
+                                            .observe = keep,
+                                            .observe_arg = seen + late};
+                wisp_blk *psi = at_site(ctx, A, 3);
+                REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, &o));
+                wisp_mat_get_info(A, &info);
+                REF_OK(ctx, wisp_evolve_plan(plan + late, ctx, &info, WISP_Z, 1, TIMES, time, &o, NULL));
+                wisp_blk_free(psi);
+            }
+            for (int i = 0; i < TIMES; i++) assert_true(relative_error(seen[1].psi[i], seen[0].psi[i]) == 0);
+            assert_true(plan[0].sweeps == plan[1].sweeps && plan[0].bytes_most == plan[1].bytes_most);
+            forget(seen), forget(seen + 1);
+        }
+    const double time = 3, end[3] = {1001, 1002, 1003};
+    wisp_blk *psi = at_site(ctx, A, 3);
+    wisp_evolve_opts o = {.start_time = 1000, .observe = stop_at_2};
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 3, end, &o), WISP_ERR_CANCELLED, "opts.observe at time 1003");
+    o.start_time = NAN;
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &o), WISP_ERR_ARG, "opts.start_time is nan");
+    wisp_blk_free(psi);
+    wisp_mat_free(A);
+    ref_free(H);
+}
+
 /* What was reached before a cancel is known. */
 static void cancelled(void **state)
 {
@@ -408,9 +453,9 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bessel_functions), cmocka_unit_test(random_matrices),
-                                       cmocka_unit_test(bond_and_chain),   cmocka_unit_test(tolerances_are_met),
-                                       cmocka_unit_test(refusals),         cmocka_unit_test(small_parts_outside),
-                                       cmocka_unit_test(cancelled),        cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bessel_functions),   cmocka_unit_test(random_matrices), cmocka_unit_test(bond_and_chain),
+        cmocka_unit_test(tolerances_are_met), cmocka_unit_test(refusals),        cmocka_unit_test(small_parts_outside),
+        cmocka_unit_test(start_time),         cmocka_unit_test(cancelled),       cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -446,6 +446,9 @@ typedef struct {
     double *log_norm; /* [times][width] ln ||psi(time[i])||, set before observe() is called; NULL: not wanted */
     double *off;      /* [times] likewise: how far psi(time[i])/||psi(time[i])||, and the logarithm of its norm, may */
                       /* be off at most, by truncation and, about, by rounding. NULL: not wanted */
+    /* of psi(0), finite: time[], and times in messages, are those of the same clock, and psi(t) is exp(-i d A (t -
+       start_time)) psi(0) */
+    double start_time;
 } wisp_evolve_opts;
 
 typedef struct {

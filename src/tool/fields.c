@@ -79,6 +79,8 @@ static const struct {
     {"opts.filter_type", ANY, "filter-precision", NULL},
     {"opts.start", CMD_EIG, "vectors-in", NULL},
     {"opts.direction", CMD_EVOLVE, "angle", NULL},
+    {"opts.start_time", CMD_EVOLVE, "from", "the time of the state of --from"},
+    {"opts.start_off", CMD_EVOLVE, "from", "what the state of --from is off"},
     {"opts.terms", CMD_TRACE, NULL, "terms"},
     {"opts.jackson", CMD_TRACE, NULL, "damping (in the library: opts.jackson)"},
     {"opts.path", ANY, "checkpoint", NULL},

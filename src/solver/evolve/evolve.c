@@ -47,6 +47,7 @@ static void choose_group(evolution *s, int64_t first)
 {
     const wisp__evolve_times t = {.times = s->times,
                                   .time = s->time,
+                                  .start = s->o.start_time,
                                   .at_once = s->o.at_once,
                                   .direction = s->o.direction,
                                   .halfwidth = s->e->bounds.halfwidth,
@@ -289,6 +290,7 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "opts.at_once", "%d", o->at_once));
     WISP_TRY(wisp_state_samef(state, "opts.direction", "%.17g %.17g", o->direction.re, o->direction.im));
     WISP_TRY(wisp_state_samef(state, "opts.start_off", "%.17g", o->start_off));
+    WISP_TRY(wisp_state_samef(state, "opts.start_time", "%.17g", o->start_time));
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
     status = same_times(s, state);
 out:
@@ -423,7 +425,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
     *s.e = (wisp_evolution){.depth = 1};
     if (times > 0) WISP_NEED(ctx, time);
-    s.times = times, s.time = time;
+    s.times = times, s.time = time, s.base = s.o.start_time;
     s.sum = (wisp__chebyshev_sum){.A = A,
                                   .bounds = &s.e->bounds,
                                   .v = psi,

@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
     int64_t times;
     const double *time;
-    int at_once; /* 0: chosen */
+    double start; /* the time of psi(0) */
+    int at_once;  /* 0: chosen */
     wisp_scalar direction;
     double halfwidth, tolerance /* of one sequence */, sweep_bytes, z_bytes;
     bool given; /* the bounds are */

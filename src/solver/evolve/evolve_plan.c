@@ -13,6 +13,8 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     for (int64_t i = 0; i < times; i++)
         if (!isfinite(time[i]))
             return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, time[i]);
+    if (!isfinite(o->start_time))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.start_time is %g", o->start_time);
     if (o->direction.re == 0 && o->direction.im == 0) o->direction.re = 1;
     if (!isfinite(o->direction.re) || !isfinite(o->direction.im))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.direction is %g%+gi", o->direction.re, o->direction.im);
@@ -50,15 +52,15 @@ wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, 
 {
     const double tight = 1e4; /* where the norm is not kept, room beside the spectrum costs digits, not sweeps */
     double longest = 0;
-    for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i]));
+    for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i] - o->start_time));
     longest *= size_of(o->direction) * (wisp__evolve_damps(o) ? tight : 1);
     return wisp__bounds_opts(&o->bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
 }
 
 /* Of all steps from one time to the next. */
-static double path_of(int64_t times, const double *time)
+static double path_of(double start, int64_t times, const double *time)
 {
-    double path = 0, base = 0;
+    double path = 0, base = start;
     for (int64_t i = 0; i < times; i++) {
         path += fabs(time[i] - base);
         base = time[i];
@@ -75,7 +77,7 @@ wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, cons
                                   int64_t times, const double *time, double *rounding)
 {
     const double tolerance = o->tolerance;
-    *rounding = wisp__evolve_rounding_of(o, b, type, path_of(times, time));
+    *rounding = wisp__evolve_rounding_of(o, b, type, path_of(o->start_time, times, time));
     if (tolerance >= *rounding) return WISP_OK;
     return wisp_ctx_failf(
         ctx, WISP_ERR_ARG,
@@ -126,7 +128,7 @@ typedef struct {
 static outline outline_of(const wisp__evolve_times *t)
 {
     outline all = {0};
-    double base = 0;
+    double base = t->start;
     wisp__evolve_group g;
     for (int64_t first = 0; first < t->times; first += g.count) {
         double terms = 0;
@@ -146,11 +148,11 @@ static outline outline_of(const wisp__evolve_times *t)
 static double most_terms(const wisp__evolve_times *t, wisp_type type, double tolerance, int count)
 {
     enum { MOST = 1 << 20 }; /* halfwidth times time, as far as a plan goes where nothing else bounds it */
-    const double path = size_of(t->direction) * path_of(t->times, t->time);
+    const double path = size_of(t->direction) * path_of(t->start, t->times, t->time);
     double reach = 0, halfwidth = t->halfwidth;
     for (int64_t i = 0; i < t->times; i++)
         for (int d = 1; d <= count && d <= i + 1; d++)
-            reach = fmax(reach, fabs(t->time[i] - (d <= i ? t->time[i - d] : 0)));
+            reach = fmax(reach, fabs(t->time[i] - (d <= i ? t->time[i - d] : t->start)));
     if (halfwidth == 0)
         halfwidth = path > 0 ? fmin(tolerance / epsilon(type) / path, MOST / reach / size_of(t->direction)) : 0;
     return count * (double)terms_of(t, halfwidth * reach);
@@ -196,6 +198,7 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
                                             : (double)A->nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t));
     const wisp__evolve_times t = {.times = times,
                                   .time = time,
+                                  .start = o.start_time,
                                   .at_once = o.at_once,
                                   .direction = o.direction,
                                   .halfwidth = given ? o.bounds.given.halfwidth : 0,

@@ -151,16 +151,14 @@ static int set_run(tool *t, evolve_results *r)
     r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
     r->opts = (wisp_evolve_opts){.direction = direction_of(o),
                                  .start_off = r->last.at.off,
+                                 .start_time = first,
                                  .tolerance = r->tolerance,
                                  .depth = (int)o->depth,
                                  .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
-    if (wisp_alloc(t->ctx, &r->time, 2 * (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
-    r->lapse = r->time + r->times;
-    for (int64_t i = 0; i < r->times; i++) {
-        r->lapse[i] = i == steps ? span : span * ((double)i / (double)steps);
-        r->time[i] = i == steps ? o->time : first + r->lapse[i];
-    }
+    if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
+    for (int64_t i = 0; i < r->times; i++)
+        r->time[i] = i == steps ? o->time : first + span * ((double)i / (double)steps);
     const int rc = machine_cache(t, o->budgets[0], &r->opts.cache_budget);
     r->cache_budget = machine_counted(t, r->opts.cache_budget);
     return rc;
@@ -219,7 +217,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     eo.off = r->off + 1;
     eo.log_norm = r->log_norm + 1;
     eo.observe_arg = o;
-    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->lapse + 1, &eo);
+    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
     checkpoint_pause(t);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);

@@ -7,7 +7,6 @@
 typedef struct {
     int64_t times, done; /* time 0 among them */
     double *time, *norm; /* [times] */
-    double *lapse;       /* [times] since the first one */
     int64_t watched;
     const int64_t *watch; /* [watched] rows */
     double *density;      /* [watched][times] */

@@ -7,11 +7,11 @@
 static wisp_status find_run(tool *t, const evolve_results *r, const wisp_mat_info *a, const wisp_choice *step,
                             wisp_plan *run)
 {
-    return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->lapse + 1, &r->opts, step);
+    return wisp_evolve_plan(run, t->ctx, a, r->type, 1, r->times - 1, r->time + 1, &r->opts, step);
 }
 
 /* Times, norms and their logarithms, how far psi may be off, densities, expectation values. */
-static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (5 + r->watched + 3 * r->x.count); }
+static int64_t numbers_of(const evolve_results *r) { return 8 * r->times * (4 + r->watched + 3 * r->x.count); }
 
 /* The copy of a checkpoint: psi, the blocks of a sequence, of which `held` is made up, and what was seen. */
 static int64_t copy_bytes(const tool *t, const evolve_results *r, int64_t block, int64_t held)
