@@ -222,11 +222,69 @@ static void halo_without_threads(void **state)
     end_ctx(ctx);
 }
 
+/* Multigrid by HYPRE, whose ranks are these processes: about as many iterations as by one, and the same x; also where
+   some have no rows, and where one has a row that is refused. */
+static void multigrid(void **state)
+{
+    (void)state;
+    if (!strstr(wisp_features(), "hypre")) return;
+    wisp_ctx *ctx;
+    wisp_mat *A;
+    wisp_blk *x, *b, *r;
+    wisp_solution s;
+    MPI_Comm comm;
+    int64_t weights[64] = {0};
+    double norm[3], left[3];
+    for (int i = 0; i < ranks && i < 64; i++) weights[i] = 1 + i % 3;
+    if (ranks > 2) weights[1] = 0;
+    for (int weighted = 0; weighted < 2; weighted++) {
+        ctx = ctx_with(MPI_COMM_WORLD, (wisp_ctx_opts){.weights = weighted && ranks <= 64 ? weights : NULL});
+        assert_int_equal(wisp_ctx_mpi_comm(ctx, &comm), 1);
+        assert_int_equal(wisp_mat_open(&A, ctx, "laplace:nx=13,ny=11,nz=9", NULL), WISP_OK);
+        assert_int_equal(wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 3), WISP_OK);
+        assert_int_equal(wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 3), WISP_OK);
+        assert_int_equal(wisp_blk_create(&r, ctx, wisp_mat_map(A), WISP_D, 3), WISP_OK);
+        REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 7, 0, 0));
+        for (int hidden = 0; hidden < 2; hidden++) {
+            REF_OK(ctx, wisp_solve(&s, x, A, b,
+                                   &(wisp_solve_opts){.method = WISP_CG,
+                                                      .variant = hidden ? WISP_HIDDEN : WISP_VARIANT_DEFAULT,
+                                                      .precond = WISP_AMG}));
+            assert_true(s.iterations <= 20);
+            wisp_solution_free(&s);
+            REF_OK(ctx, wisp_spmmv(r, A, x, NULL));
+            REF_OK(ctx, wisp_vaxpby(r, (wisp_scalar[]){{-1, 0}, {-1, 0}, {-1, 0}}, b,
+                                    (wisp_scalar[]){{1, 0}, {1, 0}, {1, 0}}));
+            REF_OK(ctx, wisp_norm(r, left));
+            REF_OK(ctx, wisp_norm(b, norm));
+            for (int j = 0; j < 3; j++) assert_true(left[j] <= 1.01e-8 * norm[j]);
+        }
+        wisp_blk_free(x), wisp_blk_free(b), wisp_blk_free(r);
+        wisp_mat_free(A);
+        assert_int_equal(wisp_mat_open(&A, ctx, "graphene:nx=9,ny=8,disorder=1,vacancies=0.1", NULL), WISP_OK);
+        assert_int_equal(wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1), WISP_OK);
+        assert_int_equal(wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 1), WISP_OK);
+        REF_OK(ctx, wisp_blk_fill(b, (wisp_scalar){1, 0}));
+        const wisp_solve_opts minres = {.method = WISP_MINRES, .precond = WISP_AMG};
+        const wisp_status refused = wisp_solve(NULL, x, A, b, &minres);
+        same(refused);
+        assert_int_equal(refused, WISP_ERR_INDEFINITE);
+        wisp_blk_free(x), wisp_blk_free(b);
+        wisp_mat_free(A);
+        end_ctx(ctx);
+    }
+    ctx = ctx_of(MPI_COMM_SELF);
+    assert_int_equal(wisp_ctx_mpi_comm(ctx, NULL), 0);
+    assert_int_equal(wisp_ctx_mpi_comm(NULL, &comm), 0);
+    end_ctx(ctx);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_communicators), cmocka_unit_test(groups),    cmocka_unit_test(sums),
-        cmocka_unit_test(no_memory),         cmocka_unit_test(cancelled), cmocka_unit_test(halo_without_threads)};
+        cmocka_unit_test(no_memory),         cmocka_unit_test(cancelled), cmocka_unit_test(halo_without_threads),
+        cmocka_unit_test(multigrid)};
     wisp_ctx *ctx;
     int level;
     if (wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, NULL) != WISP_ERR_ARG || ctx ||

@@ -65,6 +65,16 @@ done
 for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 "chebyshev --bounds 0.3,11.7"; do
     ok solve A.mtx --rhs b.mtx --precond $precond -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 done
+# multigrid, where the build has HYPRE; else what is missing, and what to install
+if "$wisp" --version | grep -q '^features:.* hypre'; then
+    ok solve A.mtx --rhs b.mtx --precond amg -o x.mtx --json && solves A.mtx b.mtx x.mtx 1.001e-8
+    json out 'd["preconditioner"] == "amg" and d["iterations"] < 15'
+    ok solve A.mtx --precond amg --plan && check "the plan has memory" grep -q 'about.*by cg' out
+    WISP_RANKS=2 refused 1 "processes of MPI, not threads" solve A.mtx --precond amg
+    refused 1 "is for real matrices" solve topi:nx=4,ny=4,nz=4 --precond amg
+else
+    refused 1 "install libhypre-dev" solve A.mtx --rhs b.mtx --precond amg
+fi
 ok solve A.mtx --rhs b.mtx --precision single -o x.mtx --json && solves A.mtx b.mtx x.mtx 2e-4
 json out 'd["type"] == "single" and d["tolerance"] == 1e-4'
 printf '%%%%MatrixMarket matrix array real general\n210 1\n' >zero.mtx

@@ -48,6 +48,7 @@ runs=("dos m.mtx --moments 64 --vectors 3 --width 2 --partition levels" "dos top
       "solve laplace:nx=12,ny=12,nz=12 --rhs random:7" "eig graphene:nx=12,ny=9 --smallest 5"
       "eig graphene:nx=12,ny=9 --interval=-0.4,0.4")
 if "$wisp" --version | grep -q '^features:.* scotch'; then runs+=("dos m.mtx --moments 64 --vectors 3 --width 2 --partition scotch"); fi
+if "$wisp" --version | grep -q '^features:.* hypre'; then runs+=("solve laplace:nx=12,ny=11,nz=13 --rhs random:7x2 --precond amg"); fi
 n=2
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words

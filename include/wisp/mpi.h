@@ -26,6 +26,10 @@ static inline wisp_status wisp_ctx_create_mpi(wisp_ctx **ctx, MPI_Comm comm, con
 wisp_status wisp_ctx_create_mpi(wisp_ctx **ctx, MPI_Comm comm, const wisp_ctx_opts *opts);
 #endif
 
+/* *comm becomes the communicator of the context's processes, for a library that exchanges by itself: it copies it
+   (MPI_Comm_dup), so that messages do not meet. 0: the context is not of MPI, and *comm is left alone; else 1. */
+WISP_API int wisp_ctx_mpi_comm(const wisp_ctx *ctx, MPI_Comm *comm);
+
 #ifdef __cplusplus
 }
 #endif

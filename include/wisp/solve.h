@@ -35,14 +35,19 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
    truncated Neumann series). They go by opts->bounds, which are found for a Hermitian matrix alone; NEUMANN goes by the
    row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
    one: eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
-   remains valid. APPLY: a function of the user's. */
+   remains valid. APPLY: a function of the user's. AMG: a V-cycle of algebraic multigrid by HYPRE's BoomerAMG (Henson
+   and Yang 2002, Appl. Numer. Math. 41, 155), of real matrices, where the build has it (wisp_features: "hypre").
+   Definite if A is so, it takes CG. Its library is opened by the first call that takes it, and starts MPI where the
+   program has not; several ranks have to be processes of MPI. Its memory is HYPRE's, which no limit of the context's
+   holds, and of which plans have an estimate. It works on the host, in one thread of each process. */
 typedef enum {
     WISP_PRECOND_NONE,
     WISP_JACOBI,
     WISP_BLOCK_JACOBI,
     WISP_CHEBYSHEV,
     WISP_NEUMANN,
-    WISP_PRECOND_APPLY
+    WISP_PRECOND_APPLY,
+    WISP_AMG
 } wisp_precond;
 
 /* Called after each iteration with the largest relative residual of all columns, by the method's recurrence. Anything
@@ -88,8 +93,8 @@ typedef struct {
     int64_t replacements; /* times that residuals were computed anew from x, and the method went on from there */
     int64_t passes, products, reductions; /* of all but the setup: see wisp_counts */
     double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
-    double bytes; /* least traffic of an iteration: each array once per pass and direction; without what a function */
-                  /* of the user's moves as the preconditioner, and with that of block Jacobi estimated */
+    double bytes; /* least traffic of an iteration: each array once per pass and direction; without what AMG or a */
+                  /* function of the user's moves as the preconditioner, and with that of block Jacobi estimated */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
@@ -102,7 +107,8 @@ typedef struct {
    On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the preconditioner can't be made (residuals are NaN), x is
    unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
    WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or opts->resume is of another call.
-   WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not.
+   WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not; or
+   AMG is not in this build, or its library not on this machine, or A complex, or ranks are threads.
    WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or (x is what its type
    holds of it) a column of x has numbers too large or too small for its type.
    WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).

@@ -276,4 +276,6 @@ wisp_status wisp_ctx_create_mpi(wisp_ctx **ctx, MPI_Comm comm, const wisp_ctx_op
     wisp__mpi_set(NULL);
     return status;
 }
+
+int wisp_ctx_mpi_comm(const wisp_ctx *ctx, MPI_Comm *comm) { return ctx && comm && wisp__mpi_comm(ctx, comm); }
 #endif

@@ -24,6 +24,9 @@ const char *wisp_features(void)
 #ifdef WISP_HAVE_HWLOC
                                " hwloc"
 #endif
+#ifdef WISP_HAVE_HYPRE
+                               " hypre"
+#endif
 #ifdef WISP_HAVE_MPI
                                " mpi"
 #endif

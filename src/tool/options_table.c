@@ -128,11 +128,11 @@ const option_def option_table[] = {
            "of the method: updates and dots in few passes; one after the other; or (cg without --precond) with the "
            "next residual's norm predicted and then computed; or (cg) with sums of processes beside the product "
            "(predict for cg without --precond, else pipelined)"),
-    VALUE("precond", "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond, CMD_SOLVE,
-          precond,
+    VALUE("precond", "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]|amg", parse_precond,
+          CMD_SOLVE, precond,
           "preconditioner (none): the diagonal; blocks of ROWS rows on it (4); polynomials of the matrix of this "
-          "degree (4)",
-          .choices = precond_names, .max = 5),
+          "degree (4); multigrid by HYPRE",
+          .choices = precond_choices),
     BOUNDS(CMD_SOLVE,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself; "
            "for --precond chebyshev and neumann"),

@@ -22,7 +22,7 @@ _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos"
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
             "minres": lib.WISP_MINRES}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
-             "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN}
+             "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG}
 
 
 def _choice(name: str, value: Any, of: dict) -> int:
@@ -178,7 +178,7 @@ class SolverCalls:
             0: 10000, or ten times the rows, if that is less.
         method : {None, "cg", "minres", "gmres", "bicgstab"}
             None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; else GMRES.
-        precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann"} or callable
+        precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann", "amg"} or callable
             A function gives M^-1 X for columns X.
         restart : int
             m of GMRES(m). 0: 30.

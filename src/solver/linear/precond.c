@@ -11,10 +11,12 @@ struct wisp__precond {
     const wisp_mat *A;
     double factor; /* of A: M^-1 is of factor A */
     wisp_precond kind;
-    wisp_type type;     /* of the blocks */
-    int width;          /* at most */
-    wisp_blk *rows;     /* JACOBI */
-    wisp_mat *M;        /* BLOCK_JACOBI, APPLY */
+    wisp_type type;  /* of the blocks */
+    int width;       /* at most */
+    wisp_blk *rows;  /* JACOBI */
+    wisp_mat *M;     /* BLOCK_JACOBI, AMG, APPLY */
+    wisp__host host; /* what M's function is, of AMG */
+    wisp__amg *amg;
     wisp__polynomial p; /* CHEBYSHEV, NEUMANN */
     wisp_blk *work;     /* a block for it, of the width that was asked for last */
     wisp_scalar *add;   /* [degree][width] its p.add */
@@ -78,6 +80,25 @@ out:
     return status;
 }
 
+/* M is a function on the host's arrays. */
+static wisp_status make_host(wisp__precond *P)
+{
+    const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = wisp__host_apply, .arg = &P->host};
+    return wisp_mat_from_apply(&P->M, P->ctx, &op);
+}
+
+static wisp_status make_amg(wisp__precond *P, const char *definite)
+{
+    wisp_status status;
+    WISP_TRY(wisp__amg_make(&P->amg, P->A, P->factor, definite));
+    WISP_TRY(wisp__host_open(&P->host, P->A, P->type, P->width));
+    P->host.apply = wisp__amg_apply;
+    P->host.arg = P->amg;
+    status = make_host(P);
+out:
+    return status;
+}
+
 static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const char *definite, const double spectrum[2])
 {
     const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
@@ -91,6 +112,7 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const char *
         WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, definite != NULL, P->type, P->width, spectrum));
         WISP_TRY(wisp_alloc(P->ctx, &P->add, (size_t)o->degree * width, sizeof *P->add));
         break;
+    case WISP_AMG: WISP_TRY(make_amg(P, definite)); break;
     case WISP_PRECOND_APPLY:
         if (!o->apply)
             return wisp_ctx_failf(P->ctx, WISP_ERR_ARG,
@@ -128,6 +150,8 @@ void wisp__precond_free(wisp__precond *P)
     wisp_blk_free(P->rows);
     wisp_blk_free(P->work);
     wisp_mat_free(P->M);
+    wisp__host_close(&P->host);
+    wisp__amg_free(P->amg);
     wisp__polynomial_free(P->ctx, &P->p);
     wisp_free(P->ctx, P->add);
     wisp_free(P->ctx, P);
@@ -142,14 +166,16 @@ void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
 const wisp_blk *wisp__precond_rows(const wisp__precond *P) { return P ? P->rows : NULL; }
 int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0; }
 
-double wisp__precond_plan(double rows, wisp_type type, int width, const wisp_solve_opts *o)
+double wisp__precond_plan(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o)
 {
+    const double rows = (double)A->local_rows + (double)A->halo_rows;
     const double size = (double)wisp_type_size(type), column = sizeof(int32_t);
     switch (o->precond) {
     case WISP_JACOBI: return 2 * rows * size;
     case WISP_BLOCK_JACOBI: return rows * fmin(rows, o->block_rows) * (2 * size + column); /* twice while made */
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN: return rows * width * size;
+    case WISP_AMG: return wisp__amg_plan(A) + wisp__host_plan(rows, type, width);
     default: return 0;
     }
 }

@@ -25,10 +25,10 @@ int wisp__precond_set(const wisp__precond *P);
 /* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */
 const wisp_blk *wisp__precond_rows(const wisp__precond *P);
 int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
-/* Bytes that an application moves at least; of a function of the user's that is not known: 0. */
+/* Bytes that an application moves at least; of AMG and a function of the user's that is not known: 0. */
 double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o);
 /* Bytes, about, but for what products hold. */
-double wisp__precond_plan(double rows, wisp_type type, int width, const wisp_solve_opts *o);
+double wisp__precond_plan(const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o);
 /* And before that, about and at most, while bounds are found for a polynomial. */
 wisp_status wisp__precond_bounds(wisp_ctx *ctx, const wisp_mat_info *A, int width, const wisp_solve_opts *o,
                                  double *about, double *most);
@@ -64,5 +64,38 @@ typedef struct {
 wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
                                 const char *definite, wisp_type type);
 void wisp__diagonal_free(wisp_ctx *ctx, wisp__diagonal *d);
+
+/* ---- by functions on arrays of the host's: precond_host.c ---- */
+
+/* x[rows][width] of a rank's rows in the natural order becomes M^-1 x: real numbers, or pairs of them where M is
+   complex. (A complex block is to a real M a real one of twice the width.) */
+typedef wisp_status (*wisp__host_fn)(void *arg, double *x, int width);
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_type type; /* of the blocks */
+    int64_t rows;
+    bool pairs;          /* M is complex */
+    wisp__host_fn apply; /* these three are the caller's */
+    void *arg;
+    double *x;
+    float *singles; /* NULL: blocks are of doubles */
+} wisp__host;
+/* For blocks of up to so many columns; *h is closed also after a failure. */
+wisp_status wisp__host_open(wisp__host *h, const wisp_mat *A, wisp_type type, int width);
+wisp_status wisp__host_apply(void *host, wisp_blk *y, const wisp_blk *x); /* as wisp_operator has it */
+double wisp__host_plan(double rows, wisp_type type, int width);           /* bytes */
+void wisp__host_close(wisp__host *h);
+
+/* ---- AMG: amg.c ---- */
+
+typedef struct wisp__amg wisp__amg;
+/* Whether the build has it: the refusal if not. */
+wisp_status wisp__amg_here(wisp_ctx *ctx);
+/* Of factor A. On all ranks together. definite: A's diagonal has to be positive. */
+wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite);
+wisp_status wisp__amg_apply(void *amg, double *x, int width); /* a wisp__host_fn */
+/* Bytes, about: they are HYPRE's, and no limit of the context's holds them. */
+double wisp__amg_plan(const wisp_mat_info *A);
+void wisp__amg_free(wisp__amg *amg);
 
 #endif

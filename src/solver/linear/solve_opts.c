@@ -82,7 +82,7 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_solve_opts *o)
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method >= WISP_CG + METHODS || o->variant < 0 || o->variant > WISP_HIDDEN ||
-        o->precond < 0 || o->precond > WISP_PRECOND_APPLY)
+        o->precond < 0 || o->precond > WISP_AMG)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
                               (int)o->method, (int)o->variant, (int)o->precond);
@@ -100,6 +100,7 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     if (o->block_rows < 0 || o->degree < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.block_rows is %d, opts.degree %d; they can't be negative",
                               o->block_rows, o->degree);
+    if (o->precond == WISP_AMG && wisp__amg_here(ctx) != WISP_OK) return WISP_ERR_UNSUPPORTED;
     if (o->precond == WISP_PRECOND_APPLY && !o->apply)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.apply is NULL, and the preconditioner is that function");
     return WISP_OK;

@@ -94,7 +94,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int beside = width / 2, more = proof > beside ? proof - beside : 0;
     const double all = rows * ((3.0 + most) * width + beside) * size + (double)small_bytes(ctx, &o, width, 4 + most, m);
-    double precond = wisp__precond_plan(rows, type, width, &o), bounds = 0, bounds_most = 0;
+    double precond = wisp__precond_plan(A, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
     const double run = all + rows * more * size + (double)products.bytes_most + (double)passes.bytes_most +
                        sums_bytes(ctx, A, width, &o) + fmax(precond, bounds_most);

@@ -114,8 +114,9 @@ static void show_text(const tool *t, const solve_results *r, const plan_bytes *m
     char b[TEXT];
     plan_bytes_show(t, r->type, r->columns, about, most);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, &about->matrix));
-    text_line("iteration", "about %s%s%s", text_bytes(b, i->plan.iteration_bytes),
-              i->assumed ? ", if it is by " : " by ", solve_method_name(i->method));
+    text_line("iteration", "about %s%s%s%s", text_bytes(b, i->plan.iteration_bytes),
+              i->assumed ? ", if it is by " : " by ", solve_method_name(i->method),
+              r->opts.precond == WISP_AMG ? ", without its multigrid" : "");
     if (!i->known) return;
     text_line("time", "about %.3g ms an iteration", 1e3 * i->plan.iteration_seconds);
     text_line("", "by the model, products limited by %s, at a load bandwidth of %.1f GB/s %s", i->limit, i->load_gbs,

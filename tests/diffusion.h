@@ -1,0 +1,74 @@
+/* Diffusion on a box by finite volumes, -div(k grad u) + c u' along x, with k from point to point and 0 beyond the
+   sides, so that preconditioners have something to do; and the solution by LAPACK. */
+#ifndef DIFFUSION_H
+#define DIFFUSION_H
+#include "ref.h"
+#include <lapacke.h>
+#include <math.h>
+#include <stdbool.h>
+
+typedef enum { ANISOTROPIC, JUMPING, CONVECTIVE, SMOOTH } coefficients;
+typedef struct {
+    int64_t nx, ny, nz;
+    coefficients kind;
+    double factor; /* of the matrix; 0: 1 */
+} diffusion;
+
+/* k at a point along a direction: 1 to 1000 by the direction; 1000 in some cubes of three points, else 1. */
+static inline double diffusion_at(const diffusion *d, const int64_t at[3], int direction)
+{
+    if (d->kind == ANISOTROPIC) return direction == 0 ? 1 : direction == 1 ? 1e-3 : 1000;
+    if (d->kind == JUMPING) return (at[0] / 3 + at[1] / 3 + at[2] / 3) % 2 ? 1000 : 1;
+    return 1;
+}
+
+static inline int diffusion_row(void *arg, int64_t i, int64_t *col, cplx *val)
+{
+    const diffusion *d = arg;
+    const int64_t size[3] = {d->nx, d->ny, d->nz}, step[3] = {1, d->nx, d->nx * d->ny};
+    const int64_t at[3] = {i % d->nx, i / d->nx % d->ny, i / (d->nx * d->ny)};
+    const double factor = d->factor != 0 ? d->factor : 1;
+    double diagonal = 0;
+    int n = 1;
+    for (int dir = 0; dir < 3; dir++)
+        for (int side = -1; side <= 1; side += 2) {
+            int64_t to[3] = {at[0], at[1], at[2]};
+            to[dir] += side;
+            const bool inside = to[dir] >= 0 && to[dir] < size[dir];
+            const double k = diffusion_at(d, at, dir), other = inside ? diffusion_at(d, to, dir) : k;
+            const double face = 2 * k * other / (k + other);
+            diagonal += face;
+            if (!inside) continue;
+            const double flow = d->kind == CONVECTIVE && dir == 0 ? -0.4 * side : 0;
+            col[n] = i + side * step[dir], val[n++] = -factor * (face + flow);
+        }
+    col[0] = i, val[0] = factor * diagonal;
+    return n;
+}
+
+static inline wisp_src diffusion_src(const diffusion *d, wisp_type type)
+{
+    const int64_t rows = d->nx * d->ny * d->nz;
+    return ref_rows_src(type, rows, rows, 7, diffusion_row, (void *)(uintptr_t)d);
+}
+
+/* x of A x = b, real and imaginary parts by themselves, for a real A. */
+static inline ref_mat direct_solution(ref_mat A, ref_mat b)
+{
+    const int64_t n = A.rows, w = 2 * b.cols;
+    double *a = ref_lapack((size_t)(n * n), n), *x = ref_lapack((size_t)(n * w), n);
+    lapack_int *pivot = calloc((size_t)n, sizeof *pivot);
+    ref_mat sol = ref_new(n, b.cols);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) a[j * n + i] = creal(REF_AT(A, i, j));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < b.cols; j++)
+            x[2 * j * n + i] = creal(REF_AT(b, i, j)), x[(2 * j + 1) * n + i] = cimag(REF_AT(b, i, j));
+    assert_int_equal(
+        LAPACKE_dgesv(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)w, a, (lapack_int)n, pivot, x, (lapack_int)n), 0);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < b.cols; j++) REF_AT(sol, i, j) = x[2 * j * n + i] + I * x[(2 * j + 1) * n + i];
+    free(a), free(x), free(pivot);
+    return sol;
+}
+#endif
