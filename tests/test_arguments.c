@@ -202,6 +202,11 @@ SOURCE(wisp_src_velocity, P(1, f->ctx), P(2, &f->src),
        WISP_VELOCITY)
 SOURCE(wisp_src_peierls, P(1, f->ctx), P(2, &f->src),
        P(3, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line})), 0.1)
+PLAIN(wisp_positions_fit_wave, P(0, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line})),
+      P(1, (double[3]){1}))
+PLAIN(wisp_blk_fill_waves, P(0, f->psi),
+      P(1, (&(wisp_positions){.rows = ROWS, .dimensions = 1, .at = place_on_line, .orbitals = 1})),
+      P(2, (double[3 * WIDTH]){1}), P(3, (int[WIDTH]){0}))
 PROCEDURE(wisp_positions_close, P(0, &(wisp_positions){0}))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
@@ -364,6 +369,8 @@ static const argument_row table[] = {
     ROW(wisp_positions_open_array, 4, 0, 2),
     ROW(wisp_src_velocity, 5, 0, 2),
     ROW(wisp_src_peierls, 4, 0, 2),
+    ROW(wisp_blk_fill_waves, 4, 8, 1),
+    ROW(wisp_positions_fit_wave, 2, 0, ALL),
     ROW(wisp_positions_close, 1, 0, ALL),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),

@@ -48,7 +48,7 @@ meant dos seed rng random-seed
 meant dos threads num-threads num_threads nthreads cores
 meant dos precision dtype
 meant dos mem-limit memory-limit mem_limit
-meant ldos sites atoms orbitals
+meant ldos sites atoms indices
 meant evolve tolerance rtol accuracy
 meant evolve time tmax max-time
 meant evolve start psi0 v0

@@ -6,7 +6,7 @@
 #ifndef WISP_PUBLIC_POSITIONS_H
 #define WISP_PUBLIC_POSITIONS_H
 
-#include "source.h"
+#include "matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +15,8 @@ extern "C" {
 /* Writes the position of a row, x, y and z; 0 where a direction is not there. Returns 0; anything else is a failure
    (WISP_ERR_CALLBACK). It is called from many threads at once, for any row, and must answer the same each time. */
 typedef int (*wisp_position_fn)(void *arg, int64_t row, double *xyz);
+/* Which of the orbitals of its cell a row is: 0 to orbitals - 1. Called as a wisp_position_fn. */
+typedef int (*wisp_orbital_fn)(void *arg, int64_t row);
 
 /* Positions are computed row by row, so that nobody has to hold all of them. A program may fill in its own. */
 typedef struct {
@@ -27,6 +29,8 @@ typedef struct {
     wisp_position_fn at;      /* of a row */
     void *arg;                /* passed to at() */
     void (*free_arg)(void *); /* called by wisp_positions_close; may be NULL */
+    int orbitals;             /* rows of a cell of the lattice, which are no images of each other; 0: not known */
+    wisp_orbital_fn orbital;  /* NULL: that of a row is row modulo orbitals */
 } wisp_positions;
 
 /* Opens the positions of a gallery spec, those of the rows that are left if it has vacancies; closed by
@@ -74,6 +78,17 @@ WISP_SIZED wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wis
    nearest field that fits; WISP_ERR_UNSUPPORTED: vectors of the periodic cell are oblique to z. */
 WISP_SIZED wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
                                         const wisp_positions *positions, double field);
+
+/* Column j of x becomes the plane wave exp(i k_j . r) on the rows of orbital[j] (below 0: on all rows), 0 on others,
+   and of norm 1; a wave of an orbital that no row has is 0. k[width][3]: x, y and z of each, in radians over the unit
+   of positions. r is the position of the row itself. orbital[width] may be NULL: all rows. All ranks make this call
+   together. WISP_ERR_UNSUPPORTED: x is real; WISP_ERR_MISMATCH: it has not so many rows; WISP_ERR_ARG: a number of k is
+   not finite, or there is no such orbital; WISP_ERR_CALLBACK: a position can't be had. */
+WISP_SIZED wisp_status wisp_blk_fill_waves(wisp_blk *x, const wisp_positions *positions, const double *k,
+                                           const int *orbital);
+/* Moves k[3] by as little as makes each exp(i k . a), for the vectors a of the cell along which the lattice is
+   periodic, 1: to a wave that fits, one by one. Elsewhere than along them k stays. */
+WISP_SIZED wisp_status wisp_positions_fit_wave(const wisp_positions *positions, double *k);
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,9 @@ WISP_API wisp_status wisp_src_velocity_sized(wisp_src *src, size_t src_size, wis
 WISP_API wisp_status wisp_src_peierls_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *h,
                                             size_t h_size, const wisp_positions *positions, size_t positions_size,
                                             double field);
+WISP_API wisp_status wisp_blk_fill_waves_sized(wisp_blk *x, const wisp_positions *positions, size_t positions_size,
+                                               const double *k, const int *orbital);
+WISP_API wisp_status wisp_positions_fit_wave_sized(const wisp_positions *positions, size_t positions_size, double *k);
 WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
@@ -253,6 +256,15 @@ static inline wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const w
                                            const wisp_positions *positions, double field)
 {
     return wisp_src_peierls_sized(src, sizeof *src, ctx, h, sizeof *h, positions, sizeof *positions, field);
+}
+static inline wisp_status wisp_blk_fill_waves(wisp_blk *x, const wisp_positions *positions, const double *k,
+                                              const int *orbital)
+{
+    return wisp_blk_fill_waves_sized(x, positions, sizeof *positions, k, orbital);
+}
+static inline wisp_status wisp_positions_fit_wave(const wisp_positions *positions, double *k)
+{
+    return wisp_positions_fit_wave_sized(positions, sizeof *positions, k);
 }
 static inline wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {

@@ -70,6 +70,9 @@ typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES, WISP_TRACE
    before them are complete; where the vectors under way have become complete, they are among `vectors`, and `moments`
    are all. A return value other than 0 ends the call (WISP_ERR_CANCELLED), which keeps what it has by then. */
 typedef int (*wisp_kpm_fn)(void *arg, int64_t moments, int64_t vectors);
+/* Makes the columns of x vectors `first`, `first` + 1, .. of the run, the same ones at each call; all ranks make it
+   together. What it returns other than WISP_OK ends the run, with that status. */
+typedef wisp_status (*wisp_start_fn)(void *arg, int64_t first, wisp_blk *x);
 
 typedef struct {
     int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
@@ -99,11 +102,13 @@ typedef struct {
     void *offer_arg;     /* passed to offer() */
     wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */
     /* Moments <l|B T_n|r>, see wisp_kpm; blocks on A's map, of `type`, which are read alone, and an operator. */
-    const wisp_blk *right;   /* |r>: for WISP_TRACE_GIVEN, which needs it; else NULL. Any width, any view */
+    const wisp_blk *right;   /* |r>: for WISP_TRACE_GIVEN, which needs it or `start`; else NULL. Any width, any view */
     const wisp_blk *left;    /* |l>, of the same width, for WISP_TRACE_GIVEN; NULL: |l> = |r> */
     const wisp_mat *adjoint; /* B^H, the adjoint of B, for any trace; NULL: B = 1 */
     wisp_kpm_fn observe;     /* may be NULL */
     void *observe_arg;       /* passed to observe() */
+    wisp_start_fn start; /* in place of `right`, so that not all vectors have to be held; with `vectors` and `type` */
+    void *start_arg;     /* passed to start() */
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 

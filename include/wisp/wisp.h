@@ -42,8 +42,8 @@
 
 #include "base.h"
 #include "source.h"
-#include "positions.h"
 #include "matrix.h"
+#include "positions.h"
 #include "slot.h"
 #include "ops.h"
 #include "machine.h"

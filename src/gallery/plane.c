@@ -280,6 +280,13 @@ static int position(void *arg, int64_t row, double *xyz)
     return 0;
 }
 
+static int orbital(void *arg, int64_t row)
+{
+    int64_t a;
+    cell_of(arg, site_of(arg, row), &a);
+    return (int)a;
+}
+
 static double longest_bond(const wisp__gal_plane *l)
 {
     double longest = 0;
@@ -305,6 +312,8 @@ wisp_status wisp__gal_plane_positions(wisp_positions *positions, wisp_ctx *ctx, 
                                   .dimensions = 2,
                                   .periodic = p->periodic,
                                   .reach = longest_bond(lattice),
+                                  .orbitals = p->sites,
+                                  .orbital = orbital,
                                   .at = position,
                                   .arg = src.arg,
                                   .free_arg = src.free_arg};

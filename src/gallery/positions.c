@@ -40,6 +40,7 @@ wisp_status wisp__gal_box_positions(wisp_positions *positions, wisp_ctx *ctx, co
     *b = (box_sites){*box, rows_of_site};
     *positions = (wisp_positions){.rows = box->n[0] * box->n[1] * box->n[2] * rows_of_site,
                                   .reach = reach,
+                                  .orbitals = (int)rows_of_site,
                                   .at = position,
                                   .arg = b,
                                   .free_arg = free};

@@ -277,8 +277,12 @@ static wisp_status wannier_positions(wisp_positions *positions, wisp_ctx *ctx, c
     const wisp_status status = wannier_open(&src, ctx, value);
     if (status != WISP_OK) return status;
     const wannier *w = src.arg;
-    *positions =
-        (wisp_positions){.rows = src.rows, .reach = w->reach, .at = position, .arg = src.arg, .free_arg = src.free_arg};
+    *positions = (wisp_positions){.rows = src.rows,
+                                  .reach = w->reach,
+                                  .orbitals = (int)w->orbitals,
+                                  .at = position,
+                                  .arg = src.arg,
+                                  .free_arg = src.free_arg};
     for (int d = 0; d < 3; d++) {
         const bool periodic = w->periodic >> d & 1;
         if (w->n[d] == 1 && !(periodic && w->goes[d])) continue;

@@ -8,7 +8,7 @@
    subcommand has. Without one the field stays as it is. An option that its subcommand has in another sense is kept from
    the field by `commands`. */
 #define ANY ~0u
-#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_GREEN | CMD_THERMAL | CMD_TRACE)
+#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_GREEN | CMD_SPECTRAL | CMD_THERMAL | CMD_TRACE)
 static const struct {
     const char *text; /* of the library; fields below it count as it does: opts.bounds.center as opts.bounds */
     unsigned commands;
@@ -37,6 +37,7 @@ static const struct {
     {"opts.vectors", ANY, "vectors", NULL},
     {"opts.vectors", CMD_LDOS | CMD_GREEN, "sites", NULL},
     {"opts.right", CMD_LDOS | CMD_GREEN, "start", NULL},
+    {"opts.vectors", CMD_SPECTRAL, "k-points", NULL},
     {"opts.left", CMD_LDOS | CMD_GREEN, "left", NULL},
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},

@@ -244,7 +244,8 @@ static int take(tool *t)
     const int format = word_of(&r, "format", format_names, FORMATS),
               asked = word_of(&r, "asked_format", format_names, FORMATS);
     /* Others have as many as is asked. */
-    const unsigned chosen = CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_GREEN | CMD_THERMAL | CMD_TRACE | CMD_SIGMA;
+    const unsigned chosen =
+        CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_GREEN | CMD_SPECTRAL | CMD_THERMAL | CMD_TRACE | CMD_SIGMA;
     if ((t->cmd->bit & chosen) && !o->width && o->variant == WISP_KPM_BLOCKED) o->width = width;
     if (!o->depth && o->variant != WISP_KPM_NAIVE) o->depth = ranks == 1 && t->processes == 1 ? depth : 0;
     /* What was compressed unasked is so again: who asks gets other codes and lists. */

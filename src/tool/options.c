@@ -306,6 +306,7 @@ void options_free(options *o)
     free(o->watch);
     free(o->weights);
     free(o->energies);
+    free(o->path);
     free(o->temperatures);
     free(o->mu);
     o->temperatures = o->mu = NULL;

@@ -56,6 +56,8 @@ typedef struct {
     const char *velocity_a, *velocity_b, *positions;
     double cell[3][3], peierls; /* cell_vectors of them; flux quanta for each unit of area */
     int cell_vectors;
+    double (*path)[3]; /* spectral: corners of it */
+    int64_t corners, k_points, orbitals;
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
@@ -164,6 +166,6 @@ wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights, parse_list,
     parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_operator,
-    parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_per, parse_temperatures,
+    parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path, parse_per, parse_temperatures,
     parse_function, parse_potentials, parse_cell;
 #endif

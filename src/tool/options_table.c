@@ -4,7 +4,7 @@
 
 #define DENSITIES (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define TRACES (CMD_THERMAL | CMD_TRACE)
-#define KPM (DENSITIES | TRACES | CMD_GREEN)
+#define KPM (DENSITIES | TRACES | CMD_GREEN | CMD_SPECTRAL)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
@@ -41,7 +41,7 @@
 enum { END = 0 };
 
 const option_def option_table[] = {
-    COUNT("moments", "N", DENSITIES, moments, 2, 1 << 30,
+    COUNT("moments", "N", DENSITIES | CMD_SPECTRAL, moments, 2, 1 << 30,
           "number of Chebyshev moments (512); with --from at most those of the file", .group = "What is computed"),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
@@ -55,10 +55,17 @@ const option_def option_table[] = {
              "the velocity i [H, x] along the current as a matrix of your own: Hermitian, or the real antisymmetric "
              "[H, x] of a real matrix"),
     FILENAME("velocity-b", NEW_RUN | CMD_SIGMA, velocity_b, "likewise along the field (that of --velocity-a)"),
-    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS, positions,
+    VALUE("path", "K:K:..", parse_path, NEW_RUN | CMD_SPECTRAL, path,
+          "corners of the path, each x,y,z in radians over the unit of positions, as 0,0:2pi/3,0:pi,pi (needed); one "
+          "alone: that k"),
+    COUNT("k-points", "N", NEW_RUN | CMD_SPECTRAL, k_points, 1, 1 << 20,
+          "number of k along the path, about (61); in periodic samples those that fit, each once"),
+    COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
+          "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
+    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL, positions,
              "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
              "knows)"),
-    VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA, cell,
+    VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA | CMD_SPECTRAL, cell,
           "with --positions: vectors by which the sample repeats, as many as it is periodic along (open)"),
     VALUE("peierls", "B", parse_number, NEW_RUN | CMD_SIGMA, peierls,
           "put the matrix into a magnetic field along z, by Peierls' phases: flux quanta for each unit of area of the "
@@ -77,7 +84,7 @@ const option_def option_table[] = {
           "|f| on the bounds; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("tolerance", "T", parse_positive, CMD_GREEN, tolerance,
           "how large the error of G may be, times eta; may be written --tol (1e-10; in single precision 1e-4)"),
-    VALUE("resolution", "E", parse_positive, DENSITIES, resolution,
+    VALUE("resolution", "E", parse_positive, DENSITIES | CMD_SPECTRAL, resolution,
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
     COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, vectors, 1, 1 << 30, "number of random vectors (32)"),
@@ -194,7 +201,7 @@ const option_def option_table[] = {
           "rows in place of --left: with --sites I the result is G_JI(E + i eta)", .max = 4096),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG, seed,
           "seed of the random vectors and of the Lanczos starts (0)"),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN, seed,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
     BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE,
@@ -202,14 +209,14 @@ const option_def option_table[] = {
            "run; but with few moments one just outside may go unnoticed"),
     FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
-    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SIGMA, kernel,
+    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SPECTRAL | CMD_SIGMA, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
           .group = "How it is evaluated"),
-    VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS | CMD_GREEN, interval,
+    VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, interval,
           "energy window of the output, on a uniform grid that includes both ends (all energies)"),
     VALUE("interval", "A,B", parse_window, CMD_COUNT, interval,
           "where eigenvalues are counted; A must be below B; -inf,B and A,inf have one end"),
-    COUNT("points", "P", CMD_DOS | CMD_LDOS | CMD_GREEN, points, 2, 1 << 30,
+    COUNT("points", "P", CMD_DOS | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, points, 2, 1 << 30,
           "number of energies (twice the moments, at least 1024)"),
     VALUE("mu", "A,B,..|A:B:N", parse_potentials, CMD_SIGMA, mu,
           "chemical potentials; A:B:N: N of them from A to B, at equal steps (201 on all of the bounds)",
@@ -221,7 +228,7 @@ const option_def option_table[] = {
           "area of the sample, or its volume in three dimensions, by which the conductivity is divided, in the unit of "
           "the positions (what the gallery or --cell tells, else 1)"),
     COUNT("points", "P", CMD_SIGMA, points, 2, 1 << 26, "of the integral over energies (8 times the moments)"),
-    VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS | CMD_GREEN, energies,
+    VALUE("energies", "E,..", parse_energies, CMD_DOS | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, energies,
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
     VALUE("per", "rows|X", parse_per, CMD_DOS, per,
           "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
@@ -247,8 +254,8 @@ const option_def option_table[] = {
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
     CHOICE("precision", NEW_RUN | DENSITIES, precision, precision_names, 0, END,
            "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
-    CHOICE("precision", NEW_RUN | CMD_GREEN | TRACES | CMD_SIGMA | VECTORS | SYSTEMS | CMD_INFO, precision,
-           precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
+    CHOICE("precision", NEW_RUN | CMD_GREEN | CMD_SPECTRAL | TRACES | CMD_SIGMA | VECTORS | SYSTEMS | CMD_INFO,
+           precision, precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),
     CHOICE("halo", NEW_RUN | MOMENTS | SYSTEMS, halo, halo_names, 0, END,
@@ -335,6 +342,7 @@ const option_def option_table[] = {
             "the states at all times, each as it comes: .h5, for --from, or the columns of a dense .mtx"),
     WRITTEN("save", "FILE.h5", NEW_RUN | MOMENTS, save, WORDS("h5"),
             "keep the moments, one set per vector, for --from"),
+    PICTURE(CMD_SPECTRAL, "draw A(k, E) over the path and energy, as colours (gnuplot)"),
     PICTURE(DENSITIES | CMD_GREEN, "draw the density of states with its error band, or -Im G/pi (gnuplot)"),
     PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
     PICTURE(CMD_SIGMA, "draw the conductivity over the chemical potential with its error band (gnuplot)"),

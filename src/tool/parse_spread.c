@@ -68,3 +68,45 @@ bool parse_cell(option_value *v)
     }
     return refuse(v, "at most 3 vectors");
 }
+
+/* A number, or a number of pi, over a whole number: 0.5, pi, -2pi/3. */
+static bool read_phase(const char **text, double *x)
+{
+    const char *at = *text;
+    int64_t over = 1;
+    if (!read_number(&at, x)) {
+        *x = *at == '-' ? -1 : 1;
+        at += *at == '-';
+        if (strncmp(at, "pi", 2)) return false;
+    }
+    if (!strncmp(at, "pi", 2)) *x *= M_PI, at += 2;
+    if (*at == '/' && (at++, !read_whole(&at, &over) || over < 1)) return false;
+    *x /= (double)over;
+    *text = at;
+    return true;
+}
+
+/* Corners of 1 to 3 numbers each; those that are not given are 0. */
+bool parse_path(option_value *v)
+{
+    static const char what[] = "expected corners such as 0,0:2pi/3,0:pi,pi";
+    options *o = v->o;
+    const char *text = v->text;
+    o->corners = 0;
+    do {
+        double(*more)[3] = realloc(o->path, (size_t)(o->corners + 1) * sizeof *more);
+        if (!more) return refuse(v, "out of memory");
+        o->path = more;
+        double *k = more[o->corners++];
+        memset(k, 0, sizeof *more);
+        for (int d = 0; d < 3; d++) {
+            if (!read_phase(&text, k + d)) return refuse(v, what);
+            if (*text != ',' || d == 2) break;
+            text++;
+        }
+        if (*text && *text != ':') return refuse(v, what);
+        if (o->corners > 1 && !memcmp(k, more[o->corners - 2], sizeof *more))
+            return refuse(v, "two corners that follow each other are equal");
+    } while (*text++ == ':');
+    return true;
+}

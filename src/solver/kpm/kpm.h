@@ -75,6 +75,8 @@ void wisp__kpm_keep(wisp__kpm_run *k, int64_t n, const wisp_scalar *dot);
    added `times` times. `name` of x is for the refusal of what is not finite. */
 wisp_status wisp__kpm_take(wisp__kpm_run *k, wisp_blk *v, const wisp_blk *x, int64_t first, const char *name,
                            int times);
+/* The same of the vectors on the right, wherever they come from. */
+wisp_status wisp__kpm_take_right(wisp__kpm_run *k, wisp_blk *v, int64_t first, int times);
 
 /* kpm_state.c: the state between two calls of wisp_mpk (a wisp_items_fn). */
 wisp_status wisp__kpm_items(void *k, wisp_state *s);

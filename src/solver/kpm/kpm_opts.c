@@ -186,6 +186,8 @@ static wisp_status check_sides(const wisp_mat *A, const wisp_kpm_opts *o)
     wisp_ctx *ctx = wisp_mat_ctx(A);
     if (o->trace != WISP_TRACE_GIVEN && (o->right || o->left))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.%s is for WISP_TRACE_GIVEN alone", o->right ? "right" : "left");
+    if (o->start && (o->trace != WISP_TRACE_GIVEN || o->right))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.start is for WISP_TRACE_GIVEN alone, in place of opts.right");
     if (o->right) WISP_TRY(check_block(A, o, o->right, "opts.right"));
     if (o->left) WISP_TRY(check_block(A, o, o->left, "opts.left"));
     if (!o->adjoint) goto out;
@@ -205,9 +207,10 @@ wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp
     wisp_mat_info info;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_get_info(A, &info);
-    if (opts && opts->trace == WISP_TRACE_GIVEN && !opts->right)
+    if (opts && opts->trace == WISP_TRACE_GIVEN && !opts->right && !opts->start)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "wisp_kpm: opts.right is NULL; its columns are the vectors of WISP_TRACE_GIVEN");
+                              "wisp_kpm: opts.right is NULL; its columns are the vectors of WISP_TRACE_GIVEN, unless "
+                              "opts.start makes them");
     const wisp_status status = check(ctx, full, &info, opts);
     return status == WISP_OK ? check_sides(A, full) : status;
 }

@@ -81,6 +81,17 @@ out:
     return status;
 }
 
+wisp_status wisp__kpm_take_right(wisp__kpm_run *k, wisp_blk *v, int64_t first, int times)
+{
+    wisp_status status;
+    const wisp_kpm_opts *o = k->opts;
+    if (o->right) return wisp__kpm_take(k, v, o->right, first, "opts.right", times);
+    WISP_TRY(o->start(o->start_arg, first, v));
+    status = scale(k, v, first, "a vector of opts.start", times);
+out:
+    return status;
+}
+
 /* B^H |l>, where |l> is |nu_0> or one of the user's; its moment 0, and the limit of all moments. There is no vector
    before nu_0: so w is free for |l>. */
 static wisp_status start_left(wisp__kpm_run *k, int64_t first)
@@ -115,7 +126,7 @@ wisp_status wisp__kpm_start(wisp__kpm_run *k, int64_t first)
         WISP_TRY(wisp_blk_fill_random(k->v, WISP_RANDOM_TRACE, o->seed, WISP__STREAM_TRACE,
                                       (uint32_t)(o->first_vector + first)));
         break;
-    case WISP_TRACE_GIVEN: WISP_TRY(wisp__kpm_take(k, k->v, o->right, first, "opts.right", times)); break;
+    case WISP_TRACE_GIVEN: WISP_TRY(wisp__kpm_take_right(k, k->v, first, times)); break;
     case WISP_TRACE_SITES:
     case WISP_TRACE_EXACT:
         for (int j = 0; j < k->width; j++) k->row[j] = o->trace == WISP_TRACE_SITES ? o->sites[first + j] : first + j;

@@ -28,14 +28,18 @@ out:
 enum { STAMP = 3 };
 static size_t stamps(const wisp__kpm_run *k) { return (size_t)k->vectors * (k->opts->left ? 2 : 1); }
 
-static wisp_status stamp_block(wisp__kpm_run *k, const wisp_blk *x, const char *name, double *stamp)
+/* Of those on the left, or on the right. */
+static wisp_status stamp_side(wisp__kpm_run *k, bool left_side, double *stamp)
 {
     wisp_status status = WISP_OK;
     for (int64_t first = 0; first < k->vectors; first += k->width) {
         const int64_t left = k->vectors - first;
         WISP_TRY(wisp__kpm_set_width(k, left < k->most ? (int)left : k->most));
         memset(k->column, 0, (size_t)k->width * sizeof *k->column);
-        WISP_TRY(wisp__kpm_take(k, k->v, x, first, name, 1));
+        if (left_side)
+            WISP_TRY(wisp__kpm_take(k, k->v, k->opts->left, first, "opts.left", 1));
+        else
+            WISP_TRY(wisp__kpm_take_right(k, k->v, first, 1));
         WISP_TRY(wisp_blk_fill_random(k->w, WISP_RANDOM_TRACE, 0, WISP__STREAM_TRACE, (uint32_t)first));
         WISP_TRY(wisp_dot(k->w, k->v, k->dot));
         for (int j = 0; j < k->width; j++) {
@@ -52,10 +56,9 @@ out:
 wisp_status wisp__kpm_stamp(wisp__kpm_run *k)
 {
     wisp_status status;
-    const wisp_kpm_opts *o = k->opts;
     WISP_TRY(wisp_alloc(k->ctx, &k->stamp, STAMP * stamps(k), sizeof *k->stamp));
-    WISP_TRY(stamp_block(k, o->right, "opts.right", k->stamp));
-    if (o->left) WISP_TRY(stamp_block(k, o->left, "opts.left", k->stamp + STAMP * k->vectors));
+    WISP_TRY(stamp_side(k, false, k->stamp));
+    if (k->opts->left) WISP_TRY(stamp_side(k, true, k->stamp + STAMP * k->vectors));
 out:
     return status;
 }

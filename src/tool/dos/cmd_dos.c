@@ -19,7 +19,9 @@ static int check_options(tool *t)
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
     if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
-    if (of_rows(t) && !o->from && !o->site_count && !o->start && !o->where)
+    if (of_spectral(t) && !o->from && !o->path) return tool_usage(t, "wisp spectral needs --path K:K:..");
+    if (of_spectral(t) && o->plot && o->corners == 1) return tool_usage(t, "--plot needs a --path of two corners");
+    if (of_rows(t) && !of_spectral(t) && !o->from && !o->site_count && !o->start && !o->where)
         return tool_usage(t, "wisp %s needs --sites I,J,.. or --start FILE", name);
     if (o->site_count && o->start) return tool_usage(t, "--sites and --start exclude each other");
     if (o->left && o->left_site_count) return tool_usage(t, "--left and --left-sites exclude each other");
@@ -37,7 +39,8 @@ static int check_options(tool *t)
     if (o->energy_count == 1 && o->plot) return tool_usage(t, "--plot needs two energies or more");
     if (o->where && (o->site_count || o->start || o->operators))
         return tool_usage(t, "--where does not go with --sites, --start or --operator");
-    if (o->positions && !o->where) return tool_usage(t, "--positions is for --where");
+    if (o->cell_vectors && !o->positions) return tool_usage(t, "--cell needs --positions FILE");
+    if (o->positions && !o->where && !of_spectral(t)) return tool_usage(t, "--positions is for --where");
     if ((o->operators || o->where) && o->partition)
         return tool_usage(t, "--partition does not go with --operator or --where");
     if (o->where && o->precision == PRECISION_AUTO && option_seen(o, "precision") && !of_rows(t))
@@ -214,6 +217,8 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
     if (!rc) rc = starts_open(t, s, src->rows, k);
+    if (!rc && of_spectral(t)) rc = tool_agree(t, kpath_open(t, &r->path, t->opt.arg[0], src->rows));
+    if (!rc && of_spectral(t)) kpath_options(&r->path, k);
     files = (run_files){.starts = s->bytes};
     wisp_ctx_memory(t->ctx, NULL, &files.reading);
     if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
@@ -285,6 +290,7 @@ static int load_moments(tool *t, wisp_moments *m, results *r)
 {
     r->runs = t->opt.froms;
     const int rc = moments_load(t, m, r->seed);
+    if (!rc && of_spectral(t)) return kpath_load(t, &r->path, m);
     if (rc || !m->square) return rc;
     return tool_fail(t, "%s holds the moments of two velocities; see wisp sigma --from", t->opt.from);
 }

@@ -4,6 +4,15 @@
 #include "../out/out.h"
 #include "../plan.h"
 
+/* spectral.c: the k at which A(k, E) is wanted. */
+typedef struct {
+    wisp_positions at;               /* of the rows, and their orbitals */
+    double (*k)[3];                  /* [count] */
+    double *way;                     /* [count]: the length of the path up to each, as it was asked for */
+    int64_t count, corners, *corner; /* [corners]: which k they are */
+    double moved;                    /* the largest step to a wave that fits the sample */
+} kpath;
+
 /* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
     const wisp_moments *m;
@@ -45,13 +54,16 @@ typedef struct {
     wisp_scalar *green;         /* [curves][points]; NULL: not of green */
     double *beside;             /* [curves][points] likewise: how far G is off at most */
     wisp_traced traced;         /* trace */
+    kpath path;                 /* spectral */
+    double *spectral;           /* [path.count][points], likewise */
 } results;
 
 /* Commands for traces of functions: without a density of states and its kernel. */
 static inline bool of_traces(const tool *t) { return t->cmd->bit & (CMD_THERMAL | CMD_TRACE); }
 static inline bool of_green(const tool *t) { return t->cmd->bit == CMD_GREEN; }
-/* Curves of single rows. */
-static inline bool of_rows(const tool *t) { return t->cmd->bit & (CMD_LDOS | CMD_GREEN); }
+static inline bool of_spectral(const tool *t) { return t->cmd->bit == CMD_SPECTRAL; }
+/* Curves of single vectors. */
+static inline bool of_rows(const tool *t) { return t->cmd->bit & (CMD_LDOS | CMD_GREEN | CMD_SPECTRAL); }
 /* Whether the number of moments follows from the bounds. */
 static inline bool moments_by_bounds(const tool *t)
 {
@@ -153,6 +165,19 @@ int green_evaluate(tool *t, results *r);
 void green_json(json_t *o, const tool *t, const results *r);
 void green_summary(const tool *t, const results *r);
 csv_table_fn green_table;
+
+/* spectral.c: the path of a matrix with so many rows, and of the run that made the moments; plane waves at its k. */
+int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows);
+int kpath_load(tool *t, kpath *p, const wisp_moments *m);
+void kpath_options(kpath *p, wisp_kpm_opts *k);
+wisp_status kpath_start(void *path, int64_t first, wisp_blk *x); /* a wisp_start_fn */
+void kpath_free(kpath *p);
+/* A(k, E) of the densities of all plane waves. */
+int spectral_evaluate(tool *t, results *r);
+void spectral_json(json_t *o, const results *r);
+void spectral_summary(const results *r);
+void spectral_table(const results *r, FILE *f);
+void spectral_script(const tool *t, const results *r, FILE *f, const char *path);
 
 /* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
 int traces_check(tool *t);

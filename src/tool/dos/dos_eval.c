@@ -177,6 +177,7 @@ static int evaluate_dos(tool *t, results *r)
     }
     r->bar = typical_bar(t, r);
     if (r->m->trace == WISP_TRACE_RANDOM && r->has_error && !r->m->imag) count_doubtful(r);
+    if (of_spectral(t) && (rc = spectral_evaluate(t, r))) return rc;
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
     if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT && !t->opt.energy_count)
         wisp_ctx_logf(
@@ -249,7 +250,9 @@ int results_evaluate(tool *t, results *r)
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site, r->vector,     r->energy, r->dos,   r->error,  r->low,    r->high,      r->integral,
-                      r->mean, r->mean_error, r->heat,   r->green, r->beside, r->dos_im, r->left_site, r->dos_im_error};
+    void *arrays[] = {r->site,   r->vector,   r->energy,    r->dos,          r->error,   r->low,
+                      r->high,   r->integral, r->mean,      r->mean_error,   r->heat,    r->green,
+                      r->beside, r->dos_im,   r->left_site, r->dos_im_error, r->spectral};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
+    kpath_free(&r->path);
 }

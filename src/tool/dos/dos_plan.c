@@ -50,7 +50,10 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1, numbers = run_sides(ko) * n * kept;
     const double image = t->opt.save ? FILE_HEAD + 8 * (numbers + kept) : 0;
-    const double curve_bytes = points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves) + 4 * curves, mean = 3 * n;
+    const double curve_bytes =
+                     points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves + (of_spectral(t) ? curves : 0)) +
+                     4 * curves,
+                 mean = 3 * n;
     const double green = of_green(t) ? 3 * fmin(points + 1, BATCH) : 0;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES + green;
     const double traces = of_traces(t) ? traces_bytes(t, n, kept) : 0;
@@ -66,7 +69,7 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type matri
     const int64_t rows = A->local_rows, width = wisp_kpm_width(type, A->rows, ko);
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
     const int64_t numbers = t->opt.partition ? 8 * rows : 0;
-    const int64_t stamps = starts_block_bytes(ko, A) ? 8 * STAMP * run_sides(ko) * kept : 0;
+    const int64_t stamps = ko->trace == WISP_TRACE_GIVEN ? 8 * STAMP * run_sides(ko) * kept : 0;
     return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * run_sides(ko) * moments_of(ko) * (kept + width) +
            stamps + numbers + HEADS;
 }

@@ -94,6 +94,10 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
         thermal_script(t, arg, f, path);
         return;
     }
+    if (of_spectral(t)) {
+        spectral_script(t, r, f, path);
+        return;
+    }
     bool band = !r->site && r->has_error && r->t95 > 0;
     double least, most = find_range(r, band, &least);
     int power = 0;

@@ -169,6 +169,10 @@ json_t *results_json(tool *t, const results *r)
                                           : t->cmd->bit == CMD_LDOS ? "probability per energy"
                                                                     : results_unit(unit, t, r)))),
              J("per", r->per));
+    if (of_spectral(t)) {
+        spectral_json(o, r);
+        return o;
+    }
     add_data(o, t, r);
     return o;
 }
@@ -272,6 +276,10 @@ static void show_numbers(const tool *t, const results *r)
         return;
     }
     if (r->interval_given) text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
+    if (of_spectral(t)) {
+        spectral_summary(r);
+        return;
+    }
     text_line("energies", "%s", text_count(a, r->points));
     if (t->opt.energy_count) {
         show_densities(t, r);
@@ -295,12 +303,12 @@ static void show_numbers(const tool *t, const results *r)
 }
 
 /* What all energies together give: the sum rule. */
-static void show_weights(const results *r)
+static void show_weights(const tool *t, const results *r)
 {
     enum { MOST = 8 };
     const wisp_moments *m = r->m;
     char a[TEXT];
-    for (int64_t c = 0; r->given && c < r->curves && c < MOST; c++) {
+    for (int64_t c = 0; r->given && !of_spectral(t) && c < r->curves && c < MOST; c++) {
         const int64_t at = r->vector[c] * m->n;
         const char *rest = c == MOST - 1 && r->curves > MOST ? ", ..." : "", *head = c ? "" : "weight";
         if (m->imag)
@@ -327,7 +335,7 @@ void results_summary(tool *t, const results *r)
     if (r->where_rows) text_line("where", "%s: %s rows", t->opt.where, text_count(a, r->where_rows));
     if (t->opt.operators) text_line("operator", "%s", *t->opt.operator_list);
     show_run(t, r);
-    show_weights(r);
+    show_weights(t, r);
     if (of_traces(t))
         traces_summary(t, r);
     else if (of_green(t))
@@ -351,6 +359,10 @@ void results_table(const tool *t, const void *arg, FILE *f)
     }
     if (of_green(t)) {
         green_table(t, arg, f);
+        return;
+    }
+    if (of_spectral(t)) {
+        spectral_table(r, f);
         return;
     }
     if (t->cmd->bit == CMD_COUNT) {

@@ -65,7 +65,7 @@ int starts_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k)
 /* Complex ones if anything is complex. */
 void starts_type(const starts *s, wisp_type matrix, wisp_kpm_opts *k)
 {
-    bool is_complex = wisp_type_is_complex(matrix);
+    bool is_complex = wisp_type_is_complex(matrix) || k->start;
     const bool has_operator = s->op.row || s->op.many;
     if (k->trace != WISP_TRACE_GIVEN && !has_operator) return;
     is_complex |= has_operator && wisp_type_is_complex(s->op.type);
@@ -115,6 +115,6 @@ void starts_free(starts *s)
 
 int64_t starts_block_bytes(const wisp_kpm_opts *k, const wisp_mat_info *A)
 {
-    if (k->trace != WISP_TRACE_GIVEN) return 0;
+    if (k->trace != WISP_TRACE_GIVEN || k->start) return 0;
     return (A->local_rows + A->halo_rows) * k->vectors * (int64_t)wisp_type_size(k->type);
 }

@@ -1,0 +1,264 @@
+/* wisp spectral: A(k, E) along a path of k, from moments of plane waves on the orbitals of a cell. */
+#include "../moments.h"
+#include "../out/text.h"
+#include "../positions.h"
+#include "dos.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the path -------------------------------------------------------------------------------------- */
+
+void kpath_free(kpath *p)
+{
+    wisp_positions_close(&p->at);
+    free(p->k);
+    free(p->way);
+    free(p->corner);
+    *p = (kpath){0};
+}
+
+static double distance(const double *a, const double *b)
+{
+    return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+}
+
+/* The wave that fits the sample; one that fits where the last one does is not taken twice. */
+static void add(kpath *p, const double *wanted, double way)
+{
+    double *k = p->k[p->count];
+    memcpy(k, wanted, sizeof *p->k);
+    wisp_positions_fit_wave(&p->at, k);
+    p->moved = fmax(p->moved, distance(k, wanted));
+    p->way[p->count] = way;
+    if (p->count && distance(k, k - 3) < 1e-9) return;
+    p->count++;
+}
+
+/* As many steps for each part of the path as its length asks for. */
+static int make_path(tool *t, kpath *p)
+{
+    const options *o = &t->opt;
+    const int64_t points = o->k_points ? o->k_points : 61, most = points + o->corners;
+    const double(*corner)[3] = (const double(*)[3])o->path;
+    double length = 0, way = 0;
+    p->k = calloc((size_t)most, sizeof *p->k);
+    p->way = calloc((size_t)most, sizeof *p->way);
+    p->corner = calloc((size_t)o->corners, sizeof *p->corner);
+    if (!p->k || !p->way || !p->corner) return tool_fail(t, "out of memory for %lld points of k", (long long)most);
+    p->corners = o->corners;
+    for (int64_t c = 1; c < o->corners; c++) length += distance(corner[c - 1], corner[c]);
+    add(p, corner[0], 0);
+    for (int64_t c = 1; c < o->corners; c++) {
+        const double part = distance(corner[c - 1], corner[c]);
+        const int64_t steps = length > 0 ? llround(part / length * (double)(points - 1)) : 1;
+        for (int64_t i = 1; i < steps; i++) {
+            double k[3];
+            const double x = (double)i / (double)steps;
+            for (int d = 0; d < 3; d++) k[d] = (1 - x) * corner[c - 1][d] + x * corner[c][d];
+            add(p, k, way + x * part);
+        }
+        add(p, corner[c], way += part);
+        p->corner[c] = p->count - 1;
+    }
+    return EXIT_FINE;
+}
+
+int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows)
+{
+    kpath_free(p);
+    int rc = positions_open(t, matrix, rows, &p->at);
+    if (!rc && p->at.rows != rows)
+        rc = tool_fail(t, "%s has %lld positions for %lld rows", matrix, (long long)p->at.rows, (long long)rows);
+    if (t->opt.orbitals) p->at.orbitals = (int)t->opt.orbitals, p->at.orbital = NULL;
+    if (p->at.orbitals < 1) p->at.orbitals = 1;
+    if (!rc && p->at.orbitals > rows)
+        rc = tool_fail(t, "--orbitals %d: there are %lld rows", p->at.orbitals, (long long)rows);
+    return rc ? rc : make_path(t, p);
+}
+
+void kpath_options(kpath *p, wisp_kpm_opts *k)
+{
+    k->trace = WISP_TRACE_GIVEN;
+    k->vectors = p->count * p->at.orbitals;
+    k->start = kpath_start;
+    k->start_arg = p;
+}
+
+/* Vector v is orbital v modulo their number at k number v over it. */
+wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
+{
+    const kpath *p = arg;
+    const int width = wisp_blk_width(x);
+    wisp_ctx *ctx = wisp_blk_ctx(x);
+    double *k = NULL;
+    int *orbital = NULL;
+    wisp_status status = wisp_alloc(ctx, &k, 3 * (size_t)width, sizeof *k);
+    if (status == WISP_OK) status = wisp_alloc(ctx, &orbital, (size_t)width, sizeof *orbital);
+    for (int j = 0; j < width && status == WISP_OK; j++) {
+        memcpy(k + 3 * j, p->k[(first + j) / p->at.orbitals], sizeof *p->k);
+        orbital[j] = (int)((first + j) % p->at.orbitals);
+    }
+    if (status == WISP_OK) status = wisp_blk_fill_waves(x, &p->at, k, orbital);
+    wisp_free(ctx, k);
+    wisp_free(ctx, orbital);
+    return status;
+}
+
+/* ---- moments of a file ------------------------------------------------------------------------------ */
+
+/* What an option was in the run that made the moments, in room for it; false: it was not there. */
+static bool word_of(const wisp_moments *m, const char *option, size_t least, char *word, size_t room)
+{
+    const char *text = moments_asked(m->command, option, least);
+    const bool quoted = text && *text == '\'';
+    if (!text) return false;
+    text += quoted;
+    snprintf(word, room, "%.*s", (int)strcspn(text, quoted ? "'" : " "), text);
+    return true;
+}
+
+static bool number_of(const wisp_moments *m, const char *option, size_t least, int64_t *number)
+{
+    char word[TEXT];
+    if (word_of(m, option, least, word, sizeof word)) *number = strtoll(word, NULL, 10);
+    return true;
+}
+
+int kpath_load(tool *t, kpath *p, const wisp_moments *m)
+{
+    options *o = &t->opt;
+    char text[4096], file[4096], cell[512], why[WHY];
+    option_value v = {.text = text, .o = o, .why = why};
+    if (!word_of(m, "path", 2, text, sizeof text) || !parse_path(&v))
+        return tool_fail(t, "%s holds no moments of wisp spectral", o->from);
+    number_of(m, "k-points", 1, &o->k_points);
+    number_of(m, "orbitals", 3, &o->orbitals);
+    v.text = cell;
+    if (word_of(m, "cell", 2, cell, sizeof cell) && !parse_cell(&v))
+        return tool_fail(t, "%s: its command is damaged", o->from);
+    if (word_of(m, "positions", 3, file, sizeof file)) o->positions = file;
+    int rc = kpath_open(t, p, m->matrix ? m->matrix : "", m->rows);
+    o->positions = NULL;
+    if (rc) return rc;
+    const int64_t there = m->vectors / p->at.orbitals;
+    if (there < 1) return tool_fail(t, "%s holds no k with all its %d orbitals", o->from, p->at.orbitals);
+    if (there < p->count) p->count = there; /* of a run that was stopped */
+    return EXIT_FINE;
+}
+
+/* ---- results ---------------------------------------------------------------------------------------- */
+
+int spectral_evaluate(tool *t, results *r)
+{
+    const kpath *p = &r->path;
+    const int orbitals = p->at.orbitals;
+    if (r->curves < p->count * orbitals) return tool_fail(t, "moments of some plane waves are missing");
+    if (wisp_alloc(t->ctx, &r->spectral, (size_t)(p->count * r->points), sizeof *r->spectral)) return tool_fail_ctx(t);
+    for (int64_t c = 0; c < p->count * orbitals; c++)
+        for (int64_t i = 0; i < r->points; i++) r->spectral[c / orbitals * r->points + i] += r->dos[c * r->points + i];
+    return EXIT_FINE;
+}
+
+static json_t *table_of(const double *v, int64_t rows, int64_t step, int64_t n)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < rows; i++) json_array_append_new(array, json_numbers(v + i * step, n));
+    return array;
+}
+
+static json_t *by_orbital(const results *r)
+{
+    const int orbitals = r->path.at.orbitals;
+    json_t *array = json_array();
+    for (int o = 0; array && o < orbitals; o++)
+        json_array_append_new(array, table_of(r->dos + o * r->points, r->path.count, orbitals * r->points, r->points));
+    return array;
+}
+
+void spectral_json(json_t *o, const results *r)
+{
+    const kpath *p = &r->path;
+    JSON_PUT(o, J("k", table_of(p->k[0], p->count, 3, 3)), J("path_length", json_numbers(p->way, p->count)),
+             J("corners", json_wholes(p->corner, p->corners)), J("moved_by_at_most", p->moved),
+             J("orbitals", p->at.orbitals), J("energies", json_numbers(r->energy, r->points)),
+             J("spectral", table_of(r->spectral, p->count, r->points, r->points)),
+             J_MAYBE(p->at.orbitals > 1, "by_orbital", by_orbital(r)));
+}
+
+/* Where A is largest, at few k: the corners, or all. */
+void spectral_summary(const results *r)
+{
+    enum { MOST = 8 };
+    const kpath *p = &r->path;
+    char a[TEXT], b[TEXT];
+    text_line("k", "%s of %s orbital%s each", text_count(a, p->count), text_count(b, p->at.orbitals),
+              p->at.orbitals == 1 ? "" : "s");
+    if (p->moved > 1e-9) text_line("", "moved by up to %.3g to fit the periodic sample", p->moved);
+    text_line("energies", "%s", text_count(a, r->points));
+    for (int64_t c = 0; c < p->corners && c < MOST; c++) {
+        const int64_t i = p->corner[c];
+        if (i >= p->count) break;
+        const double *v = r->spectral + i * r->points;
+        int64_t top = 0;
+        for (int64_t e = 1; e < r->points; e++)
+            if (v[e] > v[top]) top = e;
+        text_line(c ? "" : "strongest", "A = %.4g at E = %.6g, k = (%.4g, %.4g, %.4g)%s", v[top], r->energy[top],
+                  p->k[i][0], p->k[i][1], p->k[i][2], c == MOST - 1 && p->corners > MOST ? ", ..." : "");
+    }
+    text_line("error bar", "none: no random vectors");
+}
+
+void spectral_table(const results *r, FILE *f)
+{
+    const kpath *p = &r->path;
+    const int orbitals = p->at.orbitals;
+    fputs("path,kx,ky,kz,energy,spectral", f);
+    for (int o = 0; orbitals > 1 && o < orbitals; o++) fprintf(f, ",orbital_%d", o);
+    fputc('\n', f);
+    for (int64_t k = 0; k < p->count; k++)
+        for (int64_t i = 0; i < r->points; i++) {
+            csv_numbers(f, "", (double[]){p->way[k], p->k[k][0], p->k[k][1], p->k[k][2], r->energy[i]}, 5);
+            csv_numbers(f, ",", &r->spectral[k * r->points + i], 1);
+            for (int o = 0; orbitals > 1 && o < orbitals; o++)
+                csv_numbers(f, ",", &r->dos[(k * orbitals + o) * r->points + i], 1);
+            fputc('\n', f);
+        }
+}
+
+/* A surface seen from above, with an edge halfway between two k. Of many energies the largest of some that follow each
+   other is drawn, so that no peak is missed. */
+void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
+{
+    enum { ROWS = 256 };
+    const kpath *p = &r->path;
+    const int64_t bundle = (r->points + ROWS - 1) / ROWS;
+    char n[TEXT], line[2 * TEXT_BAR];
+    (void)t;
+    plot_begin(f, path, 1, 1);
+    snprintf(line, sizeof line, "A(k,E) at %lld k, %s moments, resolution %.3g", (long long)p->count,
+             text_count(n, r->n), r->resolution);
+    fputs("set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view map\n"
+          "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
+          "set pm3d corners2color max\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
+          f);
+    for (int64_t c = 0; c < p->corners && p->corner[c] < p->count; c++) {
+        const double *k = p->k[p->corner[c]];
+        fprintf(f, "%s'(%.3g, %.3g", c ? ", " : "", k[0], k[1]);
+        if (p->at.dimensions > 2) fprintf(f, ", %.3g", k[2]);
+        fprintf(f, ")' %.10g", p->way[p->corner[c]]);
+    }
+    fputs(")\n", f);
+    plot_title(f, 2, r->matrix, (const char *[]){line, NULL});
+    fprintf(f, "set xrange [%.10g:%.10g] noextend\nset yrange [%.17g:%.17g] noextend\n$d << EOD\n", p->way[0],
+            p->way[p->count - 1], r->energy[0], r->energy[r->points - 1]);
+    for (int64_t k = 0; k < p->count; k++) {
+        for (int64_t i = 0; i < r->points; i += bundle) {
+            double most = 0;
+            for (int64_t e = i; e < i + bundle && e < r->points; e++) most = fmax(most, r->spectral[k * r->points + e]);
+            fprintf(f, "%.10g %.10g %.6g\n", p->way[k], r->energy[i], most);
+        }
+        fputc('\n', f);
+    }
+    fputs("EOD\nsplot $d using 1:2:3 with pm3d\n", f);
+}
