@@ -238,10 +238,11 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
     plot_begin(f, path, 1, 1);
     snprintf(line, sizeof line, "A(k,E) at %lld k, %s moments, resolution %.3g", (long long)p->count,
              text_count(n, r->n), r->resolution);
-    fputs("set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view map\n"
-          "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
-          "set pm3d corners2color max\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
-          f);
+    fputs(
+        "set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view map\n"
+        "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
+        "set pm3d corners2color max\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
+        f);
     for (int64_t c = 0; c < p->corners && p->corner[c] < p->count; c++) {
         const double *k = p->k[p->corner[c]];
         fprintf(f, "%s'(%.3g, %.3g", c ? ", " : "", k[0], k[1]);
