@@ -148,7 +148,12 @@ static void traces(void **state)
         wisp_moments plain;
         REF_OK(ctx, wisp_kpm(&plain, s.A, &o));
         REF_FAILS(ctx, wisp_moments_fit(ctx, &part[0], &plain), WISP_ERR_MISMATCH, "opts.adjoint");
-        wisp_moments *all[] = {&exact, &random, &local, &part[0], &part[1], &plain};
+        /* Another operator. */
+        wisp_moments other;
+        o.adjoint = s.A;
+        REF_OK(ctx, wisp_kpm(&other, s.A, &o));
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &part[0], &other), WISP_ERR_MISMATCH, "operators on the left differ");
+        wisp_moments *all[] = {&exact, &random, &local, &part[0], &part[1], &plain, &other};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) wisp_moments_free(all[k]);
         wisp_blk_free(v);
         ref_free(x), ref_free(unit);

@@ -317,6 +317,56 @@ static void formula(void **state)
     close_system(&s);
 }
 
+/* Runs with the same matrices are taken together, with any blocks; with others they are not. */
+static void other_matrices(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {17};
+    for (int c = 0; c < 6; c++) {
+        const wisp_type type = (wisp_type[]){WISP_S, WISP_D, WISP_C, WISP_Z, WISP_S, WISP_D}[c];
+        const int64_t n = 20 + ref_below(&r, 40);
+        system_of s = open_system(ctx, &r, type, n, c >= 4);
+        ref_mat other = ref_new(n, n);
+        for (int64_t i = 0; i < n * n; i++) other.a[i] = s.H.a[i] * (i / n == i % n ? 1.5 : 1);
+        wisp_mat *A = ref_mat_of(ctx, other, type), *V_a = on_map(ctx, s.Va, type, wisp_mat_map(A)),
+                 *V_b = on_map(ctx, s.Vb, type, wisp_mat_map(A));
+        wisp_moments run[5], all;
+        wisp_kubo_opts o = {.moments = 5, .vectors = 2, .width = 3};
+        o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {0, (double)n, NAN}};
+        REF_OK(ctx, wisp_kubo(&run[0], s.A, s.V_a, s.V_b, &o));
+        o.first_vector = 2, o.width = 5;
+        REF_OK(ctx, wisp_kubo(&run[1], s.A, s.V_a, s.V_b, &o));
+        REF_OK(ctx, wisp_kubo(&run[2], s.A, s.V_b, s.V_b, &o));
+        REF_OK(ctx, wisp_kubo(&run[3], s.A, s.V_a, s.V_a, &o));
+        REF_OK(ctx, wisp_kubo(&run[4], A, V_a, V_b, &o));
+        run[1].volume = 3, run[1].dimensions = 2, run[1].direction = 2;
+        REF_OK(ctx, wisp_moments_merge(ctx, &all, run, 2));
+        assert_true(all.volume == 3 && all.dimensions == 2 && all.direction == 2 &&
+                    all.mark[2][0] == run[0].mark[2][0]);
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[2]), WISP_ERR_MISMATCH, "V_a differ");
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[3]), WISP_ERR_MISMATCH, "V_b differ");
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[4]), WISP_ERR_MISMATCH, "matrices have other entries");
+        memset(run[4].mark, 0, sizeof run[4].mark); /* as of an earlier version: nothing tells */
+        REF_OK(ctx, wisp_moments_fit(ctx, &run[0], &run[4]));
+        run[0].volume = 4;
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[1]), WISP_ERR_MISMATCH, "volumes differ: 4 and 3");
+        run[0].volume = 3, run[0].dimensions = 3;
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[1]), WISP_ERR_MISMATCH, "3 and 2 dimensions");
+        run[0].direction = 1;
+        REF_FAILS(ctx, wisp_moments_fit(ctx, &run[0], &run[1]), WISP_ERR_MISMATCH, "other components");
+        /* The volume of the moments is the one of a conductivity without its own. */
+        wisp_estimate e[2];
+        REF_OK(ctx, wisp_sigma(ctx, &all, NULL, 1, 1, (double[]){0.2}, &e[0]));
+        REF_OK(ctx, wisp_sigma(ctx, &all, &(wisp_sigma_opts){.volume = 1}, 1, 1, (double[]){0.2}, &e[1]));
+        assert_true(fabs(3 * e[0].value - e[1].value) <= 1e-12 * fabs(e[1].value));
+        for (int i = 0; i < 5; i++) wisp_moments_free(&run[i]);
+        wisp_moments_free(&all);
+        wisp_mat_free(V_b), wisp_mat_free(V_a), wisp_mat_free(A);
+        ref_free(other);
+        close_system(&s);
+    }
+}
+
 #ifdef WISP_HAVE_HDF5
 /* Kept in a file, and runs with other vectors taken together: the same conductivities. */
 static void files(void **state)
@@ -466,8 +516,9 @@ static void looks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_vectors), cmocka_unit_test(threads), cmocka_unit_test(hall),  cmocka_unit_test(formula),
-        cmocka_unit_test(failures),       cmocka_unit_test(memory),  cmocka_unit_test(looks),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),        cmocka_unit_test(hall),
+        cmocka_unit_test(formula),        cmocka_unit_test(failures),       cmocka_unit_test(memory),
+        cmocka_unit_test(looks),          cmocka_unit_test(other_matrices),
 #ifdef WISP_HAVE_HDF5
         cmocka_unit_test(files),
 #endif

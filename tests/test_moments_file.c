@@ -89,6 +89,12 @@ static wisp_moments sample_of(wisp_trace trace, int64_t vectors, int64_t n, int 
     return m;
 }
 
+static void of_a_sample(wisp_moments *m)
+{
+    m->volume = 12.25, m->dimensions = 2, m->direction = 4;
+    for (int i = 0; i < 9; i++) m->mark[i / 3][i % 3] = 0.5 + i;
+}
+
 static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n) { return sample_of(trace, vectors, n, 0); }
 
 static void assert_text(const char *a, const char *b)
@@ -109,6 +115,8 @@ static void assert_same(const wisp_moments *a, const wisp_moments *b)
     assert_true((a->sites == NULL) == (b->sites == NULL));
     if (a->sites) assert_memory_equal(a->sites, b->sites, (size_t)a->vectors * sizeof *a->sites);
     assert_int_equal(a->trace, b->trace);
+    assert_true(a->volume == b->volume && a->dimensions == b->dimensions && a->direction == b->direction);
+    assert_memory_equal(a->mark, b->mark, sizeof a->mark);
     assert_memory_equal(&a->bounds, &b->bounds, 2 * sizeof(double));
     assert_true(a->bounds.failure_probability == b->bounds.failure_probability ||
                 (isnan(a->bounds.failure_probability) && isnan(b->bounds.failure_probability)));
@@ -131,6 +139,7 @@ static void there_and_back(void **state)
         wisp_trace trace = (wisp_trace)(i < 9 ? i % 3 : i % 4);
         wisp_moments m = sample_of(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i, i >= 14), back;
         if (i == 4) m.bounds.failure_probability = NAN;
+        if (i % 3 == 2) of_a_sample(&m);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i % 9 / 3], label[(i + 1) % 3]));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file)); /* over the one before */
         REF_OK(f->ctx, wisp_moments_load(f->ctx, &back, f->file));
@@ -195,7 +204,7 @@ static const double below[8] = {1, 0, 1, 0, -1, 0, 1, 0}, zeros[12] = {0}, all_z
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2, five = 5;
+static const int two = 2, six = 6;
 
 static void damage(hid_t h, int which)
 {
@@ -213,7 +222,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &five); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &six); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -239,6 +248,15 @@ static void damage(hid_t h, int which)
         break;
     case 33: put_set(h, "imaginary", H5T_NATIVE_DOUBLE, 2, 4, 6, all_zero); break;
     case 34: put(h, "format_version", H5T_NATIVE_INT, &two); break;
+    /* Those of a sample. */
+    case 35: remove_link(h, "marks"); break;
+    case 36: put_set(h, "marks", H5T_NATIVE_DOUBLE, 2, 4, 3, zeros); break;
+    case 37: put_set(h, "marks", H5T_NATIVE_DOUBLE, 2, 3, 3, numbers); break;
+    case 38: put(h, "volume", H5T_NATIVE_DOUBLE, &negative); break;
+    case 39: put(h, "dimensions", H5T_NATIVE_INT, &six); break;
+    case 40: put_text(h, "direction", "ab"); break;
+    case 41: put_text(h, "direction", "xx"); break;
+    case 42: put_set(h, "marks", H5T_NATIVE_DOUBLE, 2, 3, 3, all_zero); break;
     default: fail();
     }
 }
@@ -260,7 +278,7 @@ static const struct {
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 5; this wisp reads 1 to 4"},
+    {WISP_ERR_UNSUPPORTED, "format version 6; this wisp reads 1 to 5"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
@@ -282,15 +300,24 @@ static const struct {
     {WISP_ERR_NUMERIC, "moment 1 of vector 2 is not finite"},
     {WISP_ERR_FORMAT, "the checksum does not fit"},
     {WISP_ERR_FORMAT, "moment 0 of vector 0 is "},
+    {WISP_ERR_FORMAT, "marks (dataset) is missing"},
+    {WISP_ERR_FORMAT, "marks has the wrong shape"},
+    {WISP_ERR_FORMAT, "marks is out of range"},
+    {WISP_ERR_FORMAT, "volume is out of range"},
+    {WISP_ERR_FORMAT, "dimensions is out of range"},
+    {WISP_ERR_FORMAT, "direction has an unknown value"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
 };
 
 static void damaged(void **state)
 {
     fixture *f = *state;
-    enum { ONE_SIDE = 28 };
+    enum { ONE_SIDE = 28, SAMPLE = 35 };
     wisp_moments m = sample(WISP_TRACE_SITES, 4, 6), back;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         if (i == ONE_SIDE) wisp_moments_free(&m), m = sample_of(WISP_TRACE_SITES, 4, 6, 1);
+        if (i == SAMPLE) of_a_sample(&m);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, "a matrix", "a command"));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
         hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);

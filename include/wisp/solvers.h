@@ -137,6 +137,12 @@ typedef struct {
     char version[32];       /* of the wisp that made them */
     double *imag;   /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
     int64_t square; /* M: those of wisp_kubo (transport.h), n = M M; else 0 */
+    /* Of runs with an operator B, or two velocities: what A, B or V_a, and V_b make of a random vector, so that runs of
+       others are not taken together. 0: not known */
+    double mark[3][3];
+    double volume;             /* of the sample; */
+    int dimensions, direction; /* and these, of V_a and V_b: 1 xx, 2 xy, .. 9 zz. All three are the caller's; 0: not */
+                               /* known */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM
@@ -191,12 +197,13 @@ WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, c
 WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
 /* Takes the random vectors of `count` runs on one matrix together: m becomes as if all vectors had been of one run,
    with the error bars of so many. m must not be one of the runs; it is overwritten, and the caller frees it; the runs
-   stay as they are. Of runs with opts.adjoint it must have been the same one; nothing here tells. WISP_ERR_MISMATCH:
-   two runs do not fit (wisp_moments_fit); the message says why. */
+   stay as they are. WISP_ERR_MISMATCH: two runs do not fit (wisp_moments_fit); the message says why. */
 WISP_SIZED wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
 /* WISP_OK if two runs can be taken together: they have the same matrix (rows, entries, and name without folders where
-   both have one), type, number of moments and bounds (to rounding), both have random vectors, and no vector is in both
-   (another seed, or other numbers of vectors). Else WISP_ERR_MISMATCH, and the message says why. */
+   both have one), type, number of moments and bounds (to rounding), with an operator or velocities also the same ones
+   and the same entries (m->mark), both have random vectors, and no vector is in both (another seed, or other numbers of
+   vectors); volume, dimensions and direction are equal where both are known. Else WISP_ERR_MISMATCH, and the message
+   says why. */
 WISP_SIZED wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
 /* Parts of moments; imaginary ones are there with opts.left or opts.adjoint alone (WISP_ERR_ARG). */
 typedef enum { WISP_REAL_PART, WISP_IMAGINARY_PART } wisp_part;

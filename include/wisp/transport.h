@@ -65,7 +65,7 @@ typedef struct {
     wisp_damping kernel;
     double lambda;  /* Lorentz; 0: 4 */
     int64_t n;      /* use the first n of the M moments of each polynomial; 0: all */
-    double volume;  /* area (2D) or volume (3D) of the sample; 0: 1 */
+    double volume;  /* area (2D) or volume (3D) of the sample; 0: that of the moments, and 1 if they have none */
     int64_t points; /* of the integral over energies; 0: 8 n */
 } wisp_sigma_opts;
 /* sigma[count] becomes the conductivity sigma_ab at the chemical potentials mu[count] and a temperature (k_B = 1, in

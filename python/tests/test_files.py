@@ -139,6 +139,17 @@ def test_the_command_and_python_read_each_other(tmp_path):
     subprocess.run([COMMAND, "dos", "graphene:nx=6,ny=5", "--moments", "24", "--vectors", "3", "--save", theirs], check=True,
                    capture_output=True)
     np.testing.assert_allclose(wisp.load(theirs)(0.5), rho(0.5), rtol=1e-6)
+    # The volume, the dimensions and the directions of a conductivity.
+    s = wisp.gallery("haldane", nx=4, ny=4).conductivity("x", "y", 2, 8)
+    s.save(mine)
+    found = subprocess.run([COMMAND, "sigma", "--from", mine, "--mu", "0.5", "--json"], capture_output=True, text=True)
+    told = json.loads(found.stdout)
+    assert told["sigma"][0] == pytest.approx(s(0.5), rel=1e-9) and told["volume"] == pytest.approx(s.volume)
+    assert told["direction"] == "xy" and told["dimensions"] == 2 and told["units"]["sigma"] == "e^2/h"
+    subprocess.run([COMMAND, "sigma", "haldane:nx=4,ny=4", "--direction", "xy", "--moments", "8", "--vectors", "2", "--save",
+                    theirs], check=True, capture_output=True)
+    again = wisp.load(theirs)
+    assert again.volume == pytest.approx(s.volume) and again(0.5) == pytest.approx(s(0.5), rel=1e-6)
 
 
 def test_add_moments():

@@ -21,7 +21,8 @@ const char *moments_asked(const char *command, const char *option, size_t least)
     return value;
 }
 
-/* Of the options that say of what the moments are, the one that differs between two runs of commands; NULL: none. */
+/* Of the options that say of what the moments are, the one that differs between two runs of commands; NULL: none. It is
+   asked of runs of earlier versions, which kept nothing else of that. */
 static const char *other_quantity(const char *a, const char *b)
 {
     static const struct {
@@ -41,7 +42,8 @@ static const char *other_quantity(const char *a, const char *b)
 static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
 {
     for (int i = 1; i < count; i++) {
-        const char *other = other_quantity(runs[0].command, runs[i].command);
+        const bool known = runs[0].mark[1][0] != 0 && runs[i].mark[1][0] != 0;
+        const char *other = known ? NULL : other_quantity(runs[0].command, runs[i].command);
         if (other)
             return tool_fail(t, "%s and %s cannot be taken together: their --%s differs", t->opt.from_list[0],
                              t->opt.from_list[i], other);

@@ -30,8 +30,13 @@ _FIELDS: list[tuple[str, str, Any]] = [
     ("first_vector", "first_vector", "<i8"), ("type", "type", _TYPES), ("variant", "variant", _VARIANTS),
     ("width", "width", "<i4"), ("powers", "depth", "<i4"), ("threads", "threads", "<i4"), ("seconds", "seconds", "<f8"),
     ("flops", "flops", "<f8"), ("partial", "partial", "<i8"), ("matrix", "matrix", str), ("command", "command", str)]
+_DIRECTIONS = ["unknown", "xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz"]
+# Those of a sample, in files of version 5, which also have the marks of the matrices.
+_SAMPLE: list[tuple[str, str, Any]] = [
+    ("volume", "volume", "<f8"), ("dimensions", "dimensions", "<i4"), ("direction", "direction", _DIRECTIONS)]
 _UNITS = ("moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's own unit of energy; "
           "seconds: s; flops: floating-point operations")
+_NO_MARKS = ((0.0,) * 3,) * 3
 _SEAL = b"wisp-crc32="
 
 
@@ -53,15 +58,25 @@ def _checksum(facts: dict, version: str, mu: np.ndarray, sites: Any, imag: Any) 
     for array, kind in ((sites, "<i8"), (imag, "<f8")):
         if array is not None:
             crc = zlib.crc32(np.ascontiguousarray(array, kind).tobytes(), crc)
-    return zlib.crc32(np.array(facts["square"], "<i8").tobytes(), crc) if facts["square"] else crc
+    if facts["square"]:
+        crc = zlib.crc32(np.array(facts["square"], "<i8").tobytes(), crc)
+    if _has_sample(facts):
+        for name, key, kind in _SAMPLE:
+            crc = zlib.crc32(name.encode() + b"\0" + _bytes(kind, facts[key]), crc)
+        crc = zlib.crc32(np.array(facts["mark"], "<f8").tobytes(), crc)
+    return crc
+
+
+def _has_sample(facts: dict) -> bool:
+    return bool(facts["volume"] or facts["dimensions"] or facts["direction"] or np.any(np.array(facts["mark"])[:, 0]))
 
 
 def save(m: Moments, path: Any) -> None:
     """Writes moments; an old file is replaced when the new one is whole."""
     import h5py
 
-    facts = {**m._facts, **dict(zip(("center", "halfwidth", "failure_probability"), m._bounds))}
-    number = 4 if facts["square"] else 3 if m._imag is not None or facts["trace"] == lib.WISP_TRACE_GIVEN else 2
+    facts = {**m._facts, "volume": getattr(m, "volume", 0.0), **dict(zip(("center", "halfwidth", "failure_probability"), m._bounds))}
+    number = 5 if _has_sample(facts) else 4 if facts["square"] else 3 if m._imag is not None or facts["trace"] == lib.WISP_TRACE_GIVEN else 2
     image = io.BytesIO()
     with h5py.File(image, "w") as f:
 
@@ -74,7 +89,7 @@ def save(m: Moments, path: Any) -> None:
         text("units", _UNITS)
         text("version", __version__)
         f.attrs["checksum"] = np.uint32(_checksum(facts, __version__, m._mu, m._sites, m._imag))
-        for name, key, kind in _FIELDS:
+        for name, key, kind in _FIELDS + (_SAMPLE if number == 5 else []):
             value = facts[key]
             if isinstance(kind, list):
                 text(name, kind[value])
@@ -84,12 +99,16 @@ def save(m: Moments, path: Any) -> None:
                 text(name, value)
         if facts["square"]:
             f.attrs["square"] = np.int64(facts["square"])
+        if number == 5:
+            f["marks"] = np.array(facts["mark"])
         f["moments"] = m._mu
         if m._imag is not None:
             f["imaginary"] = m._imag
         if m._sites is not None:
             f["sites"] = m._sites
         for name in m._kept:  # what Python alone reads; an attribute has 64 KiB at most
+            if name == "volume":  # which has its place
+                continue
             value = getattr(m, name)
             if isinstance(value, np.ndarray):
                 f["python_" + name] = value
@@ -110,10 +129,13 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
     if "format" not in f.attrs or _text(f.attrs["format"]) != "wisp-moments":
         raise FormatError(f"{path}: an HDF5 file, but not of moments (no format \"wisp-moments\")")
     number = int(f.attrs["format_version"])
-    if not 1 <= number <= 4:
-        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 4")
-    facts: dict[str, Any] = {"square": int(f.attrs["square"]) if number == 4 else 0, "rounding": 0.0}
-    for name, key, kind in _FIELDS:
+    if not 1 <= number <= 5:
+        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 5")
+    facts: dict[str, Any] = {"square": int(f.attrs["square"]) if number >= 4 and "square" in f.attrs else 0,
+                             "rounding": 0.0, "volume": 0.0, "dimensions": 0, "direction": 0, "mark": _NO_MARKS}
+    if number == 5:
+        facts["mark"] = tuple(map(tuple, f["marks"][()].reshape(3, 3).tolist()))
+    for name, key, kind in _FIELDS + (_SAMPLE if number == 5 else []):
         if kind is str:
             facts[key] = _text(f.attrs[name]) if name in f.attrs else None
         elif isinstance(kind, list):
@@ -150,7 +172,8 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     -------
     SpectralDensity, LocalDensity, GreensFunction or Conductivity
         As it was; of a file of the command what its moments are of. Without its matrix: vectors and moments can't be
-        added. The volume of a conductivity that the command has kept is 1 until it is set.
+        added. The volume of a conductivity is that of the file; where an earlier version has kept none, it is 1 until
+        it is set.
 
     Raises
     ------
@@ -185,7 +208,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     m = kind.__new__(kind)
     bounds = tuple(facts.pop(name) for name in ("center", "halfwidth", "failure_probability"))
     m.__dict__.update(_matrix=None, _ctx=context(ctx), _facts=facts, _bounds=bounds, _mu=data["mu"], _imag=data["imag"],
-                      _sites=data["sites"], _grid=None, kernel="jackson", **({"volume": 1.0, "formula": "bastin"}
+                      _sites=data["sites"], _grid=None, kernel="jackson", **({"volume": facts["volume"] or 1.0, "formula": "bastin"}
                                                                              if facts["square"] else {}))
     m.__dict__.update({name: v.item() if isinstance(v, np.generic) else v for name, v in kept.items()})
     if isinstance(m, _moments.GreensFunction):  # arrays also where there is one pair, which older files have as a number

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KERNELS = {"jackson": lib.WISP_JACKSON, "lorentz": lib.WISP_LORENTZ, "fejer": lib.WISP_FEJER,
             "dirichlet": lib.WISP_DIRICHLET}
 _PLAIN = ("rows", "nnz", "n", "vectors", "trace", "bounds_method", "seed", "first_vector", "type", "variant", "width",
-          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial", "square")
+          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial", "square", "volume", "dimensions", "direction")
 
 
 class Estimate(NamedTuple):
@@ -92,6 +92,7 @@ class Moments:
     def _take(self, raw: Any) -> None:
         """Copies what the library made: from here on all memory is numpy's."""
         self._facts = {name: getattr(raw, name) for name in _PLAIN}
+        self._facts["mark"] = tuple(tuple(row) for row in raw.mark)
         names = {name: text(getattr(raw, name)) or None for name in ("matrix", "command")}
         spec = getattr(self._matrix, "_spec", None)
         self._facts.update(names, matrix=names["matrix"] or (spec if isinstance(spec, str) else None))
@@ -107,6 +108,8 @@ class Moments:
         """The library's struct over these arrays, for the time of a call."""
         m, size = struct("wisp_moments", **{name: self._facts[name] for name in _PLAIN})
         m.bounds.center, m.bounds.halfwidth, m.bounds.failure_probability = self._bounds
+        for to, row in zip(m.mark, self._facts["mark"]):
+            to[0:3] = row
         m.mu = pointer(self._mu, "double")
         if self._imag is not None:
             m.imag = pointer(self._imag, "double")

@@ -82,8 +82,9 @@ class Conductivity(Moments):
     _kept = ("kernel", "volume", "formula")
 
     def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str, volume: float = 1.0,
-                 formula: str = "bastin") -> None:
+                 formula: str = "bastin", dimensions: int = 0, direction: int = 0) -> None:
         super().__init__(matrix, ctx, raw, kernel)
+        self._facts.update(dimensions=dimensions, direction=direction)
         self.volume, self.formula = volume, formula
 
     @property
@@ -154,6 +155,15 @@ class TransportCalls:
                 raise ValueError("the area (or volume) of the sample is not known: give volume=..., or a cell of as "
                                  "many vectors as there are dimensions")
             return p.p.volume
+
+    def _sample(self, alpha: Any, beta: Any) -> tuple[int, int]:
+        """Dimensions and directions, as moments have them; 0: not known."""
+        named = [isinstance(a, str) and a in _AXES for a in (alpha, beta)]
+        direction = 1 + 3 * "xyz".index(alpha) + "xyz".index(beta) if all(named) else 0
+        if self._where is None:
+            return 0, direction
+        with self._located() as p:
+            return p.p.dimensions, direction
 
     def velocity(self, direction: str | ArrayLike, *, real: bool = False) -> Matrix:
         """The velocity i[H, x] along a direction, as a matrix with the order of rows of this one (hbar = 1).
@@ -270,4 +280,5 @@ class TransportCalls:
         def run(m: Any, msize: int) -> None:
             self.ctx.call(lib.wisp_kubo_sized, m, msize, self._mat, first._mat, second._mat, o, size, progress=progress)
 
-        return self._moments(lambda m: Conductivity(self, self.ctx, m, kernel, volume, formula), kernel, run)
+        sample = self._sample(alpha, beta)
+        return self._moments(lambda m: Conductivity(self, self.ctx, m, kernel, volume, formula, *sample), kernel, run)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kpm.h"
+#include "marks.h"
 
 /* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, ONE_SIDE = WISP_DOT_XX | WISP_DOT_XY };
@@ -227,6 +228,16 @@ out:
     return status;
 }
 
+static wisp_status mark(wisp__kpm_run *k, wisp_moments *m)
+{
+    wisp_status status;
+    WISP_TRY(wisp__kpm_set_width(k, k->most));
+    WISP_TRY(wisp__mark(m->mark[0], k->A, k->v, k->w, k->dot));
+    status = wisp__mark(m->mark[1], k->opts->adjoint, k->v, k->w, k->dot);
+out:
+    return status;
+}
+
 /* The kernel polynomial method: batch by batch. m->vectors counts those whose moments are there. */
 static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
 {
@@ -241,6 +252,7 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
         WISP_TRY(wisp_alloc(k->ctx, &k->scale, most, sizeof *k->scale));
     }
     if (k->opts->trace == WISP_TRACE_GIVEN && (k->opts->resume || k->opts->offer)) WISP_TRY(wisp__kpm_stamp(k));
+    if (k->opts->adjoint && k->opts->trace == WISP_TRACE_RANDOM) WISP_TRY(mark(k, m));
     if (k->opts->resume) WISP_TRY(wisp__kpm_items(k, k->opts->resume));
     if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__kpm_items, k));
     k->edge = wisp__rounded_edge(&k->bounds, k->A, k->opts->type);

@@ -1,5 +1,5 @@
 /* Moments of several runs with random vectors, taken together as those of one. */
-#include "../solver.h"
+#include "marks.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +21,22 @@ static wisp_status check_run(wisp_ctx *ctx, const wisp_moments *run)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (run->trace != WISP_TRACE_RANDOM)
         return no_fit(ctx, "only the moments of random vectors can be taken together, not exact traces or rows");
+    return WISP_OK;
+}
+
+/* What is known of the samples, and of the matrices by what they do. */
+static wisp_status check_sample(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b)
+{
+    if (a->direction && b->direction && a->direction != b->direction)
+        return no_fit(ctx, "they are of other components of the conductivity");
+    if (wisp__marks_differ(a, b, 0)) return no_fit(ctx, "their matrices have other entries");
+    if (wisp__marks_differ(a, b, 1))
+        return no_fit(ctx, a->square ? "the velocities V_a differ" : "their operators on the left differ");
+    if (wisp__marks_differ(a, b, 2)) return no_fit(ctx, "the velocities V_b differ");
+    if (a->volume > 0 && b->volume > 0 && !(fabs(a->volume - b->volume) <= 1e-12 * a->volume))
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "their volumes differ: %.17g and %.17g", a->volume, b->volume);
+    if (a->dimensions && b->dimensions && a->dimensions != b->dimensions)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "they have %d and %d dimensions", a->dimensions, b->dimensions);
     return WISP_OK;
 }
 
@@ -48,6 +64,7 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
     if (a->n != b->n)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "they have %lld and %lld moments", (long long)a->n,
                               (long long)b->n);
+    if ((status = check_sample(ctx, a, b)) != WISP_OK) return status;
     if (!same_bounds(&a->bounds, &b->bounds))
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
                               "their bounds differ: give the later run the opts.bounds of the earlier one, %.17g,%.17g",
@@ -71,6 +88,11 @@ static void add_run(wisp_moments *m, const wisp_moments *run)
     m->flops += run->flops;
     m->bounds_seconds += run->bounds_seconds;
     m->partial |= run->partial;
+    for (int i = 0; i < 3; i++)
+        if (m->mark[i][0] == 0) memcpy(m->mark[i], run->mark[i], sizeof run->mark[i]);
+    if (m->volume == 0) m->volume = run->volume;
+    if (m->dimensions == 0) m->dimensions = run->dimensions;
+    if (m->direction == 0) m->direction = run->direction;
 }
 
 wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count)

@@ -71,6 +71,11 @@ static const char *out_of_range(const wisp_moments *m)
     if (m->partial != 0 && m->partial != 1) return "partial";
     if (!not_negative(m->seconds) || !not_negative(m->bounds_seconds)) return "seconds or bounds_seconds";
     if (!not_negative(m->flops)) return "flops";
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            if (!isfinite(m->mark[i][j])) return "marks";
+    if (!not_negative(m->volume)) return "volume";
+    if (m->dimensions < 0 || m->dimensions > 3) return "dimensions";
     return NULL;
 }
 

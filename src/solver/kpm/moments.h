@@ -15,6 +15,9 @@ typedef struct {
     const char *const *words; /* of an enum, in its order; ends with NULL */
 } wisp__moments_field;
 extern const wisp__moments_field wisp__moments_fields[];
+/* Those of the sample; they are in a file, with the marks, where any of these is known. */
+extern const wisp__moments_field wisp__sample_fields[];
+bool wisp__moments_has_sample(const wisp_moments *m);
 uint32_t wisp__moments_checksum(const wisp_moments *m);
 /* seal.c: a line at the end of the file, and whether the one that is there, if any, fits. */
 enum { WISP__SEAL = 20 };

@@ -34,12 +34,27 @@ const wisp__moments_field wisp__moments_fields[] = {
     {"command", TEXT, AT(command), NULL},
     {NULL, TEXT, 0, NULL},
 };
+
+static const char *const direction_words[] = {"unknown", "xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz", NULL};
+const wisp__moments_field wisp__sample_fields[] = {
+    {"volume", NUMBER, AT(volume), NULL},
+    {"dimensions", WHOLE, AT(dimensions), NULL},
+    {"direction", WORD, AT(direction), direction_words},
+    {NULL, TEXT, 0, NULL},
+};
 #undef AT
+
+bool wisp__moments_has_sample(const wisp_moments *m)
+{
+    bool known = m->volume != 0 || m->dimensions != 0 || m->direction != 0;
+    for (int i = 0; i < 3; i++) known = known || m->mark[i][0] != 0;
+    return known;
+}
 
 /* ---- the checksum ----------------------------------------------------------------------------------- */
 
 /* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
-   then its value; then version, vectors, n, moments, sites, imaginary parts. Texts end with a zero byte, numbers are 8
+   then its value; then version, vectors, n, moments, sites, imaginary parts, square; the attributes of the sample, marks. Texts end with a zero byte, numbers are 8
    bytes, little endian: two's complement or IEEE double. A text that is missing is the byte 255. */
 static uLong add_text(uLong crc, const char *text)
 {
@@ -86,5 +101,8 @@ uint32_t wisp__moments_checksum(const wisp_moments *m)
     if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
     if (m->imag) crc = add_numbers(crc, m->imag, m->vectors * m->n);
     if (m->square) crc = add_numbers(crc, &m->square, 1);
+    if (!wisp__moments_has_sample(m)) return (uint32_t)crc;
+    for (const wisp__moments_field *f = wisp__sample_fields; f->name; f++) crc = add_field(crc, f, m);
+    crc = add_numbers(crc, m->mark, sizeof m->mark / sizeof(double));
     return (uint32_t)crc;
 }

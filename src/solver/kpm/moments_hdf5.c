@@ -1,4 +1,4 @@
-/* Moments files: HDF5, /moments and /imaginary [vectors][n] and /sites [vectors], all else as attributes of the root
+/* Moments files: HDF5, /moments and /imaginary [vectors][n], /sites [vectors] and /marks [3][3], all else as attributes of the root
    (moments_fields.c). */
 #include "moments.h"
 #include "config.h"
@@ -38,10 +38,12 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 #include <unistd.h>
 
 /* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
-   of wisp can't read, version 4 that of moments of two velocities; all other moments are in files of version 2. */
-enum { SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+   of wisp can't read, version 4 that of moments of two velocities, version 5 that of moments with marks, or of whose
+   sample something is known; all other moments are in files of version 2. */
+enum { SAMPLE = 5, SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
 static int version_for(const wisp_moments *m)
 {
+    if (wisp__moments_has_sample(m)) return SAMPLE;
     if (m->square) return SQUARE;
     return m->imag || m->trace == WISP_TRACE_GIVEN ? WITH_SIDES : FORMAT_VERSION;
 }
@@ -132,6 +134,14 @@ static int write_dataset(hid_t file, const char *name, hid_t type, int rank, con
     return ok;
 }
 
+static int write_sample(hid_t file, const wisp_moments *m)
+{
+    const hsize_t dims[2] = {3, 3};
+    int ok = write_dataset(file, "marks", H5T_NATIVE_DOUBLE, 2, dims, m->mark);
+    for (const wisp__moments_field *f = wisp__sample_fields; f->name && ok; f++) ok = write_field(file, f, m);
+    return ok;
+}
+
 static int fill_file(hid_t file, const wisp_moments *m)
 {
     const int version = version_for(m);
@@ -142,6 +152,7 @@ static int fill_file(hid_t file, const wisp_moments *m)
              write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
     for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
     if (m->square) ok = ok && write_attribute(file, "square", H5T_NATIVE_INT64, &m->square);
+    if (version == SAMPLE) ok = ok && write_sample(file, m);
     ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
     if (m->imag) ok = ok && write_dataset(file, "imaginary", H5T_NATIVE_DOUBLE, 2, dims, m->imag);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
@@ -299,10 +310,10 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
-    if (*number < WITHOUT_CHECKSUM || *number > SQUARE) {
+    if (*number < WITHOUT_CHECKSUM || *number > SAMPLE) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
                                 "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
-                                WITHOUT_CHECKSUM, SQUARE);
+                                WITHOUT_CHECKSUM, SAMPLE);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -348,6 +359,22 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
     return status;
 }
 
+static wisp_status read_sample(const reader *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    hsize_t dims[2];
+    double *marks = NULL;
+    for (const wisp__moments_field *f = wisp__sample_fields; f->name; f++) WISP_TRY(read_field(r, f, m));
+    WISP_TRY(read_dataset(r, "marks", 2, H5T_NATIVE_DOUBLE, dims, (void **)&marks));
+    if (dims[0] == 3 && dims[1] == 3)
+        memcpy(m->mark, marks, sizeof m->mark);
+    else
+        status = bad(r, "has the wrong shape", "marks");
+out:
+    free(marks);
+    return status;
+}
+
 static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
 {
     wisp_status status = WISP_OK;
@@ -356,8 +383,10 @@ static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
-    if (version == SQUARE) WISP_TRY(read_attribute(r, "square", H5T_NATIVE_INT64, &m->square));
-    if (version == SQUARE && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
+    const bool square = version == SQUARE || (version == SAMPLE && H5Aexists(r->file, "square") > 0);
+    if (version == SAMPLE) WISP_TRY(read_sample(r, m));
+    if (square) WISP_TRY(read_attribute(r, "square", H5T_NATIVE_INT64, &m->square));
+    if (square && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
         return bad(r, "does not fit the moments", "square");
     if (version >= WITH_SIDES && H5Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
         WISP_TRY(read_dataset(r, "imaginary", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->imag));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../kpm/marks.h"
 #include "kubo.h"
 
 /* Two vectors of a recurrence: T_k and, where k > 0, T_k-1 (before). */
@@ -236,6 +237,21 @@ static void free_blocks(kubo_run *k)
     wisp_free(k->ctx, k->dot);
 }
 
+/* V_b is made for blocks as wide as x. */
+static wisp_status mark(kubo_run *k)
+{
+    wisp_status status;
+    double(*to)[3] = k->m->mark;
+    WISP_TRY(wisp__mark(to[0], k->A, k->left.v, k->right.v, k->dot));
+    WISP_TRY(wisp__mark(to[1], k->V_a, k->left.v, k->right.v, k->dot));
+    if (k->V_b == k->V_a)
+        memcpy(to[2], to[1], sizeof to[2]);
+    else
+        status = wisp__mark(to[2], k->V_b, k->x, k->y, k->dot);
+out:
+    return status;
+}
+
 /* m->vectors counts those that are complete; of an exact trace all are in one line. */
 static wisp_status run(kubo_run *k)
 {
@@ -247,6 +263,7 @@ static wisp_status run(kubo_run *k)
     const size_t n = (size_t)m->n;
     if (exact) WISP_TRY(wisp_alloc(k->ctx, &one, 2 * n, sizeof *one));
     WISP_TRY(make_blocks(k));
+    WISP_TRY(mark(k));
     k->edge = wisp__rounded_edge(&m->bounds, k->A, k->o->type);
     k->all_sweeps = wisp__kubo_sweeps(k->o) * vectors;
     for (int64_t v = 0; v < vectors; v++) {

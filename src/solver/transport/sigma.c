@@ -33,7 +33,7 @@ static wisp_status options(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigm
     if (m->vectors < 1) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (o->n == 0) o->n = m->square;
     if (o->points == 0) o->points = POINTS_OVER_TERMS * o->n;
-    if (o->volume == 0) o->volume = 1;
+    if (o->volume == 0) o->volume = m->volume > 0 ? m->volume : 1;
     if (o->lambda == 0) o->lambda = 4;
     WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "n", o->n, 2, m->square));
     WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "points", o->points, 2, MOST_POINTS));

@@ -77,30 +77,17 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
     return rc ? rc : sigma_plan_check(t, s, r);
 }
 
-/* The command line; and behind it the volume, where that came from a file of positions. To be freed; NULL: no memory.
- */
-static char *command_of(const tool *t, const sigma_results *r)
-{
-    char *line = NULL;
-    const bool volume = t->opt.positions && r->has_volume && !option_seen(&t->opt, "volume");
-    if (!volume) return strdup(t->command_line);
-    return asprintf(&line, "%s --volume %.17g", t->command_line, r->eval.volume) < 0 ? NULL : line;
-}
-
 static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
 {
     wisp_moments *m = &r->m;
     wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
     if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
-    char *command = command_of(t, r);
-    int rc = tool_agree(t, command ? EXIT_FINE : tool_fail(t, "out of memory for the name of the moments"));
-    if (!rc && status)
-        rc = moments_stopped(t, m, wanted, command);
-    else if (!rc)
-        rc = tool_agree(t, wisp_moments_label(t->ctx, m, t->opt.arg[0], command) ? tool_fail_ctx(t) : EXIT_FINE);
-    free(command);
-    return rc;
+    m->volume = r->has_volume ? r->eval.volume : 0;
+    m->dimensions = r->dimensions;
+    m->direction = r->direction + 1;
+    if (status) return moments_stopped(t, m, wanted, t->command_line);
+    return tool_agree(t, wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) ? tool_fail_ctx(t) : EXIT_FINE);
 }
 
 /* Sources, plan, matrices, moments; no matrix where only the plan is wanted. */

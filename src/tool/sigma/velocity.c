@@ -4,6 +4,7 @@
 #include "../names.h"
 #include "../positions.h"
 #include "../weights.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,8 @@ int velocity_open(tool *t, sigma_sources *s, sigma_results *r)
     int rc;
     if (o->velocity_a) {
         rc = open_files(t, s);
+        if (!rc && !s->positions.at) rc = positions_find(t, o->arg[0], &s->positions);
+        if (!rc) take_volume(r, &s->positions);
     } else {
         take_volume(r, &s->positions);
         rc = open_one(t, s, &s->a, a);
@@ -113,10 +116,27 @@ void velocity_free(wisp_mat *V_a, wisp_mat *V_b)
 
 /* ---- of a kept run ------------------------------------------------------------------------------- */
 
+/* A file of format 5 says it. */
+static int take_sample(tool *t, sigma_results *r)
+{
+    const wisp_moments *m = &r->m;
+    r->direction = m->direction - 1;
+    r->dimensions = m->dimensions;
+    r->differ = memcmp(m->mark[1], m->mark[2], sizeof m->mark[1]) != 0;
+    if (r->has_volume && m->volume > 0 && m->dimensions && fabs(r->eval.volume - m->volume) > 1e-9 * m->volume)
+        return tool_fail(t, "%s: its sample has the volume %.10g, which --volume %.10g contradicts; leave --volume away",
+                         t->opt.from, m->volume, r->eval.volume);
+    if (r->has_volume || !(m->volume > 0)) return EXIT_FINE;
+    r->eval.volume = m->volume;
+    r->has_volume = true;
+    return EXIT_FINE;
+}
+
 int velocity_of_kept(tool *t, sigma_results *r)
 {
     const char *command = r->m.command;
     wisp_positions p;
+    if (r->m.mark[1][0] != 0 || r->m.volume > 0 || r->m.direction) return take_sample(t, r);
     if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
     const char *direction = moments_asked(command, "direction", 2), *volume = moments_asked(command, "volume", 2);
     for (int i = 0; direction && direction_names[i]; i++)
