@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kpm.h"
-#include "marks.h"
+#include "../marks.h"
 
 /* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, ONE_SIDE = WISP_DOT_XX | WISP_DOT_XY };

@@ -1,5 +1,5 @@
 /* Moments of several runs with random vectors, taken together as those of one. */
-#include "marks.h"
+#include "../marks.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

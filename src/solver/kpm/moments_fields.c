@@ -54,8 +54,9 @@ bool wisp__moments_has_sample(const wisp_moments *m)
 /* ---- the checksum ----------------------------------------------------------------------------------- */
 
 /* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
-   then its value; then version, vectors, n, moments, sites, imaginary parts, square; the attributes of the sample, marks. Texts end with a zero byte, numbers are 8
-   bytes, little endian: two's complement or IEEE double. A text that is missing is the byte 255. */
+   then its value; then version, vectors, n, moments, sites, imaginary parts, square; the attributes of the sample,
+   marks. Texts end with a zero byte, numbers are 8 bytes, little endian: two's complement or IEEE double. A text that
+   is missing is the byte 255. */
 static uLong add_text(uLong crc, const char *text)
 {
     return text ? crc32_z(crc, (const Bytef *)text, strlen(text) + 1) : crc32_z(crc, (const Bytef *)"\xff", 1);

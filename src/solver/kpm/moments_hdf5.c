@@ -1,5 +1,5 @@
-/* Moments files: HDF5, /moments and /imaginary [vectors][n], /sites [vectors] and /marks [3][3], all else as attributes of the root
-   (moments_fields.c). */
+/* Moments files: HDF5, /moments and /imaginary [vectors][n], /sites [vectors] and /marks [3][3], all else as attributes
+   of the root (moments_fields.c). */
 #include "moments.h"
 #include "config.h"
 

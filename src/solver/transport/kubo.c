@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../kpm/marks.h"
+#include "../marks.h"
 #include "kubo.h"
 
 /* Two vectors of a recurrence: T_k and, where k > 0, T_k-1 (before). */

@@ -124,7 +124,8 @@ static int take_sample(tool *t, sigma_results *r)
     r->dimensions = m->dimensions;
     r->differ = memcmp(m->mark[1], m->mark[2], sizeof m->mark[1]) != 0;
     if (r->has_volume && m->volume > 0 && m->dimensions && fabs(r->eval.volume - m->volume) > 1e-9 * m->volume)
-        return tool_fail(t, "%s: its sample has the volume %.10g, which --volume %.10g contradicts; leave --volume away",
+        return tool_fail(t,
+                         "%s: its sample has the volume %.10g, which --volume %.10g contradicts; leave --volume away",
                          t->opt.from, m->volume, r->eval.volume);
     if (r->has_volume || !(m->volume > 0)) return EXIT_FINE;
     r->eval.volume = m->volume;

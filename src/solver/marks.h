@@ -1,7 +1,7 @@
 /* What matrices of a run do to a vector: by that its moments are told from those of other matrices. */
 #ifndef WISP_MARKS_H
 #define WISP_MARKS_H
-#include "../solver.h"
+#include "solver.h"
 
 /* mark[3] becomes |M r| and <s|M r>/|M r|, with the same random |r> and |s> in each run: the same on any layout, but
    for rounding. x and y, blocks of one width, are overwritten; dot has room for as many. */
