@@ -262,11 +262,6 @@ static inline wisp_scalar wisp__joined(const wisp__join_params *p, int i, int j)
 static inline int wisp__reals(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
 /* The bytes of one. */
 static inline size_t wisp__real_bytes(bool is_double) { return is_double ? sizeof(double) : sizeof(float); }
-/* The type with so many of them. */
-static inline wisp_type wisp__type_of(int reals, bool is_double)
-{
-    return reals == 2 ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
-}
 /* Factors f[width] (or f[0] for all columns) as kernels take them, for `period` real elements of a stream of rows:
    what multiplies the element, and what multiplies its partner in a complex pair. */
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,

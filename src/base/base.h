@@ -215,8 +215,13 @@ static inline int64_t wisp__int_at(const void *array, wisp_int kind, int64_t i)
 {
     return kind == WISP_INT32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
 }
+/* The type with so many real numbers in an element. */
+static inline wisp_type wisp__type_of(int reals, bool is_double)
+{
+    return reals == 2 ? (is_double ? WISP_Z : WISP_C) : is_double ? WISP_D : WISP_S;
+}
 /* The type of its real and imaginary parts. */
-static inline wisp_type wisp__real_type(wisp_type t) { return wisp__type_is_double(t) ? WISP_D : WISP_S; }
+static inline wisp_type wisp__real_type(wisp_type t) { return wisp__type_of(1, wisp__type_is_double(t)); }
 /* One value of the given type to a scalar and back (the imaginary part is dropped for real types). */
 wisp_scalar wisp__load(wisp_type type, const void *p);
 void wisp__store(wisp_type type, void *p, wisp_scalar v);

@@ -96,7 +96,7 @@ wisp_status wisp_src_peierls(wisp_src *src, wisp_ctx *ctx, const wisp_src *h, co
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__image_fits(ctx, h, positions));
     WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
-    const wisp_type type = h->type == WISP_S || h->type == WISP_C ? WISP_C : WISP_Z;
+    const wisp_type type = wisp__type_of(2, wisp__type_is_double(h->type));
     p->b = (wisp__bonds){.ctx = ctx, .h = *h, .type = type, .entry = entry};
     wisp__image_make(&p->b.image, positions, NULL);
     WISP_TRY(take_field(p, ctx, field));

@@ -31,12 +31,6 @@ static bool entry(const wisp__bonds *b, int64_t row, int64_t col, wisp_scalar *x
 
 /* ---- opening ---------------------------------------------------------------------------------------- */
 
-static wisp_type type_of(wisp_type type, bool real_form)
-{
-    const bool wide = type == WISP_D || type == WISP_Z;
-    return real_form ? (wide ? WISP_D : WISP_S) : wide ? WISP_Z : WISP_C;
-}
-
 static wisp_status check(wisp_ctx *ctx, const wisp_src *h, const double direction[3], wisp_velocity form)
 {
     if (form != WISP_VELOCITY && form != WISP_VELOCITY_REAL)
@@ -66,7 +60,8 @@ wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h, c
     WISP_TRY(wisp__image_fits(ctx, h, positions));
     WISP_TRY(wisp_alloc(ctx, &v, 1, sizeof *v));
     v->real_form = form == WISP_VELOCITY_REAL;
-    v->b = (wisp__bonds){.ctx = ctx, .h = *h, .type = type_of(h->type, v->real_form), .entry = entry};
+    const wisp_type type = wisp__type_of(v->real_form ? 1 : 2, wisp__type_is_double(h->type));
+    v->b = (wisp__bonds){.ctx = ctx, .h = *h, .type = type, .entry = entry};
     wisp__image_make(&v->b.image, positions, direction);
     status = wisp__image_look(ctx, &v->b.image, h);
 out:

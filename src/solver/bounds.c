@@ -196,7 +196,7 @@ wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
 /* The matrix's type; if 1/scale is too large for that, double: what a single matrix holds may be far smaller. */
 static wisp_type lanczos_type(wisp_type matrix, double scale)
 {
-    return wisp__scale_fits(matrix, scale) ? matrix : wisp__in_double(matrix);
+    return wisp__scale_fits(matrix, scale) ? matrix : wisp__type_in(WISP_D, matrix);
 }
 
 /* Narrows low..high, which holds the spectrum, to the Ritz values, a margin (a share of their spread) and the room. */

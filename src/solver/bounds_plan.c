@@ -130,7 +130,7 @@ wisp_status wisp__bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, const wisp
     wisp_status status = WISP_OK;
     wisp__bounds_size(A, o, &columns, &steps);
     if (steps > 0) WISP_TRY(lanczos_bytes(ctx, A, A->type, columns, &usual, &unused));
-    if (steps > 0) WISP_TRY(lanczos_bytes(ctx, A, wisp__in_double(A->type), widest, &unused, &all));
+    if (steps > 0) WISP_TRY(lanczos_bytes(ctx, A, wisp__type_in(WISP_D, A->type), widest, &unused, &all));
     *about = usual;
     *most = fmax(all, (double)A->props_bytes);
 out:

@@ -271,7 +271,7 @@ static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
         WISP_TRY(wisp__require_hermitian(A, &props));
     }
     wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free, .cost = cost_of};
-    if (wisp_type_is_complex(s.type)) op.type = wisp__is_single(a.type) ? WISP_C : WISP_Z;
+    if (wisp_type_is_complex(s.type)) op.type = wisp__type_in(a.type, WISP_Z);
     op.arg = p = malloc(sizeof *p);
     if (!p) return wisp_ctx_failf(v->ctx, WISP_ERR_NOMEM, "overlap: out of memory");
     *p = (product){v, A};

@@ -59,7 +59,12 @@ static inline double wisp__exchange_bytes(const wisp_mat_info *A, wisp_type type
     return (double)(A->send_rows + A->halo_rows) * width * (double)wisp_type_size(type);
 }
 static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
-static inline wisp_type wisp__in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
+/* Real or complex as `type`, in the precision of the other one. */
+static inline wisp_type wisp__type_in(wisp_type precise, wisp_type type)
+{
+    const int is_complex = wisp_type_is_complex(type);
+    return wisp__is_single(precise) ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
+}
 
 /* Whether steps with a factor of 2/halfwidth can be taken in vectors of this type; the refusal if they can't. */
 static inline bool wisp__scale_fits(wisp_type type, double halfwidth)

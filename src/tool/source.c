@@ -125,6 +125,5 @@ wisp_mat_opts source_options(const options *o, wisp_type type, int width)
 wisp_type tool_type(const options *o, wisp_type type)
 {
     if (!option_seen(o, "precision") && !o->takes_precision) return type;
-    if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
-    return o->precision ? WISP_D : WISP_S;
+    return type_in(o->precision ? WISP_D : WISP_S, type);
 }

@@ -77,6 +77,12 @@ int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
 static inline bool type_is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+/* Real or complex as `type`, in the precision of the other one. */
+static inline wisp_type type_in(wisp_type precise, wisp_type type)
+{
+    const bool is_complex = wisp_type_is_complex(type);
+    return type_is_single(precise) ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
+}
 
 /* processes.c: begin and end a run; make t->ctx. */
 int processes_begin(tool *t, int argc, char **argv);

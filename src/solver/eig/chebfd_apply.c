@@ -9,9 +9,10 @@
 
 /* ---- blocks, and the matrix ---------------------------------------------------------------------------- */
 
-static wisp_type to_single(wisp_type type) { return wisp_type_is_complex(type) ? WISP_C : WISP_S; }
-
-wisp_type wisp__chebfd_type(const wisp__chebfd *c) { return c->is_single ? to_single(c->k->type) : c->k->type; }
+wisp_type wisp__chebfd_type(const wisp__chebfd *c)
+{
+    return c->is_single ? wisp__type_in(WISP_S, c->k->type) : c->k->type;
+}
 
 static const wisp_mat *matrix(const wisp__chebfd *c) { return c->is_single && c->copy ? c->copy : c->k->A; }
 
@@ -26,8 +27,8 @@ wisp_status wisp__chebfd_copy(wisp__chebfd *c)
         c->copy = NULL;
     }
     if (!c->is_single || c->copy || wisp__is_single(info.type)) return WISP_OK;
-    const wisp_mat_opts o = {.type = to_single(info.type),
-                             .width = (int)(128 / wisp_type_size(to_single(c->k->type))),
+    const wisp_mat_opts o = {.type = wisp__type_in(WISP_S, info.type),
+                             .width = (int)(128 / wisp_type_size(wisp__type_in(WISP_S, c->k->type))),
                              .map = wisp_mat_map(A),
                              .halo = info.halo};
     wisp_status status = wisp_src_open_mat(&source, A);

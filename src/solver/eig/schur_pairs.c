@@ -91,7 +91,7 @@ static wisp_status make_vectors(const pairs *p, wisp_blk **vectors)
     const wisp__eig *k = p->a->k;
     bool apart = false;
     for (int j = 0; j < p->found; j++) apart |= !k->is_complex && p->value[p->taken[j]].im != 0;
-    const wisp_type type = !apart ? k->type : wisp__is_single(k->type) ? WISP_C : WISP_Z;
+    const wisp_type type = apart ? wisp__type_in(k->type, WISP_Z) : k->type;
     WISP_TRY(wisp_blk_create(vectors, k->ctx, wisp_mat_map(k->A), type, p->found));
     if (apart) return join(p, *vectors);
     take(p, 1, !k->is_complex);

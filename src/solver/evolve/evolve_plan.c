@@ -185,7 +185,7 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, A);
     if (times > 0) WISP_NEED(ctx, time);
-    if (type == WISP_DEFAULT) type = wisp__is_single(A->type) ? WISP_C : WISP_Z;
+    if (type == WISP_DEFAULT) type = wisp__type_in(A->type, WISP_Z);
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
     WISP_TRY(wisp__check_bounds(ctx, A, &o.bounds));
     if (o.bounds.method == WISP_BOUNDS_GIVEN)

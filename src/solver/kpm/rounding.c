@@ -21,7 +21,7 @@ wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
     const double limit = full.rounding_limit > 0 ? full.rounding_limit : WISP_ROUNDING_LIMIT;
     const bool has_bars = full.trace == WISP_TRACE_RANDOM && full.vectors > 1 && !full.adjoint;
     if (!has_bars || !(expected(&full, rows) <= limit)) return type;
-    return wisp_type_is_complex(type) ? WISP_C : WISP_S;
+    return wisp__type_in(WISP_S, type);
 }
 
 /* By how much moments are moved, and what of that is known. */
@@ -69,7 +69,7 @@ wisp_kpm_opts wisp__kpm_exact_opts(const wisp_kpm_opts *full)
     enum { FEWEST = 32, PART = 16 }; /* moments: enough to see rounding, and little beside the run */
     wisp_kpm_opts o = *full;
     o.offer = NULL, o.resume = NULL, o.observe = NULL;
-    o.type = wisp__in_double(full->type);
+    o.type = wisp__type_in(WISP_D, full->type);
     if (full->moments > FEWEST) o.moments = full->moments > PART * FEWEST ? full->moments / PART : FEWEST;
     o.vectors = o.width = 1;
     o.rounding_limit = 0;

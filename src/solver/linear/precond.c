@@ -42,8 +42,7 @@ static int inverse_row(void *arg, int64_t row, int64_t *col, void *val)
 /* The type of the inverse blocks: as precise as the blocks that they are multiplied with, and real if A is. */
 static wisp_type inverse_type(wisp_type matrix, wisp_type blocks)
 {
-    if (wisp_type_is_complex(matrix)) return blocks;
-    return wisp__is_single(blocks) ? WISP_S : WISP_D;
+    return wisp_type_is_complex(matrix) ? blocks : wisp__type_in(blocks, WISP_D);
 }
 
 static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o, const char *definite)

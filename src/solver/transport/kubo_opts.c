@@ -12,7 +12,7 @@ static wisp_type common_type(const wisp_mat_info *const *mat)
         single = single && wisp__is_single(mat[i]->type);
         complex = complex || wisp_type_is_complex(mat[i]->type);
     }
-    return single ? (complex ? WISP_C : WISP_S) : complex ? WISP_Z : WISP_D;
+    return wisp__type_in(single ? WISP_S : WISP_D, complex ? WISP_Z : WISP_D);
 }
 
 static wisp_status check_type(wisp_ctx *ctx, wisp_type type, const wisp_mat_info *const *mat)

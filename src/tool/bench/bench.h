@@ -105,8 +105,6 @@ wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype
 wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
 void bench_blas_close(bench_runner *r);
 
-/* The matrix's type that goes with the blocks'. */
-wisp_type bench_matrix_type(wisp_type source, wisp_type block);
 /* Whether a plain product writes a y of so many bytes past the caches. */
 bool bench_stores_past(const bench_runner *r, double block);
 

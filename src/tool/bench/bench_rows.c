@@ -42,8 +42,7 @@ int bench_rows_solve(tool *t, bench *b, const bench_case *c, bool optional)
 static wisp_status choose_width(const tool *t, const bench *b, bench_case *c)
 {
     enum { VECTORS = 64, STEPS = 100 };
-    const wisp_mat_opts mo = {.type = bench_matrix_type(b->src.type, c->type),
-                              .width = (int)(128 / wisp_type_size(c->type))};
+    const wisp_mat_opts mo = {.type = type_in(c->type, b->src.type), .width = (int)(128 / wisp_type_size(c->type))};
     wisp_choice choice;
     wisp_mat *A = NULL;
     wisp_status status = WISP_OK;
@@ -67,7 +66,7 @@ int bench_rows_filter(tool *t, bench *b, const bench_case *c, bool optional)
     const bool is_double = c->type == WISP_D || c->type == WISP_Z;
     bench_case list[BENCH_MOST_CASES], typed[2] = {*c, *c}; /* and in single precision */
     int count = 0;
-    typed[1].type = c->type == WISP_D ? WISP_S : WISP_C;
+    typed[1].type = type_in(WISP_S, c->type);
     for (int i = 0; i < 1 + is_double; i++) {
         if (!option_seen(&t->opt, "widths") && choose_width(t, b, &typed[i])) return tool_fail_ctx(t);
         for (int k = 0; k < 2; k++) {

@@ -100,13 +100,6 @@ static void find_dense_cost(bench_runner *r)
 
 /* ---- matrix and blocks --------------------------------------------------------------------------- */
 
-wisp_type bench_matrix_type(wisp_type source, wisp_type block)
-{
-    const bool is_double = block == WISP_D || block == WISP_Z;
-    if (wisp_type_is_complex(source)) return is_double ? WISP_Z : WISP_C;
-    return is_double ? WISP_D : WISP_S;
-}
-
 static wisp_status make_blocks(bench_runner *r, wisp_map *rows, wisp_map *cols)
 {
     wisp_status status = WISP_OK;
@@ -148,7 +141,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
     wisp_status status = WISP_OK;
     const bench_case *c = &r->what;
     const bool reference = c->variant == VARIANT_REFERENCE;
-    const wisp_mat_opts mo = {.type = bench_matrix_type(src->type, c->type),
+    const wisp_mat_opts mo = {.type = type_in(c->type, src->type),
                               .width = c->width,
                               .order = reference ? WISP_ROWS_NATURAL : c->order,
                               .format = reference ? WISP_FORMAT_SELL : c->format};

@@ -32,9 +32,7 @@ int operator_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k)
 /* In the precision of the matrix. */
 static wisp_mat_opts options_of(const starts *s, wisp_type matrix, int width)
 {
-    const bool is_complex = wisp_type_is_complex(s->op.type), is_single = type_is_single(matrix);
-    return (wisp_mat_opts){.type = is_single ? (is_complex ? WISP_C : WISP_S) : (is_complex ? WISP_Z : WISP_D),
-                           .width = width};
+    return (wisp_mat_opts){.type = type_in(matrix, s->op.type), .width = width};
 }
 
 /* The matrix, and what a product with it takes besides. */

@@ -70,7 +70,7 @@ void starts_type(const starts *s, wisp_type matrix, wisp_kpm_opts *k)
     if (k->trace != WISP_TRACE_GIVEN && !has_operator) return;
     is_complex |= has_operator && wisp_type_is_complex(s->op.type);
     for (int side = 0; side < 2; side++) is_complex |= s->src[side].row && wisp_type_is_complex(s->src[side].type);
-    k->type = type_is_single(matrix) ? (is_complex ? WISP_C : WISP_S) : (is_complex ? WISP_Z : WISP_D);
+    k->type = type_in(matrix, is_complex ? WISP_Z : WISP_D);
 }
 
 static int fill_side(tool *t, starts *s, int side)

@@ -109,10 +109,9 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start, pencil *p)
 /* The vectors of a file; complex ones of a real matrix make all vectors complex. */
 static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src *src, wisp_blk **start)
 {
-    const bool is_single = type_is_single(r->info.type);
     r->type = r->info.type;
     if (!t->opt.vectors_in) return EXIT_FINE;
-    if (wisp_type_is_complex(src->type)) r->type = is_single ? WISP_C : WISP_Z;
+    if (wisp_type_is_complex(src->type)) r->type = type_in(r->type, WISP_Z);
     r->opts.type = r->type;
     const wisp_status status = wisp_blk_create(start, t->ctx, wisp_mat_map(A), r->type, (int)src->cols);
     const int rc = tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);

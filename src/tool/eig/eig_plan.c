@@ -107,10 +107,7 @@ typedef struct {
 } eig_plan;
 
 /* Those of a matrix that is not Hermitian are complex. */
-static wisp_type type_of_pairs(const eig_results *r)
-{
-    return r->hermitian ? r->type : type_is_single(r->type) ? WISP_C : WISP_Z;
-}
+static wisp_type type_of_pairs(const eig_results *r) { return r->hermitian ? r->type : type_in(r->type, WISP_Z); }
 
 /* Whether the bytes of a search are those of LAPACK, which may take its place. */
 static bool is_of_lapack(const wisp_mat *A, const eig_results *r, const eig_plan *p)

@@ -22,9 +22,7 @@ static wisp_mat_opts options_of(const pencil *p, const wisp_mat *A, int width)
 {
     wisp_mat_info a;
     wisp_mat_get_info(A, &a);
-    const bool is_complex = wisp_type_is_complex(p->src.type);
-    const wisp_type type = type_is_single(a.type) ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
-    return (wisp_mat_opts){.type = type, .width = width, .map = wisp_mat_map(A)};
+    return (wisp_mat_opts){.type = type_in(a.type, p->src.type), .width = width, .map = wisp_mat_map(A)};
 }
 
 static int make_matrix(tool *t, pencil *p, const wisp_mat *A, int width)

@@ -266,7 +266,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && o->from) obs->start = r->last.sum;
     if (!rc) rc = expectations_open(t, &r->x, src.rows, r->times);
     const wisp_mat_opts mo = source_options(o, tool_type(o, src.type), 1);
-    r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
+    r->type = type_in(mo.type, WISP_Z);
     r->kind = (states_kind){.matrix = r->kind.matrix, .rows = src.rows, .type = r->type};
     if (!rc && o->states && !o->plan && wisp_src_hash(t->ctx, &src, &r->kind.matrix)) rc = tool_fail_ctx(t);
     if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");

@@ -48,7 +48,7 @@ int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times)
 static wisp_mat_opts options_of(const wisp_src *src, wisp_type type, wisp_map *map)
 {
     wisp_type own = src->type;
-    if (type_is_single(type)) own = wisp_type_is_complex(own) ? WISP_C : WISP_S;
+    if (type_is_single(type)) own = type_in(type, own);
     return (wisp_mat_opts){.type = own, .width = 1, .map = map};
 }
 

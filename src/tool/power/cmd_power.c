@@ -41,7 +41,7 @@ static int open_files(tool *t, powers *p, wisp_src *src, wisp_src *start, wisp_m
     p->keeps = t->opt.start && file_reads_once(t->opt.start);
     *mo = source_options(&t->opt, tool_type(&t->opt, src->type), p->width);
     p->type = mo->type;
-    if (start->row && wisp_type_is_complex(start->type)) p->type = type_is_single(mo->type) ? WISP_C : WISP_Z;
+    if (start->row && wisp_type_is_complex(start->type)) p->type = type_in(mo->type, WISP_Z);
     return rc ? rc : machine_cache(t, t->opt.budgets[0], &p->cache_budget);
 }
 

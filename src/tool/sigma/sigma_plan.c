@@ -80,7 +80,7 @@ static wisp_type type_of(const sigma_sources *s)
                             wisp_type_is_complex(s->b_opts.type);
     const bool single =
         type_is_single(s->h_opts.type) && type_is_single(s->a_opts.type) && type_is_single(s->b_opts.type);
-    return single ? (is_complex ? WISP_C : WISP_S) : is_complex ? WISP_Z : WISP_D;
+    return type_in(single ? WISP_S : WISP_D, is_complex ? WISP_Z : WISP_D);
 }
 
 int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)

@@ -50,7 +50,7 @@ static int open_files(tool *t, sigma_sources *s)
 static wisp_mat_opts options_of(const tool *t, const wisp_src *v, wisp_type type, int width)
 {
     wisp_type own = v->type;
-    if (type_is_single(type)) own = wisp_type_is_complex(own) ? WISP_C : WISP_S;
+    if (type_is_single(type)) own = type_in(type, own);
     return (wisp_mat_opts){.type = own, .width = width, .halo = (wisp_halo)t->opt.halo};
 }
 

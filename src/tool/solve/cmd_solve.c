@@ -80,8 +80,7 @@ static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
 {
     const bool is_complex =
         wisp_type_is_complex(matrix) || wisp_type_is_complex(in->rhs.type) || wisp_type_is_complex(in->x0.type);
-    if (type_is_single(matrix)) return is_complex ? WISP_C : WISP_S;
-    return is_complex ? WISP_Z : WISP_D;
+    return type_in(matrix, is_complex ? WISP_Z : WISP_D);
 }
 
 static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, wisp_blk **b, wisp_blk **x)
