@@ -1,5 +1,6 @@
 /* A rank's part of a source: its rows, and the halo, which is found by looking at their columns. The ranks then tell
    each other which rows they need. */
+#include "../base/sort.h"
 #include "halo.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +16,10 @@ typedef struct {
     atomic_llong nnz; /* entries of the rows looked at */
 } search;
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int64_t sort_unique(int64_t *list, int64_t count)
 {
     int64_t n = 0;
-    if (count) qsort(list, (size_t)count, sizeof *list, by_number);
+    if (count) qsort(list, (size_t)count, sizeof *list, wisp__by_number);
     for (int64_t i = 0; i < count; i++)
         if (n == 0 || list[n - 1] != list[i]) list[n++] = list[i];
     return n;

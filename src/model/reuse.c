@@ -1,5 +1,6 @@
 /* How much of a gathered block the caches keep. It follows from how far apart in a sweep the rows are that gather the
    same line of the block. */
+#include "../base/sort.h"
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,12 +32,6 @@ void wisp__sample_close(wisp__sample *s, wisp_ctx *ctx)
     wisp_free(ctx, s->first);
     wisp_free(ctx, s->place);
     *s = (wisp__sample){0};
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static int bucket_of(int64_t gap)
@@ -71,7 +66,7 @@ static void count_line(gaps *g, const wisp__sample *s, const wisp__caches *c, in
 {
     const int64_t begin = s->first[row], n = gather_line(s, row, g->per_line), far_apart = INT64_C(1) << 40;
     for (int64_t i = 0; i < n; i++) time[i] = time_of(c, threads, s->place[begin + i]);
-    qsort(time, (size_t)n, sizeof *time, by_value);
+    qsort(time, (size_t)n, sizeof *time, wisp__by_number);
     g->first++;
     for (int64_t i = 1; i < n; i++) {
         const int64_t gap = time[i] - time[i - 1];
@@ -207,7 +202,7 @@ wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t g
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &seen, (size_t)WISP__MAX(groups, 1), sizeof *seen));
     for (int64_t i = 0; i < groups; i++) seen[i] = (int64_t)distances_of(s, i * group, group);
-    qsort(seen, (size_t)groups, sizeof *seen, by_value);
+    qsort(seen, (size_t)groups, sizeof *seen, wisp__by_number);
     for (int64_t i = 0, next; i < groups; i = next) {
         for (next = i; next < groups && seen[next] == seen[i];) next++;
         if (next - i >= OFTEN) repeats += next - i;

@@ -77,6 +77,12 @@ int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
 static inline bool type_is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+/* For qsort of doubles, ascending. */
+static inline int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 /* Real or complex as `type`, in the precision of the other one. */
 static inline wisp_type type_in(wisp_type precise, wisp_type type)
 {

@@ -1,4 +1,5 @@
 /* The measured ceilings of this machine: bandwidths and the rate of multiply-adds. */
+#include "../../base/sort.h"
 #include "../../topo/machine.h"
 #include "cpu.h"
 #include <stdlib.h>
@@ -153,12 +154,6 @@ out:
     return wisp__turn_end(ctx->team, status);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* ---- what a cache really keeps --------------------------------------------------------------- */
 
 /* Sets from a few second-level caches (a last cache is large where others have most of it) to all last caches, each a
@@ -212,7 +207,7 @@ static wisp_status measure_kept(wisp_ctx *ctx, wisp_machine *m)
         for (int k = 0; k < n; k++) found[k][i] = set_bandwidth(ctx, &r, set[k]);
     }
     for (int k = 0; k < n; k++) {
-        qsort(found[k], ROUNDS, sizeof found[k][0], by_value);
+        qsort(found[k], ROUNDS, sizeof found[k][0], wisp__by_value);
         fastest = WISP__MAX(fastest, found[k][USUAL]);
     }
     for (int k = 0, slow = 0; k < n && slow < 2; k++) {
@@ -301,7 +296,7 @@ static wisp_status measure_exchange(wisp_ctx *ctx, wisp_machine *m)
         for (int t = 0; t < ctx->threads; t++) most = WISP__MAX(most, r.end[t]);
         found[i] = 1e-9 * (double)r.bytes * e.rounds * ctx->threads / most;
     }
-    qsort(found, TURNS, sizeof found[0], by_value);
+    qsort(found, TURNS, sizeof found[0], wisp__by_value);
     m->exchange_gbs = found[TURNS / 2];
 out:
     return status;
@@ -337,7 +332,7 @@ static double rate(wisp_ctx *ctx, stream_run *r, bool all, bool best, double amo
         r->passes = 1;
     for (int i = 0; i < repeats; i++)
         found[i] = 1e-9 * amount * (double)r->passes * (all ? ctx->threads : 1) / run_once(ctx, r, all);
-    qsort(found, (size_t)repeats, sizeof *found, by_value);
+    qsort(found, (size_t)repeats, sizeof *found, wisp__by_value);
     return found[best ? repeats - 1 : repeats / 2];
 }
 

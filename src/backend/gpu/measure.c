@@ -1,4 +1,5 @@
 /* The measured ceilings of a GPU: streams over its memory and its last cache, multiply-adds, launches and waiting. */
+#include "../../base/sort.h"
 #include "gpu.h"
 #include <stdlib.h>
 
@@ -55,12 +56,6 @@ static double bytes_of(const run *r, int moves)
     return (double)r->k.units * (double)unit_bytes(r->ctx) * (double)r->k.passes * moves;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Seconds of one launch: of some rounds, each long enough to be timed, the least or the median. */
 static wisp_status seconds_of(run *r, bool least, double *seconds)
 {
@@ -76,7 +71,7 @@ static wisp_status seconds_of(run *r, bool least, double *seconds)
         WISP_TRY(wisp__whole(r->ctx, "measuring", !wisp__cancelled(r->ctx->team)));
         WISP_TRY(wisp__time_launches(r->ctx, launch, r, n, found + i));
     }
-    qsort(found, (size_t)rounds, sizeof *found, by_value);
+    qsort(found, (size_t)rounds, sizeof *found, wisp__by_value);
     *seconds = WISP__MAX(found[least ? 0 : rounds / 2], 1e-9);
 out:
     return status;
@@ -176,8 +171,8 @@ static wisp_status measure_waiting(run *r, char *buffer, wisp_machine *m)
         WISP_TRY(r->ctx->backend->finish(r->ctx));
         waited[i] = wisp_now() - start;
     }
-    qsort(queued, (size_t)r->rounds, sizeof *queued, by_value);
-    qsort(waited, (size_t)r->rounds, sizeof *waited, by_value);
+    qsort(queued, (size_t)r->rounds, sizeof *queued, wisp__by_value);
+    qsort(waited, (size_t)r->rounds, sizeof *waited, wisp__by_value);
     m->launch_seconds = WISP__MAX(queued[r->rounds / 2], 1e-9);
     m->round_trip_seconds = WISP__MAX(waited[r->rounds / 2], 1e-9);
 out:

@@ -16,12 +16,6 @@ typedef struct {
     int against; /* number of the runner that this one is set in relation to; maybe its own */
 } timing;
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Between two values in proportion. */
 static double quantile(const double *v, int n, double q)
 {

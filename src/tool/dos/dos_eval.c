@@ -92,12 +92,6 @@ static double trapezoid(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double largest_density(const results *r)
 {
     double most = 0;

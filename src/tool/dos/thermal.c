@@ -14,12 +14,6 @@ static const wisp_estimate *quantity(const wisp_ensemble *e, int i)
     return all[i];
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double lowest_temperature(const tool *t)
 {
     double least = HUGE_VAL;

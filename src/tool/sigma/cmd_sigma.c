@@ -138,12 +138,6 @@ static int load(tool *t, sigma_results *r)
 
 /* ---- what is made of them ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Those of --mu, or all from one bound to the other. */
 static int find_potentials(tool *t, sigma_results *r)
 {
