@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
-
 /* One row per curve, or the only one's numbers. */
 static json_t *json_curves(const results *r, const double *v, int64_t n)
 {
@@ -100,9 +98,9 @@ static void add_run(json_t *o, tool *t, const results *r)
              J_MAYBE(own && limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
              J("resumed", t->opt.resume),
              J_IF(own, "chosen", like_json(t, &r->stored, &(like_run){.width = m->width, .depth = m->depth})),
-             J("seconds", m->seconds), J("gflops", gflops(m)), J("bounds_seconds", m->bounds_seconds),
-             J_IF(own, "assemble_seconds", r->assemble_seconds), J("evaluate_seconds", r->evaluate_seconds),
-             J("total_seconds", r->total_seconds));
+             J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
+             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
+             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
     json_decref(seeds);
 }
 
@@ -213,7 +211,7 @@ static void show_run(tool *t, const results *r)
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));
-    if (isfinite(gflops(m))) text_line("rate", "%.3g Gflop/s", gflops(m));
+    text_rate(m->flops, m->seconds);
 }
 
 static void show_count(const results *r)

@@ -33,10 +33,7 @@ const char *eig_expected(char *buf, double expected, double error)
     return buf;
 }
 
-static double gflops(const wisp_eigen *e)
-{
-    return e->flops > 0 && e->seconds > 0 ? e->flops / e->seconds * 1e-9 : NAN;
-}
+static double rate_of(const wisp_eigen *e) { return e->flops > 0 ? gflops(e->flops, e->seconds) : NAN; }
 
 static double largest_residual(const wisp_eigen *e)
 {
@@ -94,7 +91,7 @@ static json_t *make_json(tool *t, const eig_results *r)
                     J("dos_seconds", e->dos_seconds), J("filter_seconds", e->filter_seconds),
                     J("ortho_seconds", e->ortho_seconds), J("ritz_seconds", e->ritz_seconds),
                     J("check_seconds", e->check_seconds), J("assemble_seconds", r->assemble_seconds),
-                    J("gflops", gflops(e)), J("eigenvalues", eigenvalues_json(r)),
+                    J("gflops", rate_of(e)), J("eigenvalues", eigenvalues_json(r)),
                     J("residuals", json_numbers(e->residual, e->found)),
                     J_IF(e->condition, "conditions", json_numbers(e->condition, e->found)),
                     J("sensitive", e->sensitive), J("balanced", e->balanced));
@@ -132,8 +129,8 @@ static void show_times(const tool *t, const eig_results *r)
                  text_seconds(a, part[i].seconds));
     }
     text_line("", "%s", line);
-    if (isfinite(gflops(e)))
-        text_line("rate", "%.3g Gflop/s, %s products with a vector%s", gflops(e), text_count(a, e->products),
+    if (isfinite(rate_of(e)))
+        text_line("rate", "%.3g Gflop/s, %s products with a vector%s", rate_of(e), text_count(a, e->products),
                   t->opt.overlap ? ", of S^-1/2 A S^-1/2" : "");
 }
 

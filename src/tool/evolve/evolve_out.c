@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double gflops(const evolve_results *r) { return r->e.seconds > 0 ? r->e.flops / r->e.seconds * 1e-9 : NAN; }
-
 /* How psi(0) came about. */
 static const char *start_name(const tool *t)
 {
@@ -42,8 +40,8 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held),
              J_MAYBE(limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
              J("resumed", t->opt.resume), J("chosen", like_json(t, &r->info, &(like_run){.depth = r->e.depth})),
-             J("seconds", r->e.seconds), J("gflops", gflops(r)), J("bounds_seconds", r->e.bounds_seconds),
-             J("assemble_seconds", r->assemble_seconds),
+             J("seconds", r->e.seconds), J("gflops", gflops(r->e.flops, r->e.seconds)),
+             J("bounds_seconds", r->e.bounds_seconds), J("assemble_seconds", r->assemble_seconds),
              J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
              J("off", json_numbers(r->off, r->done)),
@@ -76,7 +74,7 @@ void evolve_summary(tool *t, const evolve_results *r)
     text_line("time", "%s   (assembly %s, bounds %s, evolution %s)", text_seconds(x[0], wisp_now() - t->started),
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds),
               text_seconds(x[3], r->e.seconds));
-    if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));
+    text_rate(r->e.flops, r->e.seconds);
     if (t->opt.states) text_line("states", "%s", t->opt.states);
     if (r->damps)
         text_line("norm", "exp(%.12g) at the end, off by a factor of exp(%.2g) at most", r->log_norm[r->done - 1],

@@ -190,3 +190,10 @@ void text_number(int width, const char *head, const char *format, double v)
     snprintf(number, sizeof number, format, v);
     text_cell(width, head, isfinite(v) ? number : NULL);
 }
+
+double gflops(double flops, double seconds) { return seconds > 0 ? flops / seconds * 1e-9 : NAN; }
+
+void text_rate(double flops, double seconds)
+{
+    if (isfinite(gflops(flops, seconds))) text_line("rate", "%.3g Gflop/s", gflops(flops, seconds));
+}

@@ -26,6 +26,9 @@ void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more);
 void text_bounds(const wisp_bounds *b, wisp_bounds_method method);
 void text_kernel(wisp_damping kernel, double lambda); /* lambda 0: the default */
 void text_run(const tool *t, const wisp_mat_info *info, const char *more);
+/* Gflop/s; NaN where no time has passed. And the line that tells them, if they are known. */
+double gflops(double flops, double seconds);
+void text_rate(double flops, double seconds);
 /* This thread prints no lines any more. */
 void text_silence(void);
 /* One line of an aligned summary: a name and a printf. */

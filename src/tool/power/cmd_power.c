@@ -258,7 +258,7 @@ static json_t *result_json(tool *t, const powers *p)
                     J_MAYBE(limit > 0, "device_memory_bytes", there),
                     J("chosen", like_json(t, &p->info, &(like_run){.width = p->width, .depth = p->depth})),
                     J("assemble_seconds", p->assemble_seconds), J("seconds", p->seconds),
-                    J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
+                    J("gflops", gflops(p->flops, p->seconds)), J("norms", norms));
 }
 
 /* The first powers and the last ones. */
@@ -272,7 +272,7 @@ static void show(const tool *t, const powers *p)
     snprintf(a, sizeof a, "%d step%s at a time", p->depth, p->depth == 1 ? "" : "s");
     text_run(t, &p->info, a);
     text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
-              text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
+              text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), gflops(p->flops, p->seconds));
     text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
     for (int64_t k = 0; k <= p->n; k++) {
         if (k == ENDS && p->n > 2 * ENDS) {

@@ -6,8 +6,6 @@
 #include "../weights.h"
 #include <math.h>
 
-static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
-
 static bool has_bar(const sigma_results *r) { return r->m.trace == WISP_TRACE_RANDOM && r->m.vectors > 1; }
 
 const char *sigma_name(char *buf, const sigma_results *r)
@@ -52,9 +50,9 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
              J_IF(r->runs <= 1 && m->first_vector >= 0, "seed", json_seed(m->seed)),
              J_MAYBE(r->runs > 1, "seeds", json_incref(seeds)), J("width", m->width), J("threads", m->threads));
     if (own) json_run(o, t, &r->stored, &(like_run){.width = m->width, .bytes = r->kubo.left_bytes});
-    JSON_PUT(o, J("seconds", m->seconds), J("gflops", gflops(m)), J("bounds_seconds", m->bounds_seconds),
-             J_IF(own, "assemble_seconds", r->assemble_seconds), J("evaluate_seconds", r->evaluate_seconds),
-             J("total_seconds", r->total_seconds));
+    JSON_PUT(o, J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
+             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
+             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
     json_decref(seeds);
 }
 
@@ -95,7 +93,7 @@ static void show_run(tool *t, const sigma_results *r)
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));
-    if (isfinite(gflops(m))) text_line("rate", "%.3g Gflop/s", gflops(m));
+    text_rate(m->flops, m->seconds);
 }
 
 static void show_values(const sigma_results *r)
