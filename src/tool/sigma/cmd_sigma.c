@@ -141,15 +141,14 @@ static int load(tool *t, sigma_results *r)
 /* Those of --mu, or all from one bound to the other. */
 static int find_potentials(tool *t, sigma_results *r)
 {
-    enum { POTENTIALS = 201 };
     const options *o = &t->opt;
     const wisp_bounds *b = &r->m.bounds;
-    r->count = o->mu_count ? o->mu_count : POTENTIALS;
+    r->count = o->mu_count ? o->mu_count : SIGMA_POTENTIALS;
     if (wisp_alloc(t->ctx, &r->mu, (size_t)r->count, sizeof *r->mu) ||
         wisp_alloc(t->ctx, &r->sigma, (size_t)r->count, sizeof *r->sigma))
         return tool_fail_ctx(t);
     for (int64_t i = 0; i < r->count; i++)
-        r->mu[i] = o->mu_count ? o->mu[i] : b->center + b->halfwidth * (2 * (double)i / (POTENTIALS - 1) - 1);
+        r->mu[i] = o->mu_count ? o->mu[i] : b->center + b->halfwidth * (2 * (double)i / (SIGMA_POTENTIALS - 1) - 1);
     qsort(r->mu, (size_t)r->count, sizeof *r->mu, by_value);
     return EXIT_FINE;
 }

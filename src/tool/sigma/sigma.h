@@ -11,6 +11,8 @@ typedef struct {
     wisp_mat_opts h_opts, a_opts, b_opts;
 } sigma_sources;
 
+enum { SIGMA_POTENTIALS = 201 }; /* from one bound to the other, without --mu */
+
 typedef struct {
     wisp_moments m;
     wisp_kubo_opts kubo;

@@ -17,10 +17,10 @@ static int64_t vectors_of(const sigma_results *r, int64_t rows)
 /* What is held at most when the matrices have gone: moments, those of a file, series, integrand, values and text. */
 static int64_t evaluation_bytes(const tool *t, const sigma_results *r, int64_t rows)
 {
-    enum { FILE_HEAD = 64 << 10, DEFAULT = 201, OF_VALUE = 6 };
+    enum { FILE_HEAD = 64 << 10, OF_VALUE = 6 };
     const double n = (double)moments_of(r), kept = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
     const double points = r->eval.points ? (double)r->eval.points : 8 * n;
-    const double count = t->opt.mu_count ? (double)t->opt.mu_count : DEFAULT;
+    const double count = t->opt.mu_count ? (double)t->opt.mu_count : SIGMA_POTENTIALS;
     const double image = t->opt.save ? FILE_HEAD + 16 * kept * (n * n + 1) : 0;
     return wisp_whole_number(16 * kept * n * n + 8 * (9 * n + points + count * (kept + OF_VALUE)) + image + 4096);
 }
