@@ -85,6 +85,13 @@ int source_square(tool *t, const wisp_src *src, const char *why)
     return src->rows ? EXIT_FINE : tool_fail(t, "%s has no rows", t->opt.arg[0]);
 }
 
+int source_fits(tool *t, const wisp_src *src, const char *name, const char *what, int64_t rows)
+{
+    if (src->rows == rows && src->cols == rows) return EXIT_FINE;
+    return tool_fail(t, "--%s %s is %lld x %lld; the matrix has %lld rows", name, what, (long long)src->rows,
+                     (long long)src->cols, (long long)rows);
+}
+
 int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)
 {
     for (int64_t i = 0; i < count; i++)

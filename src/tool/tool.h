@@ -112,6 +112,8 @@ int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 /* MATRIX must be square, which the rest of the message is about, and have rows. */
 int source_square(tool *t, const wisp_src *src, const char *why);
+/* What the option --NAME gives, in the file or of the name `what`, must have so many rows and columns. */
+int source_fits(tool *t, const wisp_src *src, const char *name, const char *what, int64_t rows);
 /* The rows that an option names, of so many. */
 int source_has_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows);
 void source_summary(const tool *t);

@@ -19,9 +19,7 @@ int operator_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k)
         where_projector(&s->where, &s->op);
     else if (wisp_src_open(&s->op, t->ctx, path))
         return tool_fail_ctx(t);
-    if (s->op.rows != rows || s->op.cols != rows)
-        return tool_fail(t, "--operator %s is %lld x %lld; the matrix has %lld rows", path, (long long)s->op.rows,
-                         (long long)s->op.cols, (long long)rows);
+    if (path && source_fits(t, &s->op, "operator", path, rows)) return EXIT_FAILED;
     if ((t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &s->op, &s->hash)) return tool_fail_ctx(t);
     wisp_ctx_memory(t->ctx, &now, NULL);
     s->bytes += now - before + s->where.rows;

@@ -12,9 +12,7 @@ int pencil_open(tool *t, pencil *p, int64_t rows)
     const char *name = t->opt.overlap;
     if (!name) return EXIT_FINE;
     if (wisp_src_open(&p->src, t->ctx, name)) return tool_fail_ctx(t);
-    if (p->src.rows == rows && p->src.cols == rows) return EXIT_FINE;
-    return tool_fail(t, "--overlap %s is %lld x %lld; the matrix has %lld rows", name, (long long)p->src.rows,
-                     (long long)p->src.cols, (long long)rows);
+    return source_fits(t, &p->src, "overlap", name, rows);
 }
 
 /* S in A's precision. */

@@ -13,9 +13,7 @@ static int open_file(tool *t, expectations *x, int i, int64_t rows)
     wisp_src *src = x->src + i;
     uint64_t hash = 0;
     if (wisp_src_open(src, t->ctx, x->name[i])) return tool_fail_ctx(t);
-    if (src->rows != rows || src->cols != rows)
-        return tool_fail(t, "--operator %s is %lld x %lld; the matrix has %lld rows", x->name[i], (long long)src->rows,
-                         (long long)src->cols, (long long)rows);
+    if (source_fits(t, src, "operator", x->name[i], rows)) return EXIT_FAILED;
     if ((t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, src, &hash)) return tool_fail_ctx(t);
     x->hash = x->hash * 31 + hash;
     return EXIT_FINE;

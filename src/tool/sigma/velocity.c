@@ -32,10 +32,7 @@ static int open_one(tool *t, const sigma_sources *s, wisp_src *v, int along)
 static int open_file(tool *t, const sigma_sources *s, wisp_src *v, const char *option, const char *path)
 {
     if (wisp_src_open(v, t->ctx, path)) return tool_fail_ctx(t);
-    if (v->rows != s->h.rows || v->cols != s->h.rows)
-        return tool_fail(t, "--%s %s is %lld x %lld; the matrix has %lld rows", option, path, (long long)v->rows,
-                         (long long)v->cols, (long long)s->h.rows);
-    return EXIT_FINE;
+    return source_fits(t, v, option, path, s->h.rows);
 }
 
 static int open_files(tool *t, sigma_sources *s)
