@@ -11,9 +11,10 @@ wisp_status wisp__damped_open(wisp__damped *d, wisp_ctx *ctx, const wisp_evolve_
 {
     wisp_status status;
     *d = (wisp__damped){.width = width, .o = o};
-    WISP_TRY(wisp_alloc(ctx, &d->log_norm, 3 * (size_t)width, sizeof *d->log_norm));
+    WISP_TRY(wisp_alloc(ctx, &d->log_norm, 4 * (size_t)width, sizeof *d->log_norm));
     d->off = d->log_norm + width;
-    d->own_norm = d->off + width;
+    d->left = d->off + width;
+    d->own_norm = d->left + width;
     status = wisp_alloc(ctx, &d->factor, (size_t)width, sizeof *d->factor);
 out:
     return status;
@@ -47,6 +48,7 @@ wisp_status wisp__damped_begin(wisp__damped *d, wisp_blk *psi)
                                   "evolve: column %d of psi is 0, and can't be scaled to norm 1", j);
         d->log_norm[j] = log(d->own_norm[j]);
         d->off[j] = d->o->start_off;
+        d->left[j] = 0;
     }
     status = normalise(d, psi, d->own_norm);
 out:
@@ -55,14 +57,18 @@ out:
 
 static wisp_status not_met(const wisp__damped *d, const wisp_blk *z, int j, double time, double off)
 {
-    char what[48] = "by all of it";
-    if (off < 1) snprintf(what, sizeof what, "by %.1g", off);
+    char what[48] = "by all of it", larger[64] = "";
+    if (off < 1) {
+        snprintf(what, sizeof what, "by %.1g", off);
+        snprintf(larger, sizeof larger, "opts.tolerance above that, ");
+    }
     return wisp_ctx_failf(
         wisp_blk_ctx(z), WISP_ERR_PRECISION,
-        "evolve: column %d may be off %s at time %g, more than opts.tolerance, %g: of its norm %.1g is "
-        "left of what may be; take a larger one, bounds nearer to the spectrum, a start with more of "
-        "what grows, or double precision",
-        j, what, time, d->o->tolerance, d->own_norm[j]);
+        "evolve: at time %.10g column %d may be off %s, more than opts.tolerance, %g, allows: it has shrunk to %.1g of "
+        "what its norm could be at most, and rounding counts as much more; take %sopts.bounds nearer to the "
+        "spectrum, %sa start with more of what decays least",
+        time, j, what, d->o->tolerance, exp(d->left[j]) * d->own_norm[j], larger,
+        wisp__is_single(wisp_blk_type(z)) ? "double precision, or " : "or ");
 }
 
 wisp_status wisp__damped_take(wisp__damped *d, wisp_blk *z, int64_t i, double time, double growth, double made,
@@ -82,7 +88,7 @@ wisp_status wisp__damped_take(wisp__damped *d, wisp_blk *z, int64_t i, double ti
         if (!(both <= d->o->tolerance)) return not_met(d, z, j, time, both);
         worst = fmax(worst, both);
         if (d->o->log_norm) d->o->log_norm[i * d->width + j] = log_norm;
-        if (keep) d->log_norm[j] = log_norm, d->off[j] = off;
+        if (keep) d->log_norm[j] = log_norm, d->off[j] = off, d->left[j] += log(n);
     }
     if (d->o->off) d->o->off[i] = worst;
     WISP_TRY(normalise(d, z, d->own_norm));
@@ -93,5 +99,5 @@ out:
 
 wisp_status wisp__damped_items(wisp__damped *d, wisp_state *state)
 {
-    return wisp_state_data(state, "log norms", d->log_norm, 2 * (size_t)d->width * sizeof *d->log_norm);
+    return wisp_state_data(state, "log norms", d->log_norm, 3 * (size_t)d->width * sizeof *d->log_norm);
 }

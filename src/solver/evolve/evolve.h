@@ -50,6 +50,7 @@ typedef struct {
     int width;
     const wisp_evolve_opts *o;
     double *log_norm, *off; /* [width] of psi: the logarithm of its norm, and how far it is off, over its norm */
+    double *left;           /* [width] the logarithm of its norm over what it could be at most */
     double *own_norm;       /* [width] room for norms */
     wisp_scalar *factor;    /* [width] room for factors */
 } wisp__damped;

@@ -168,7 +168,7 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
                                        .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
                                        .depth = o->depth};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
-    const double number = wisp__evolve_damps(o) ? sizeof(wisp_scalar) : sizeof(double), own = 48.0 * width;
+    const double number = wisp__evolve_damps(o) ? sizeof(wisp_scalar) : sizeof(double), own = 56.0 * width;
     *about += number * J;
     *most += number * J + (wisp__evolve_damps(o) ? own : 0);
     return status;

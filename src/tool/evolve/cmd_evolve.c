@@ -177,31 +177,40 @@ static int reserve(tool *t, evolve_results *r, observer *o)
     return EXIT_FINE;
 }
 
-/* Stopped: the times that are done are kept. */
-static int stopped(tool *t, const evolve_results *r, states_out *states)
+/* Ended early, and why: the times that are done are kept. */
+static int keep_reached(tool *t, const evolve_results *r, states_out *states, const char *why)
 {
-    const char *why = stop_reason(), *kept = t->opt.states;
-    if (kept && r->done > 1) {
-        tool_keep(t);
-        const int rc = states_end(states);
-        if (rc) return rc;
-        if (!t->opt.output)
-            return tool_fail(t, "stopped by %s; the states of %lld of %lld times are kept in %s", why,
-                             (long long)r->done - 1, (long long)r->times - 1, kept);
-    }
-    if (!t->opt.output || r->done < 2) {
-        if (t->kept.file) return checkpoint_stopped(t);
-        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
-                         t->opt.output ? " (no time was reached yet)" : " (-o FILE keeps what is done)");
-    }
+    const char *file = t->opt.output, *kept = t->opt.states;
+    if (!file && !kept) return tool_fail(t, "%s; nothing was kept (-o FILE keeps what is done)", why);
+    if (r->done < 2) return tool_fail(t, "%s; nothing was kept (no time was reached yet)", why);
     tool_keep(t);
+    int rc = kept ? states_end(states) : EXIT_FINE;
     const bool json = t->opt.json, quiet = t->opt.quiet;
     t->opt.json = false, t->opt.quiet = true;
-    const int rc = evolve_write(t, r);
+    if (!rc && file) rc = evolve_write(t, r);
     t->opt.json = json, t->opt.quiet = quiet;
     if (rc) return rc;
-    return tool_fail(t, "stopped by %s; %lld of %lld times are kept in %s%s%s", why, (long long)r->done - 1,
-                     (long long)r->times - 1, t->opt.output, kept ? ", their states in " : "", kept ? kept : "");
+    return tool_fail(t, "%s; %s%lld of %lld times, until time %.10g, are kept in %s%s%s", why,
+                     file ? "" : "the states of ", (long long)r->done - 1, (long long)r->times - 1,
+                     r->time[r->done - 1], file ? file : kept, file && kept ? ", their states in " : "",
+                     file && kept ? kept : "");
+}
+
+static int stopped(tool *t, const evolve_results *r, states_out *states)
+{
+    char why[64];
+    const bool keeps = (t->opt.output || t->opt.states) && r->done > 1;
+    if (t->kept.file && !keeps) return checkpoint_stopped(t);
+    snprintf(why, sizeof why, "stopped by %s", stop_reason());
+    return keep_reached(t, r, states, why);
+}
+
+/* What was reached before is as near as it says. */
+static int too_far_off(tool *t, const evolve_results *r, states_out *states)
+{
+    char why[WISP_MESSAGE];
+    snprintf(why, sizeof why, "%s", tool_message(t));
+    return keep_reached(t, r, states, why);
 }
 
 static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer *o)
@@ -221,6 +230,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     checkpoint_pause(t);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);
+    if (status == WISP_ERR_PRECISION) return too_far_off(t, r, &o->states);
     return status ? tool_fail_matrix(t, status) : states_end(&o->states);
 }
 
