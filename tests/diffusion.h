@@ -2,7 +2,7 @@
    sides, so that preconditioners have something to do; and the solution by LAPACK. */
 #ifndef DIFFUSION_H
 #define DIFFUSION_H
-#include "ref.h"
+#include "precond_cases.h"
 #include <lapacke.h>
 #include <math.h>
 #include <stdbool.h>
@@ -70,5 +70,48 @@ static inline ref_mat direct_solution(ref_mat A, ref_mat b)
         for (int64_t j = 0; j < b.cols; j++) REF_AT(sol, i, j) = x[2 * j * n + i] + I * x[(2 * j + 1) * n + i];
     free(a), free(x), free(pivot);
     return sol;
+}
+
+typedef struct {
+    wisp_mat *A;
+    ref_mat dense;
+} scene;
+
+static inline scene make(wisp_ctx *ctx, const diffusion *d, wisp_type type)
+{
+    scene s;
+    wisp_src src = diffusion_src(d, type);
+    s.dense = ref_dense(&src);
+    ref_round(s.dense, type);
+    REF_OK(ctx, wisp_mat_create(&s.A, ctx, &src, NULL));
+    wisp_src_close(&src);
+    return s;
+}
+
+static inline void end(scene *s)
+{
+    wisp_mat_free(s->A);
+    ref_free(s->dense);
+}
+
+/* Converged, near to LAPACK's x, in at most so many iterations. */
+static inline int64_t solved(wisp_ctx *ctx, const scene *s, const wisp_solve_opts *o, wisp_type type, int width,
+                             int64_t most)
+{
+    ref_rng r = {(uint64_t)(77 + width)};
+    ref_mat b = ref_random_block(&r, type, s->dense.rows, width), want = direct_solution(s->dense, b);
+    wisp_blk *x = blk_of(ctx, s->A, type, b), *y = blk_of(ctx, s->A, type, b);
+    wisp_solution sol;
+    REF_OK(ctx, wisp_solve(&sol, x, s->A, y, o));
+    assert_int_equal(sol.precond, o->precond);
+    if (sol.iterations > most)
+        fail_msg("method %d, width %d: %lld iterations", (int)o->method, width, (long long)sol.iterations);
+    ref_mat got = ref_get(x);
+    ref_assert_close("x", got, want, wisp__is_single(type) ? 0.02 : 1e-5);
+    const int64_t iterations = sol.iterations;
+    wisp_solution_free(&sol);
+    wisp_blk_free(x), wisp_blk_free(y);
+    ref_free(b), ref_free(want), ref_free(got);
+    return iterations;
 }
 #endif

@@ -62,9 +62,15 @@ done
 for variant in classical pipelined predict hidden; do
     ok solve A.mtx --rhs b.mtx --method cg --variant $variant -o x.mtx.gz --quiet && solves A.mtx b.mtx x.mtx.gz 1.001e-8
 done
-for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 "chebyshev --bounds 0.3,11.7"; do
+for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 ilu ic "ilu --method bicgstab" "ic --method minres" "chebyshev --bounds 0.3,11.7"; do
     ok solve A.mtx --rhs b.mtx --precond $precond -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 done
+# pivots that are not positive: Kershaw's matrix
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '4 4 8' '1 1 3' '2 1 -2' '2 2 3' '3 2 -2' '3 3 3' '4 1 2' '4 3 -2' '4 4 3' >kershaw.mtx
+check "it is solved" "$wisp" solve kershaw.mtx --precond ic --json >out 2>err
+check "the shift is said" grep -q 'pivots were not positive' err
+json out 'd["preconditioner"] == "ic" and 1e-3 <= d["preconditioner_shift"] <= 2'
+refused 1 "take --precond ilu" solve matpde:nx=5,ny=4 --precond ic
 # multigrid, where the build has HYPRE; else what is missing, and what to install
 if "$wisp" --version | grep -q '^features:.* hypre'; then
     export ASAN_OPTIONS=detect_leaks=0 # MPI keeps memory until its process ends
@@ -192,7 +198,8 @@ for value in 0 -1 x 1.5 ''; do refused 2 "expected a whole number from 1" solve 
 for value in 0 x 501; do refused 2 "expected a whole number from 1 to 500" solve $small --restart "$value"; done
 refused 2 "expected one of cg|bicgstab|gmres|minres" solve $small --method jacobi
 refused 2 "expected one of pipelined|classical|predict|hidden" solve $small --variant fused
-refused 2 "expected one of none, jacobi, block-jacobi[:ROWS]" solve $small --precond ilu
+refused 2 "expected one of none, jacobi, block-jacobi[:ROWS]" solve $small --precond lu
+refused 2 "it takes no number" solve $small --precond ilu:2
 refused 2 "it takes no number" solve $small --precond jacobi:3
 for value in block-jacobi: block-jacobi:0 chebyshev:x neumann:-1 chebyshev:1001 chebyshev:3x; do
     refused 2 "the number after the colon must be 1 to 1000" solve $small --precond $value

@@ -39,7 +39,12 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
    and Yang 2002, Appl. Numer. Math. 41, 155), of real matrices, where the build has it (wisp_features: "hypre").
    Definite if A is so, it takes CG. Its library is opened by the first call that takes it, and starts MPI where the
    program has not; several ranks have to be processes of MPI. Its memory is HYPRE's, which no limit of the context's
-   holds, and of which plans have an estimate. It works on the host, in one thread of each process. */
+   holds, and of which plans have an estimate. It works on the host, in one thread of each process.
+   ILU, IC: incomplete factors L U, L D L^H with the pattern of A (ILU(0); IC(0): Meijerink and van der Vorst 1977,
+   Math. Comp. 31, 148), IC of a Hermitian A, of the rows and columns that a rank has, in the natural order. They work
+   on the host, with the same bits for any number of threads. For CG and MINRES both are L D L^H. Where a pivot is not
+   positive, or next to 0, they are made of a matrix with a larger diagonal (Manteuffel 1980, Math. Comp. 34, 473), of
+   which the log (WARN) and wisp_solution.shift tell. */
 typedef enum {
     WISP_PRECOND_NONE,
     WISP_JACOBI,
@@ -47,7 +52,9 @@ typedef enum {
     WISP_CHEBYSHEV,
     WISP_NEUMANN,
     WISP_PRECOND_APPLY,
-    WISP_AMG
+    WISP_AMG,
+    WISP_ILU,
+    WISP_IC
 } wisp_precond;
 
 /* Called after each iteration with the largest relative residual of all columns, by the method's recurrence. Anything
@@ -94,7 +101,9 @@ typedef struct {
     int64_t passes, products, reductions; /* of all but the setup: see wisp_counts */
     double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
     double bytes; /* least traffic of an iteration: each array once per pass and direction; without what AMG or a */
-                  /* function of the user's moves as the preconditioner, and with that of block Jacobi estimated */
+    /* function of the user's moves as the preconditioner; that of block Jacobi, ILU and IC is estimated */
+    double shift; /* ILU, IC: the diagonal was made larger by this times itself, or, of an ILU that is not of CG or */
+                  /* MINRES, times the largest entry of its row; 0: it was not */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not

@@ -60,6 +60,7 @@ static const struct {
     {"opts.max_rounds", ANY, "maxit", NULL},
     {"opts.restart", ANY, "restart", NULL},
     {"opts.precond", ANY, "precond", NULL},
+    {"opts.precond = WISP_ILU", ANY, "precond", "--precond ilu"},
     {"opts.block_rows", ANY, "precond", "--precond block-jacobi:ROWS"},
     {"opts.degree", ANY, "precond", NULL},
     {"opts.method", ANY, "method", NULL},

@@ -135,10 +135,10 @@ const option_def option_table[] = {
            "of the method: updates and dots in few passes; one after the other; or (cg without --precond) with the "
            "next residual's norm predicted and then computed; or (cg) with sums of processes beside the product "
            "(predict for cg without --precond, else pipelined)"),
-    VALUE("precond", "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]|amg", parse_precond,
+    VALUE("precond", "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]|amg|ilu|ic", parse_precond,
           CMD_SOLVE, precond,
           "preconditioner (none): the diagonal; blocks of ROWS rows on it (4); polynomials of the matrix of this "
-          "degree (4); multigrid by HYPRE",
+          "degree (4); multigrid by HYPRE; incomplete factors with the pattern of the matrix, ic of a Hermitian one",
           .choices = precond_choices),
     BOUNDS(CMD_SOLVE,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself; "

@@ -342,13 +342,13 @@ bool parse_rhs(option_value *v)
 /* The preconditioner, and the number after its colon. */
 bool parse_precond(option_value *v)
 {
-    static const int64_t most[] = {0, 0, 1000, 1000, 1000, 0};
+    static const int64_t most[] = {0, 0, 1000, 1000, 1000, 0, 0, 0};
     options *o = v->o;
     const int i = find_choice(v, ":");
     const char *text = v->text + strcspn(v->text, ":");
     if (i < 0)
-        return refuse(v,
-                      "expected one of none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE], neumann[:DEGREE], amg");
+        return refuse(
+            v, "expected one of none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE], neumann[:DEGREE], amg, ilu, ic");
     o->precond = i < WISP_PRECOND_APPLY ? i : i + 1; /* that is no choice */
     o->precond_number = 0;
     if (!*text++) return true;

@@ -22,7 +22,8 @@ _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos"
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
             "minres": lib.WISP_MINRES}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
-             "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG}
+             "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG,
+             "ilu": lib.WISP_ILU, "ic": lib.WISP_IC}
 
 
 def _choice(name: str, value: Any, of: dict) -> int:
@@ -178,7 +179,7 @@ class SolverCalls:
             0: 10000, or ten times the rows, if that is less.
         method : {None, "cg", "minres", "gmres", "bicgstab"}
             None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; else GMRES.
-        precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann", "amg"} or callable
+        precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann", "amg", "ilu", "ic"} or callable
             A function gives M^-1 X for columns X.
         restart : int
             m of GMRES(m). 0: 30.

@@ -14,8 +14,9 @@ struct wisp__precond {
     wisp_type type;  /* of the blocks */
     int width;       /* at most */
     wisp_blk *rows;  /* JACOBI */
-    wisp_mat *M;     /* BLOCK_JACOBI, AMG, APPLY */
-    wisp__host host; /* what M's function is, of AMG */
+    wisp_mat *M;     /* BLOCK_JACOBI, APPLY, AMG, ILU, IC */
+    wisp__host host; /* what M's function is, of the last three */
+    wisp__ilu ilu;
     wisp__amg *amg;
     wisp__polynomial p; /* CHEBYSHEV, NEUMANN */
     wisp_blk *work;     /* a block for it, of the width that was asked for last */
@@ -86,6 +87,19 @@ static wisp_status make_host(wisp__precond *P)
     return wisp_mat_from_apply(&P->M, P->ctx, &op);
 }
 
+static wisp_status make_ilu(wisp__precond *P, const char *definite)
+{
+    wisp_status status;
+    WISP_TRY(wisp__ilu_make(&P->ilu, P->A, P->factor, P->kind == WISP_IC, definite));
+    WISP_TRY(wisp__host_open(&P->host, P->A, P->type, P->width));
+    P->host.apply = wisp__ilu_apply;
+    P->host.arg = &P->ilu;
+    P->host.pairs = P->ilu.pairs;
+    status = make_host(P);
+out:
+    return status;
+}
+
 static wisp_status make_amg(wisp__precond *P, const char *definite)
 {
     wisp_status status;
@@ -112,6 +126,8 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const char *
         WISP_TRY(wisp_alloc(P->ctx, &P->add, (size_t)o->degree * width, sizeof *P->add));
         break;
     case WISP_AMG: WISP_TRY(make_amg(P, definite)); break;
+    case WISP_ILU:
+    case WISP_IC: WISP_TRY(make_ilu(P, definite)); break;
     case WISP_PRECOND_APPLY:
         if (!o->apply)
             return wisp_ctx_failf(P->ctx, WISP_ERR_ARG,
@@ -151,6 +167,7 @@ void wisp__precond_free(wisp__precond *P)
     wisp_mat_free(P->M);
     wisp__host_close(&P->host);
     wisp__amg_free(P->amg);
+    wisp__ilu_free(&P->ilu);
     wisp__polynomial_free(P->ctx, &P->p);
     wisp_free(P->ctx, P->add);
     wisp_free(P->ctx, P);
@@ -162,6 +179,7 @@ void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
     spectrum[1] = P ? P->p.spectrum[1] : 0;
 }
 
+double wisp__precond_shift(const wisp__precond *P) { return P ? P->ilu.shift : 0; }
 const wisp_blk *wisp__precond_rows(const wisp__precond *P) { return P ? P->rows : NULL; }
 int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0; }
 
@@ -174,6 +192,8 @@ double wisp__precond_plan(const wisp_mat_info *A, wisp_type type, int width, con
     case WISP_BLOCK_JACOBI: return rows * fmin(rows, o->block_rows) * (2 * size + column); /* twice while made */
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN: return rows * width * size;
+    case WISP_ILU:
+    case WISP_IC: return wisp__ilu_plan(A) + wisp__host_plan(rows, type, width);
     case WISP_AMG: return wisp__amg_plan(A) + wisp__host_plan(rows, type, width);
     default: return 0;
     }
@@ -189,6 +209,8 @@ double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, co
         return 2 * block + (A->nnz > 0 ? (double)A->sweep_bytes * o->block_rows * (double)A->rows / (double)A->nnz : 0);
     case WISP_CHEBYSHEV: return d * product + (d - 1 + (d > 2 ? d - 2 : 0)) * block; /* with r; with the step before */
     case WISP_NEUMANN: return d * product + (d - 1) * block;
+    case WISP_ILU:
+    case WISP_IC: return wisp__ilu_bytes(A) + 8 * block; /* copied in and out, and changed by both factors */
     default: return 0;
     }
 }

@@ -17,6 +17,8 @@ wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, double fact
 wisp_status wisp__precond_begin(wisp__precond *P);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
 void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
+/* ILU, IC: by what the diagonal was made larger; else 0. P may be NULL. */
+double wisp__precond_shift(const wisp__precond *P);
 /* z = M^-1 r. Where rz has a slot, <r_j, z_j> of this rank alone goes to set wisp__precond_set from there on; three
    sets may be written, of a polynomial 4 times its degree. A narrower block than before costs an allocation. On all
    ranks together. */
@@ -85,6 +87,34 @@ wisp_status wisp__host_open(wisp__host *h, const wisp_mat *A, wisp_type type, in
 wisp_status wisp__host_apply(void *host, wisp_blk *y, const wisp_blk *x); /* as wisp_operator has it */
 double wisp__host_plan(double rows, wisp_type type, int width);           /* bytes */
 void wisp__host_close(wisp__host *h);
+
+/* ---- ILU, IC: ilu.c ---- */
+
+/* Rows in an order in which those of a level, from begin[k] on to begin[k + 1], need rows of levels before it alone. */
+typedef struct {
+    int32_t *order; /* [rows] */
+    int64_t *begin, count;
+} wisp__levels;
+/* Factors L U of a rank's own rows and columns, with their pattern and the diagonal: L below it, with 1 on it, U from
+   it on. Numbers are doubles, or pairs of them. */
+typedef struct {
+    wisp_ctx *ctx;
+    int64_t first, rows;
+    bool pairs, hermitian;     /* hermitian: U = D L^H, D > 0 */
+    int64_t *begin, *diagonal; /* [rows + 1]; [rows] where an entry is */
+    int32_t *col;              /* from 0, rising in a row */
+    void *val, *inverse;       /* of entries; [rows] 1 over the pivots */
+    double *size;              /* [rows] what pivots are compared with */
+    wisp__levels levels[2];    /* of L, of U */
+    double shift;              /* the diagonal was made larger by this times `size`; 0: it was not */
+} wisp__ilu;
+/* Of factor A, for one that is freed also after a failure. cholesky: A has to be Hermitian; definite: as for
+   wisp__precond_make. On all ranks together. */
+wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite);
+wisp_status wisp__ilu_apply(void *ilu, double *x, int width); /* a wisp__host_fn */
+double wisp__ilu_plan(const wisp_mat_info *A);                /* bytes at most */
+double wisp__ilu_bytes(const wisp_mat_info *A);               /* that an application moves of the factors */
+void wisp__ilu_free(wisp__ilu *f);
 
 /* ---- AMG: amg.c ---- */
 

@@ -293,6 +293,7 @@ static void describe(const wisp__krylov *k)
     s->variant = k->o.variant;
     s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* it may have been dropped */
     s->restart = k->o.restart;
+    s->shift = wisp__precond_shift(k->P);
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
     if (s->bytes > 0 && s->precond && !k->rows) {
         wisp_mat_info A;

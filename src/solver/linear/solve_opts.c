@@ -82,7 +82,7 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_solve_opts *o)
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method >= WISP_CG + METHODS || o->variant < 0 || o->variant > WISP_HIDDEN ||
-        o->precond < 0 || o->precond > WISP_AMG)
+        o->precond < 0 || o->precond > WISP_IC)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
                               (int)o->method, (int)o->variant, (int)o->precond);

@@ -86,7 +86,8 @@ out:
 
 static wisp_status same_preconditioner(const wisp_solve_opts *o, wisp_state *state)
 {
-    static const char *const name[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "a function", "amg"};
+    static const char *const name[] = {"none",       "jacobi", "block-jacobi", "chebyshev", "neumann",
+                                       "a function", "amg",    "ilu",          "ic"};
     const char *what = name[o->precond], *label = "opts.precond";
     if (o->precond == WISP_BLOCK_JACOBI)
         return wisp_state_samef(state, label, "%s with blocks of %d rows", what, o->block_rows);
@@ -186,9 +187,9 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     s->passes = at->passes, s->products = at->products, s->reductions = at->reductions;
     s->seconds = at->seconds, s->setup_seconds = at->setup_seconds;
     k->goes_on = true;
-    /* Blocks of rows end where a rank's share does, and AMG coarsens by shares: with other ranks M is another one, and
-       the method starts anew. */
-    const bool by_shares = k->o.precond == WISP_BLOCK_JACOBI || k->o.precond == WISP_AMG;
+    /* Blocks of rows and factors end where a rank's share does, and AMG coarsens by shares: with other ranks M is
+       another one, and the method starts anew. */
+    const bool by_shares = k->o.precond == WISP_BLOCK_JACOBI || k->o.precond >= WISP_AMG;
     if (by_shares && memcmp(at->layout, k->layout, sizeof k->layout))
         k->verifies = k->cycle_ends = true, k->step_of_cycle = 0;
 out:

@@ -44,10 +44,10 @@ static json_t *make_json(tool *t, const solve_results *r)
              J("status", r->status ? wisp_status_string(r->status) : "converged"), J("iterations", s->iterations),
              J("residual_true", s->residual), J("tolerance", r->opts.tolerance),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
-             J("preconditioner", precond_text(precond, r)), J_IF(s->method == WISP_GMRES, "restart", s->restart),
-             J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
-             J("replacements", s->replacements), J("rows", r->info.rows), J("nnz", r->info.nnz),
-             J("columns", r->columns), J("type", wisp_type_name(r->type)));
+             J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
+             J_IF(s->method == WISP_GMRES, "restart", s->restart), J("passes", s->passes), J("products", s->products),
+             J("reductions", s->reductions), J("replacements", s->replacements), J("rows", r->info.rows),
+             J("nnz", r->info.nnz), J("columns", r->columns), J("type", wisp_type_name(r->type)));
     json_run(o, t, &r->info, &(like_run){.width = 0});
     return JSON_PUT(o, J("seconds", s->seconds), J("setup_seconds", s->setup_seconds),
                     J("assemble_seconds", r->assemble_seconds), J("bytes_per_iteration", s->bytes),
