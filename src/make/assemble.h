@@ -5,8 +5,8 @@
 #include "../data/shape.h"
 #include "../data/store/compress.h"
 
-/* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. Its
-   context, and whether it is square, are known. */
+/* shape.c: the shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order,
+   format. Its context, and whether it is square, are known. */
 wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
 
 /* The steps of a new matrix from its shape on. First the maps, by the lengths of rows, in the user's order. */
