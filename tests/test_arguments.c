@@ -160,6 +160,7 @@ SOURCE(wisp_src_open_file, P(1, f->ctx), P(2, f->mtx))
 SOURCE(wisp_src_open_gallery, P(1, f->ctx), P(2, "laplace:nx=3"))
 SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
+SOURCE(wisp_src_part, P(1, f->ctx), P(2, &f->src), WISP_PART_ANTIHERMITIAN)
 SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
 PLAIN(wisp_src_deal, P(0, &f->src), P(1, f->ctx), P(2, (int64_t[1]){1}))
 CALL(wisp_src_numbers) { return wisp_src_numbers(P(0, &f->src)) ? WISP_ERR_ARG : WISP_OK; }
@@ -360,6 +361,7 @@ static const argument_row table[] = {
     ROW(wisp_src_open_gallery, 3, 0, 2),
     ROW(wisp_src_open_crs, 3, 0, 2),
     ROW(wisp_src_hermitian_part, 4, 8, 2),
+    ROW(wisp_src_part, 3, 0, 2),
     ROW(wisp_src_partition, 3, 0, 2),
     ROW(wisp_src_deal, 3, 4, 2),
     ROW(wisp_src_numbers, 1, 1, ALL),

@@ -1,5 +1,6 @@
 /* States of wisp_evolve: a run in pieces ends as one that was never interrupted. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include "state_pieces.h"
 
@@ -57,6 +58,13 @@ static system_of random_system(ref_rng *r, int64_t seed)
                              .bounds.method = ref_below(r, 2) ? WISP_BOUNDS_LANCZOS : WISP_BOUNDS_GERSHGORIN,
                              .bounds.seed = (uint64_t)seed};
     if (seed % 4 == 3) s.o.direction = (wisp_scalar){1, -1e-3}, s.o.tolerance = 0.5;
+    if (seed % 4 == 1) { /* absorption, of a real matrix what makes it not symmetric */
+        const bool has_phases = wisp_type_is_complex(s.t.mat);
+        s.o.non_hermitian = 1;
+        s.o.tolerance = s.t.blk == WISP_C ? 0.5 : 1e-7;
+        for (int64_t i = 0; i < n && has_phases; i++) REF_AT(s.H, i, i) -= CMPLX(0, 0.1 * (double)(i % 3));
+        if (n > 1 && !has_phases) REF_AT(s.H, 0, 1) += 0.125;
+    }
     return s;
 }
 

@@ -24,6 +24,8 @@ WISP_API wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wis
                                              size_t crs_size);
 WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                                    size_t other_size, double *change);
+WISP_API wisp_status wisp_src_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                         size_t other_size, wisp_matrix_part which);
 WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                               size_t other_size, wisp_partition how);
 WISP_API wisp_status wisp_src_deal_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const int64_t *weights);
@@ -207,6 +209,10 @@ static inline wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const 
 static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
 {
     return wisp_src_hermitian_part_sized(src, sizeof *src, ctx, other, sizeof *other, change);
+}
+static inline wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_matrix_part which)
+{
+    return wisp_src_part_sized(src, sizeof *src, ctx, other, sizeof *other, which);
 }
 static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {

@@ -461,6 +461,11 @@ typedef struct {
     /* of psi(0), finite: time[], and times in messages, are those of the same clock, and psi(t) is exp(-i d A (t -
        start_time)) psi(0) */
     double start_time;
+    /* 1: A = H - iW need not be Hermitian, see wisp_evolve. `bounds` are those of H = (A + A^H)/2, and `absorption`
+       those of W = i(A - A^H)/2, of either sign, halfwidth 0 among them if they are given; zero: found. 0: A is
+       Hermitian */
+    int non_hermitian;
+    wisp_bounds_opts absorption;
 } wisp_evolve_opts;
 
 typedef struct {
@@ -470,6 +475,7 @@ typedef struct {
     int depth;                 /* 1: one sweep after the other */
     double seconds, flops;     /* of the evolution alone */
     double bounds_seconds;
+    wisp_bounds absorption; /* of W, where A need not be Hermitian: norms lose their share at rates in there; else 0 */
 } wisp_evolution;
 
 /* Time evolution under a Hermitian matrix A: psi(t) = exp(-i A t) psi(0) at time[times], finite times in any order, by
@@ -485,13 +491,23 @@ typedef struct {
    (WISP_ERR_PRECISION). A start that has hardly a part of what grows most, or bounds that are far wider than the
    spectrum over a long time, make n small. Truncation is bounded on a Bernstein ellipse (Trefethen, Approximation
    Theory and Approximation Practice, 2013, theorem 8.1).
-   With opts->resume psi(0) is of no interest; times and options must be as they were, but for depth and cache_budget;
-   observe is called for times alone that had not been observed when the state was offered.
+   With opts->non_hermitian A = H - iW is any square matrix: H + diag(-iw) with absorbing potentials w >= 0, for
+   example. opts->direction is real then. psi(t) keeps its norm, which goes at most like g(t) = exp(-t w), w being the
+   end of the bounds of W where it is largest; observe is told of it, and its square over that of psi(0) is what is
+   left. Faber polynomials of an ellipse around the rectangle of both bounds take the place of Chebyshev's; long times
+   go in steps, with no more terms than rounding allows. opts->off bounds ||psi(t) - exact||/||psi(0)||, of the worst
+   column: what is left out of a series is proven (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)),
+   rounding is about. opts->tolerance is for it, beside opts->start_off, times g(t) where that is above 1; a time where
+   it is more ends the call (WISP_ERR_PRECISION). Bounds that are not given are found of both parts of A, which are
+   assembled for that one after the other; an operator needs both given. WISP_ERR_NUMERIC: also if norms grow beyond all
+   numbers of psi's type. With opts->resume psi(0) is of no interest; times and options must be as they were, but for
+   depth and cache_budget; observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
-   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, or a Chebyshev vector grew, so that eigenvalues lie
-   outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
-   psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in
-   wisp_bounds_find; the latter also if psi is not finite, or has a column of zeros that is to be scaled. */
+   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept (or is more than g(t)), or a Chebyshev vector grew, so
+   that eigenvalues lie outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended
+   it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and
+   WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite, or has a column of zeros that is to
+   be scaled. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts);
 

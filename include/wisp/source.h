@@ -70,6 +70,11 @@ WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wis
    which may be NULL, becomes the largest change of an entry over the largest |a_ij|; above 1e-10 (single precision:
    1e-6) the log has a warning. WISP_ERR_HERMITIAN: the source is not square. */
 WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
+/* Opens one of the two parts of A = H - iW, a square source, which may be closed afterwards: HERMITIAN is H = (A +
+   A^H)/2, as above but without a word in the log; ANTIHERMITIAN is W = i(A - A^H)/2, complex, without entries that are
+   0. Both are Hermitian bit by bit, and are held in memory as above. WISP_ERR_HERMITIAN: the source is not square. */
+typedef enum { WISP_PART_HERMITIAN, WISP_PART_ANTIHERMITIAN } wisp_matrix_part;
+WISP_SIZED wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_matrix_part which);
 /* Partitions the rows of a square source anew, so that ranks have less to send each other: *src has the rows and
    columns of `other` in another order, and the entries are held in memory, by each rank those of its own rows
    (wisp_src.own_rows), and once more while they move; `other` may be closed afterwards. LEVELS: by the levels of a

@@ -1,5 +1,5 @@
-/* The Hermitian part (A + A^H)/2 of a source: the rows of A and of its transpose, both sorted, are merged. Each rank
-   does its own rows; it gets those of the transpose from the others. */
+/* The Hermitian part (A + A^H)/2 of a source, or i(A - A^H)/2: the rows of A and of its transpose, both sorted, are
+   merged. Each rank does its own rows; it gets those of the transpose from the others. */
 #include "../comm/comm.h"
 #include "../data/rows.h"
 #include "write.h"
@@ -12,6 +12,7 @@ typedef struct {
     wisp__crs *h;       /* without val: the rows are counted, rowptr[i + 1] is the length of local row i */
     pthread_mutex_t lock;
     double change, largest; /* |a_ij - h_ij|, |a_ij| */
+    bool turns;             /* i(A - A^H)/2, without entries that are 0 */
 } part_run;
 
 /* The same for (a, b) and (b, a), and a if both are a, however small or large. */
@@ -21,13 +22,19 @@ static double mean(double a, double b)
     return isfinite(sum) ? sum / 2 : a / 2 + b / 2;
 }
 
+static wisp_scalar value_of(const part_run *r, wisp_scalar a, wisp_scalar mirror)
+{
+    if (r->turns) return (wisp_scalar){-mean(a.im, mirror.im), mean(a.re, -mirror.re)};
+    return (wisp_scalar){mean(a.re, mirror.re), mean(a.im, -mirror.im)};
+}
+
 /* Entry number `at` of H. */
-static void store_mean(part_run *r, int64_t at, int64_t col, wisp_scalar a, wisp_scalar mirror, double *change,
+static void store_mean(part_run *r, int64_t at, int64_t col, wisp_scalar a, wisp_scalar mean_of, double *change,
                        double *largest)
 {
     wisp__crs *h = r->h;
     char *to = (char *)h->val + (size_t)at * wisp_type_size(h->type);
-    wisp__store(h->type, to, (wisp_scalar){mean(a.re, mirror.re), mean(a.im, -mirror.im)});
+    wisp__store(h->type, to, mean_of);
     const wisp_scalar v = wisp__load(h->type, to);
     h->col[at] = (int32_t)col;
     *change = fmax(*change, hypot(a.re - v.re, a.im - v.im));
@@ -43,13 +50,16 @@ static int64_t merge_row(part_run *r, const wisp__row_reader *reader, int n, int
     const int64_t slot = wisp__crs_slot(t, r->h->first + i), end = slot < 0 ? 0 : t->rowptr[slot + 1];
     const int64_t first = fills ? r->h->rowptr[i] : 0, room = fills ? r->h->rowptr[i + 1] - first : INT64_MAX;
     int64_t length = 0, e = slot < 0 ? 0 : t->rowptr[slot];
-    for (int k = 0; k < n || e < end; length++) {
+    for (int k = 0; k < n || e < end;) {
         const int64_t here = k < n ? reader->merged[k] : INT64_MAX, there = e < end ? t->col[e] : INT64_MAX;
         wisp_scalar a = {0, 0}, mirror = {0, 0};
         if (here <= there) a = reader->sum[k++];
         if (there <= here) mirror = wisp__load(t->type, (const char *)t->val + (size_t)e++ * wisp_type_size(t->type));
+        const wisp_scalar v = value_of(r, a, mirror);
+        if (r->turns && v.re == 0 && v.im == 0) continue;
         if (length == room) return -1;
-        if (fills) store_mean(r, first + length, WISP__MIN(here, there), a, mirror, change, largest);
+        if (fills) store_mean(r, first + length, WISP__MIN(here, there), a, v, change, largest);
+        length++;
     }
     return fills && length != room ? -1 : length;
 }
@@ -125,7 +135,9 @@ static wisp_status make_part(part_run *r, wisp_src *src, const wisp_src *other)
     int64_t *before = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &r->h, 1, sizeof *r->h));
-    *r->h = wisp__crs_of_rank(ctx, other->weights, other->type, other->rows, other->cols);
+    const bool single = other->type == WISP_S || other->type == WISP_C;
+    const wisp_type type = !r->turns ? other->type : single ? WISP_C : WISP_Z;
+    *r->h = wisp__crs_of_rank(ctx, other->weights, type, other->rows, other->cols);
     r->h->listed = r->h->local;
     WISP_TRY(wisp__weights_copy(ctx, &r->h->weights, other->weights));
     const wisp__rows_range rows = {r->h->first, r->h->local, ctx->ranks > 1};
@@ -145,30 +157,47 @@ out:
     return status;
 }
 
-wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
+static wisp_status open_part(part_run *r, wisp_src *src, const wisp_src *other)
 {
+    wisp_ctx *ctx = r->ctx;
     wisp_status status;
-    part_run r = {.ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER};
-    WISP_NEED(ctx, src);
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, other);
-    if (src == other) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
     *src = (wisp_src){0};
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__src_check(ctx, other));
     WISP_TRY(wisp__index_check(ctx, other->rows, other->cols));
     if (other->rows == other->cols)
-        status = make_part(&r, src, other);
+        status = make_part(r, src, other);
     else
         status = wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
                                 "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
                                 (long long)other->rows, (long long)other->cols);
 out:
     status = wisp_ctx_leave(ctx, status);
-    if (status != WISP_OK) {
-        wisp_src_close(src);
-        return status;
-    }
+    if (status != WISP_OK) wisp_src_close(src);
+    return status;
+}
+
+wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_matrix_part which)
+{
+    part_run r = {.ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER, .turns = which == WISP_PART_ANTIHERMITIAN};
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, other);
+    if (src == other) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_part: two sources are needed");
+    if (which != WISP_PART_HERMITIAN && which != WISP_PART_ANTIHERMITIAN)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_part: unknown part %d", (int)which);
+    return open_part(&r, src, other);
+}
+
+wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
+{
+    part_run r = {.ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER};
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, other);
+    if (src == other) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
+    const wisp_status status = open_part(&r, src, other);
+    if (status != WISP_OK) return status;
     const double relative = r.largest > 0 ? r.change / r.largest : 0;
     const bool more = relative > wisp__rounding(other->type);
     wisp_ctx_logf(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,

@@ -114,8 +114,8 @@ void wisp__bessel(double x, int64_t n, double *J)
             here = below;
             if (fabs(here) < 1e100) continue;
             /* Far behind the tail the first ones are nothing beside those that come. */
-            for (int64_t l = k; l < n; l++) J[l] *= 1e-200;
-            above *= 1e-200, here *= 1e-200, squares *= 1e-200 * 1e-200;
+            for (int64_t l = k; l < n; l++) J[l] *= 1e-100;
+            above *= 1e-100, here *= 1e-100, squares *= 1e-100 * 1e-100;
         }
         const double scale = 1 / sqrt(squares);
         for (int64_t k = 0; k < n; k++) J[k] *= scale;

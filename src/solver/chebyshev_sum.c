@@ -32,7 +32,10 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
     int depth = 1;
     *count = n;
     for (int j = 0; j < n; j++) {
-        wisp__chebyshev_step(s->bounds, s->step + j, alpha + j, beta + j, gamma + j);
+        if (s->ellipse)
+            wisp__faber_step(s->ellipse, s->step + j, alpha + j, beta + j, gamma + j);
+        else
+            wisp__chebyshev_step(s->bounds, s->step + j, alpha + j, beta + j, gamma + j);
         for (int i = 0; i < s->sums; i++) eta[i * n + j] = s->coefficient(s->arg, i, s->step + j + 1);
     }
     const wisp_mpk_opts o = {.steps = n,

@@ -101,6 +101,19 @@ void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, w
 double wisp__jackson(double n, double N);
 /* The damping of term n of N by any of the kernels. */
 double wisp__damping(wisp_damping kernel, double lambda, double n, double N);
+/* faber.c: an ellipse with half axes p along the real and q along the imaginary direction. */
+typedef struct {
+    wisp_scalar center;
+    double p, q; /* not both 0 */
+} wisp__ellipse;
+/* Factors of step m, from F_m to F_m+1. */
+void wisp__faber_step(const wisp__ellipse *e, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);
+/* Least n for which the terms from n on of the Faber series of exp(-i t (A - center)), A with a numerical range in the
+   ellipse, are together at most exp(most) tolerance; a = |t| p, c = |t| q. */
+int64_t wisp__faber_terms(double a, double c, double most, double tolerance);
+/* Its coefficients are (-i)^k j[k] exp(c), k < n, for t > 0, and i^k j[k] exp(c) for t < 0; c is 300 at most. */
+void wisp__faber_series(double a, double c, int64_t n, double *j);
+
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */
 typedef struct {
@@ -114,7 +127,8 @@ typedef struct {
     const void *arg;
     int depth, depth_used; /* as in wisp_mpk_opts; the largest that was taken */
     int64_t cache_budget;
-    wisp_scalar *factor; /* [3 + sums at most][steps] alpha, beta, gamma; those of the sums */
+    const wisp__ellipse *ellipse; /* its Faber polynomials instead of T_k; NULL: T_k */
+    wisp_scalar *factor;          /* [3 + sums at most][steps] alpha, beta, gamma; those of the sums */
 } wisp__chebyshev_sum;
 /* Memory for its calls; all that comes before `step` is set, but for what differs from sequence to sequence. */
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps);
@@ -122,8 +136,8 @@ void wisp__chebyshev_sum_close(wisp__chebyshev_sum *s);
 /* The terms of T_0 v = v; then, again and again while step + 1 < terms, those of the next steps, *count of them. */
 wisp_status wisp__chebyshev_sum_begin(wisp__chebyshev_sum *s);
 wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count);
-/* Behind the last term: WISP_ERR_BOUNDS if v has become longer than it was, start[width], so that the spectrum leaves
-   the bounds. norm[width] becomes the norms of v. */
+/* (Not with an ellipse.) Behind the last term: WISP_ERR_BOUNDS if v has become longer than it was, start[width], so
+   that the spectrum leaves the bounds. norm[width] becomes the norms of v. */
 wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double *start, double *norm);
 /* Bytes of such a sum: of blocks, of which there are so many besides those of the caller's, products, factors and
  * norms. */

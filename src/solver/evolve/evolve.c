@@ -25,11 +25,12 @@ typedef struct {
     double *start_norm, *norm;       /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
     wisp__evolve_group g;
-    wisp__damped damped; /* where the direction of time is not real */
-    double before;       /* seconds of the calls that this one goes on from */
-    double began;        /* when this one began, see wisp_now */
-    bool goes_on;        /* in the middle of a group, from a kept state */
-    wisp_state *live;    /* NULL: it is not offered */
+    wisp__damped damped;     /* where the direction of time is not real */
+    wisp__absorbed absorbed; /* where A need not be Hermitian */
+    double before;           /* seconds of the calls that this one goes on from */
+    double began;            /* when this one began, see wisp_now */
+    bool goes_on;            /* in the middle of a group, from a kept state */
+    wisp_state *live;        /* NULL: it is not offered */
 } evolution;
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -45,7 +46,8 @@ static wisp_status check(evolution *s)
 
 static void choose_group(evolution *s, int64_t first)
 {
-    const wisp__evolve_times t = {.times = s->times,
+    const wisp__evolve_times t = {.absorbed = s->absorbed.on ? &s->absorbed : NULL,
+                                  .times = s->times,
                                   .time = s->time,
                                   .start = s->o.start_time,
                                   .at_once = s->o.at_once,
@@ -65,8 +67,11 @@ static wisp_status fill_series(evolution *s, int i, double t)
     const double h = s->e->bounds.halfwidth, c = s->e->bounds.center, re = s->o.direction.re * t,
                  im = s->o.direction.im * t;
     wisp_status status;
-    g->phase[i] = (wisp_scalar){cos(c * re), -sin(c * re)};
-    if (wisp__evolve_damps(&s->o)) {
+    g->phase[i] = s->absorbed.on ? wisp__real(1) : (wisp_scalar){cos(c * re), -sin(c * re)};
+    if (s->absorbed.on) {
+        WISP_TRY(wisp_alloc(s->ctx, &g->c[i], (size_t)g->terms[i], sizeof *g->c[i]));
+        status = wisp__absorbed_series(&s->absorbed, s->ctx, t, g->terms[i], g->c[i]);
+    } else if (wisp__evolve_damps(&s->o)) {
         WISP_TRY(wisp_alloc(s->ctx, &g->c[i], (size_t)g->terms[i], sizeof *g->c[i]));
         wisp__exponential_series((wisp_scalar){h * re, h * im}, g->terms[i], g->c[i]);
         g->growth[i] = fabs(h * im) + c * im;
@@ -84,7 +89,7 @@ static wisp_status fill_group(evolution *s)
     wisp_status status = WISP_OK;
     s->sum.sums = g->count;
     s->sum.terms = g->most;
-    for (int i = 0; i < g->count; i++) WISP_TRY(fill_series(s, i, s->time[g->first + i] - s->base));
+    for (int i = 0; i < g->count; i++) WISP_TRY(fill_series(s, i, g->at[i] - s->base));
     for (; s->made < g->count; s->made++)
         WISP_TRY(wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->sum.v),
                                  wisp_blk_width(s->sum.v)));
@@ -130,6 +135,13 @@ static bool is_to_be_checked(const wisp__chebyshev_sum *sum, int more)
     return now >= FIRST && (now ^ before) > before && now + 1 < sum->terms;
 }
 
+/* The last vector of a sequence, or one on the way. */
+static wisp_status check_vector(const evolution *s)
+{
+    if (s->absorbed.on) return wisp__absorbed_check(&s->absorbed, s->sum.v, s->norm);
+    return wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm);
+}
+
 static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
@@ -146,10 +158,10 @@ static wisp_status run_group(evolution *s)
         s->e->depth = sum->depth_used;
         s->e->sweeps += count;
         s->e->flops += count * s->sweep_flops;
-        if (is_to_be_checked(sum, count)) WISP_TRY(wisp__chebyshev_sum_check(sum, s->start_norm, s->norm));
+        if (is_to_be_checked(sum, count)) WISP_TRY(check_vector(s));
     }
     for (int i = 0; i < g->count; i++) s->e->flops += (double)g->terms[i] * s->z_flops;
-    WISP_TRY(wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm));
+    WISP_TRY(check_vector(s));
     s->e->sequences++;
 out:
     return status;
@@ -179,6 +191,9 @@ static wisp_status take_state(evolution *s, int i)
     const int64_t number = s->g.first + i;
     const int width = wisp_blk_width(s->sum.v);
     wisp_status status;
+    if (s->absorbed.on)
+        return wisp__absorbed_take(&s->absorbed, &s->o, s->z[i], s->g.between ? -1 : number, s->g.at[i],
+                                   s->g.at[i] - s->base, i == s->g.count - 1, s->norm);
     if (wisp__evolve_damps(&s->o)) {
         const double passed = s->time[number] - s->base,
                      made =
@@ -201,13 +216,14 @@ static wisp_status observe_group(evolution *s)
     for (int i = 0; i < g->count; i++) {
         const int64_t number = g->first + i;
         WISP_TRY(take_state(s, i));
+        if (g->between) continue;
         s->e->done = number + 1;
         if (s->o.observe && s->o.observe(s->o.observe_arg, number, s->z[i], s->norm))
             return wisp_ctx_failf(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
                                   s->time[number]);
     }
     WISP_TRY(wisp_copy(s->sum.v, s->z[g->count - 1]));
-    s->base = s->time[g->first + g->count - 1];
+    s->base = g->at[g->count - 1];
 out:
     return status;
 }
@@ -236,6 +252,7 @@ static wisp_status prepare(evolution *s)
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));
     if (wisp__evolve_damps(&s->o)) WISP_TRY(wisp__damped_open(&s->damped, s->ctx, &s->o, width));
+    if (s->o.non_hermitian) WISP_TRY(wisp__absorbed_open(&s->absorbed, s->ctx, width));
 out:
     return status;
 }
@@ -248,10 +265,38 @@ static wisp_status find_start(evolution *s)
     for (int j = 0; j < width; j++)
         if (!isfinite(s->start_norm[j]))
             return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+    if (s->absorbed.on) return wisp__absorbed_begin(&s->absorbed, s->sum.v, s->o.start_off);
     if (wisp__evolve_damps(&s->o)) {
         WISP_TRY(wisp__damped_begin(&s->damped, s->sum.v));
         WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
     }
+out:
+    return status;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------ */
+
+static wisp_status find_bounds(evolution *s)
+{
+    const int width = wisp_blk_width(s->sum.v);
+    const wisp_bounds_opts o = wisp__evolve_bounds_opts(&s->o, &s->o.bounds, width, s->times, s->time),
+                           w = wisp__evolve_bounds_opts(&s->o, &s->o.absorption, width, s->times, s->time);
+    if (s->o.non_hermitian) return wisp__absorbed_bounds(&s->e->bounds, &s->e->absorption, s->A, &o, &w);
+    return wisp__hermitian_bounds(&s->e->bounds, s->A, &o);
+}
+
+static wisp_status check_bounds(evolution *s)
+{
+    const wisp_type type = wisp_blk_type(s->sum.v);
+    wisp_status status;
+    if (s->o.non_hermitian) {
+        WISP_TRY(wisp__absorbed_choose(&s->absorbed, s->ctx, &s->o, &s->e->bounds, &s->e->absorption, type, s->times,
+                                       s->time));
+        s->sum.ellipse = &s->absorbed.ellipse;
+        return wisp__check_scale(s->ctx, type, s->absorbed.ellipse.p / 2 + s->absorbed.ellipse.q / 2);
+    }
+    WISP_TRY(wisp__check_scale(s->ctx, type, s->e->bounds.halfwidth));
+    status = wisp__evolve_rounding(s->ctx, &s->o, &s->e->bounds, type, s->times, s->time, &s->rounding);
 out:
     return status;
 }
@@ -292,6 +337,8 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "opts.start_off", "%.17g", o->start_off));
     WISP_TRY(wisp_state_samef(state, "opts.start_time", "%.17g", o->start_time));
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
+    WISP_TRY(wisp_state_samef(state, "opts.non_hermitian", "%d", o->non_hermitian));
+    WISP_TRY(wisp__same_bounds(state, "opts.absorption", &o->absorption));
     status = same_times(s, state);
 out:
     return status;
@@ -314,12 +361,13 @@ static wisp_status go_to(evolution *s, const position *at)
     e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
     s->g = (wisp__evolve_group){.count = (int)at->count, .first = at->first, .most = at->most};
     memcpy(s->g.terms, at->terms, sizeof at->terms);
+    for (int i = 0; i < s->g.count; i++) s->g.at[i] = s->time[s->g.first + i];
     s->sum.step = at->step;
     s->sum.depth_used = e->depth;
     s->base = at->base;
     s->before = at->seconds;
     s->goes_on = true;
-    return fill_group(s);
+    return WISP_OK;
 }
 
 /* The state between two calls of wisp_mpk. */
@@ -346,6 +394,12 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
     WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
     if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
+    if (s->o.non_hermitian) {
+        WISP_TRY(wisp_state_data(state, "found absorption", &s->e->absorption, sizeof s->e->absorption));
+        WISP_TRY(wisp__absorbed_items(&s->absorbed, state, &s->g));
+        if (wisp_state_is_kept(state)) WISP_TRY(check_bounds(s));
+    }
+    if (wisp_state_is_kept(state)) WISP_TRY(fill_group(s));
     WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->sum.v) * sizeof *s->start_norm));
     if (wisp__evolve_damps(&s->o)) WISP_TRY(wisp__damped_items(&s->damped, state));
     WISP_TRY(wisp_state_block(state, "w", s->sum.w));
@@ -373,22 +427,6 @@ static wisp_status run(evolution *s)
         empty_group(s);
     }
     status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
-out:
-    return status;
-}
-
-static wisp_status find_bounds(evolution *s)
-{
-    const wisp_bounds_opts o = wisp__evolve_bounds_opts(&s->o, wisp_blk_width(s->sum.v), s->times, s->time);
-    return wisp__hermitian_bounds(&s->e->bounds, s->A, &o);
-}
-
-static wisp_status check_bounds(evolution *s)
-{
-    const wisp_type type = wisp_blk_type(s->sum.v);
-    wisp_status status;
-    WISP_TRY(wisp__check_scale(s->ctx, type, s->e->bounds.halfwidth));
-    status = wisp__evolve_rounding(s->ctx, &s->o, &s->e->bounds, type, s->times, s->time, &s->rounding);
 out:
     return status;
 }
@@ -455,5 +493,6 @@ out:
     wisp__chebyshev_sum_close(&s.sum);
     wisp_free(ctx, s.start_norm);
     wisp__damped_close(&s.damped, ctx);
+    wisp__absorbed_close(&s.absorbed, ctx);
     return wisp_ctx_leave(ctx, status);
 }

@@ -9,6 +9,8 @@ enum { WISP__MOST_AT_ONCE = 8, WISP__EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WI
 typedef struct {
     int count;
     int64_t first;                     /* number of the first time */
+    bool between;                      /* the one is on the way to the first time, and no time of the caller's */
+    double at[WISP__MOST_AT_ONCE];     /* the times */
     int64_t terms[WISP__MOST_AT_ONCE]; /* of the series of each */
     int64_t most;
     double *J[WISP__MOST_AT_ONCE];      /* Bessel functions; or, where the direction of time is not real, */
@@ -17,8 +19,21 @@ typedef struct {
     double growth[WISP__MOST_AT_ONCE]; /* logarithm of what the series lacks as a factor */
 } wisp__evolve_group;
 
+/* absorb.c: a matrix that need not be Hermitian, and what its evolution goes by. */
+typedef struct {
+    bool on;
+    wisp__ellipse ellipse;
+    double scale;               /* opts.direction, by which times are multiplied */
+    double center, halfwidth;   /* of W */
+    double longest;             /* time of a sequence */
+    double share;               /* truncation of a sequence, over the most that the norm may become */
+    double *start, *base, *off; /* [width] norms of psi(0) and psi(base); how far that is off, in all */
+    int width;
+} wisp__absorbed;
+
 /* What the choice of a group goes by. */
 typedef struct {
+    const wisp__absorbed *absorbed; /* NULL: the matrix is Hermitian */
     int64_t times;
     const double *time;
     double start; /* the time of psi(0) */
@@ -36,14 +51,47 @@ static inline bool wisp__evolve_damps(const wisp_evolve_opts *o) { return o->dir
 double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t times);
 /* Checks options, with the tolerance and the direction filled in, and times, for psi of this type. */
 wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type type, int64_t times, const double *time);
-/* What is asked of wisp_bounds_find. */
-wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time);
+/* What is asked of wisp_bounds_find, where `of` is opts.bounds or opts.absorption. */
+wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, const wisp_bounds_opts *of, int width,
+                                          int64_t times, const double *time);
 /* *rounding becomes what rounding does, in all: the matrix itself is known to its rounding only, and so are the phases
    h t and c t. WISP_ERR_ARG: it is more than the tolerance. */
 wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type,
                                   int64_t times, const double *time, double *rounding);
 /* That of one step of so much time. */
 double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time);
+
+/* absorb.c */
+/* The logarithm of the most that the norm can grow by over so much time. */
+double wisp__absorbed_growth(const wisp__absorbed *s, double time);
+int64_t wisp__absorbed_terms(const wisp__absorbed *s, double time);
+/* What is proven and what rounding adds, of one sequence, over the norm of its start and that growth. */
+double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time);
+/* The ellipse and the steps for these times, from the bounds of both parts; WISP_ERR_ARG: rounding alone would exceed
+   the tolerance. */
+wisp_status wisp__absorbed_choose(wisp__absorbed *s, wisp_ctx *ctx, const wisp_evolve_opts *o, const wisp_bounds *H,
+                                  const wisp_bounds *W, wisp_type type, int64_t times, const double *time);
+/* c[k], k < n, of the series of so much time. */
+wisp_status wisp__absorbed_series(const wisp__absorbed *s, wisp_ctx *ctx, double time, int64_t n, wisp_scalar *c);
+wisp_status wisp__absorbed_open(wisp__absorbed *s, wisp_ctx *ctx, int width);
+void wisp__absorbed_close(wisp__absorbed *s, wisp_ctx *ctx);
+/* psi is psi(0), which may be off by so much of its norm. */
+wisp_status wisp__absorbed_begin(wisp__absorbed *s, wisp_blk *psi, double off);
+/* A Faber vector of a sequence: WISP_ERR_BOUNDS if it is too long. */
+wisp_status wisp__absorbed_check(const wisp__absorbed *s, const wisp_blk *v, double *norm);
+/* z is psi, so much time after the base: its norms, and how far it is off at most; keep: the base moves there. Time
+   number i of the caller's, or none (-1). */
+wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wisp_blk *z, int64_t i, double at,
+                                double passed, bool keep, double *norm);
+wisp_status wisp__absorbed_items(wisp__absorbed *s, wisp_state *state, wisp__evolve_group *g);
+/* absorb_bounds.c */
+wisp_status wisp__absorbed_check_options(wisp_ctx *ctx, const wisp_evolve_opts *o);
+/* Bounds of both parts, found or given: `o` of H, and options->absorption of W. */
+wisp_status wisp__absorbed_bounds(wisp_bounds *H, wisp_bounds *W, const wisp_mat *A, const wisp_bounds_opts *of_H,
+                                  const wisp_bounds_opts *of_W);
+/* Bytes, about and at most, that are held until they are there. */
+wisp_status wisp__absorbed_bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *of_H,
+                                        const wisp_bounds_opts *of_W, double *about, double *most);
 
 /* damped.c: states whose norm is not kept. */
 typedef struct {

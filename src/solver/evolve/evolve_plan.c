@@ -32,7 +32,7 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     if (o->at_once < 0 || o->at_once > WISP__MOST_AT_ONCE)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once,
                               WISP__MOST_AT_ONCE);
-    return WISP_OK;
+    return wisp__absorbed_check_options(ctx, o);
 }
 
 static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
@@ -48,13 +48,14 @@ double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t tim
 }
 
 /* The longest series has about as many terms as the halfwidth times the largest time. */
-wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, int width, int64_t times, const double *time)
+wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, const wisp_bounds_opts *of, int width,
+                                          int64_t times, const double *time)
 {
     const double tight = 1e4; /* where the norm is not kept, room beside the spectrum costs digits, not sweeps */
     double longest = 0;
     for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i] - o->start_time));
     longest *= size_of(o->direction) * (wisp__evolve_damps(o) ? tight : 1);
-    return wisp__bounds_opts(&o->bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
+    return wisp__bounds_opts(of, 0, 0, fmax(longest * width, DBL_MIN), width);
 }
 
 /* Of all steps from one time to the next. */
@@ -94,6 +95,16 @@ static int64_t terms_of(const wisp__evolve_times *t, double phase)
     return wisp__chebyshev_terms_of(z, t->tolerance);
 }
 
+/* One step of the way to a time that is too far for one sequence. */
+static void go_between(const wisp__evolve_times *t, double passed, double base, wisp__evolve_group *g)
+{
+    const double step = passed / ceil(fabs(passed) / t->absorbed->longest);
+    g->between = true;
+    g->count = 1;
+    g->at[0] = base + step;
+    g->terms[0] = g->most = wisp__absorbed_terms(t->absorbed, step);
+}
+
 /* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g)
 {
@@ -103,7 +114,13 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
     int64_t longest = 0;
     *g = (wisp__evolve_group){.first = first};
     for (int n = 0; n < most && n < left; n++) {
-        g->terms[n] = terms_of(t, t->halfwidth * (t->time[first + n] - base));
+        const double passed = t->time[first + n] - base;
+        if (t->absorbed && fabs(passed) > t->absorbed->longest) {
+            if (n == 0) go_between(t, passed, base, g);
+            break;
+        }
+        g->at[n] = t->time[first + n];
+        g->terms[n] = t->absorbed ? wisp__absorbed_terms(t->absorbed, passed) : terms_of(t, t->halfwidth * passed);
         if (g->terms[n] > longest) longest = g->terms[n];
         sums += (double)g->terms[n];
         const double bytes = ((double)longest * t->sweep_bytes + sums * t->z_bytes) / (n + 1);
@@ -113,7 +130,7 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
         g->most = longest;
     }
     /* Given bounds may be so narrow that no term seems to be needed: they are looked at all the same. */
-    const bool moves = g->most > 1 || (t->given && g->count > 0 && t->time[first + g->count - 1] != base);
+    const bool moves = g->most > 1 || (t->given && g->count > 0 && g->at[g->count - 1] != base);
     if (moves && g->most < wisp__least_vectors(t->given)) g->most = wisp__least_vectors(t->given);
 }
 
@@ -130,7 +147,7 @@ static outline outline_of(const wisp__evolve_times *t)
     outline all = {0};
     double base = t->start;
     wisp__evolve_group g;
-    for (int64_t first = 0; first < t->times; first += g.count) {
+    for (int64_t first = 0; first < t->times; first += g.between ? 0 : g.count) {
         double terms = 0;
         wisp__evolve_choose(t, first, base, &g);
         for (int i = 0; i < g.count; i++) terms += (double)g.terms[i];
@@ -138,7 +155,7 @@ static outline outline_of(const wisp__evolve_times *t)
         all.terms = fmax(all.terms, terms);
         all.sweeps += (double)(g.most - 1);
         all.sums += terms;
-        base = t->time[first + g.count - 1];
+        base = g.at[g.count - 1];
     }
     return all;
 }
@@ -155,6 +172,7 @@ static double most_terms(const wisp__evolve_times *t, wisp_type type, double tol
             reach = fmax(reach, fabs(t->time[i] - (d <= i ? t->time[i - d] : t->start)));
     if (halfwidth == 0)
         halfwidth = path > 0 ? fmin(tolerance / epsilon(type) / path, MOST / reach / size_of(t->direction)) : 0;
+    if (t->absorbed) return count * (double)wisp__absorbed_terms(t->absorbed, fmin(reach, t->absorbed->longest));
     return count * (double)terms_of(t, halfwidth * reach);
 }
 
@@ -168,9 +186,10 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
                                        .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
                                        .depth = o->depth};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
-    const double number = wisp__evolve_damps(o) ? sizeof(wisp_scalar) : sizeof(double), own = 56.0 * width;
+    const bool scalars = wisp__evolve_damps(o) || o->non_hermitian;
+    const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 56.0 * width;
     *about += number * J;
-    *most += number * J + (wisp__evolve_damps(o) ? own : 0);
+    *most += number * J * (o->non_hermitian ? 2 : 1) + (scalars ? own : 0); /* a series is made of real numbers */
     return status;
 }
 
@@ -188,15 +207,21 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     if (type == WISP_DEFAULT) type = wisp__type_in(A->type, WISP_Z);
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
     WISP_TRY(wisp__check_bounds(ctx, A, &o.bounds));
-    if (o.bounds.method == WISP_BOUNDS_GIVEN)
+    const bool given =
+        o.bounds.method == WISP_BOUNDS_GIVEN && (!o.non_hermitian || o.absorption.method == WISP_BOUNDS_GIVEN);
+    wisp__absorbed absorbed = {0};
+    if (given && o.non_hermitian)
+        WISP_TRY(wisp__absorbed_choose(&absorbed, ctx, &o, &o.bounds.given, &o.absorption.given, type, times, time));
+    else if (given)
         WISP_TRY(wisp__evolve_rounding(ctx, &o, &o.bounds.given, type, times, time, &unused));
-    const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
+    const bool is_operator = A->format == WISP_FORMAT_OPERATOR;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
     /* Of all ranks, as the run chooses by them. */
     const double blocks = (double)A->rows * width * (double)wisp_type_size(type);
     const double matrix = A->local_rows > 0 ? (double)A->sweep_bytes * ((double)A->rows / (double)A->local_rows)
                                             : (double)A->nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t));
-    const wisp__evolve_times t = {.times = times,
+    const wisp__evolve_times t = {.absorbed = absorbed.on ? &absorbed : NULL,
+                                  .times = times,
                                   .time = time,
                                   .start = o.start_time,
                                   .at_once = o.at_once,
@@ -213,8 +238,12 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     const outline all = given ? outline_of(&t) : (outline){.count = least, .sweeps = NAN, .sums = NAN};
     WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
     WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
-    const wisp_bounds_opts bo = wisp__evolve_bounds_opts(&o, width, times, time);
-    WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
+    const wisp_bounds_opts bo = wisp__evolve_bounds_opts(&o, &o.bounds, width, times, time),
+                           wo = wisp__evolve_bounds_opts(&o, &o.absorption, width, times, time);
+    if (o.non_hermitian)
+        WISP_TRY(wisp__absorbed_bounds_bytes(ctx, A, &bo, &wo, &unused, &bounds));
+    else
+        WISP_TRY(wisp__bounds_bytes(ctx, A, &bo, &unused, &bounds));
     *plan = (wisp_plan){.bytes = wisp_whole_number(fmin(about, most)),
                         .bytes_most = wisp_whole_number(fmax(most, bounds)),
                         .products = all.sweeps * width,
