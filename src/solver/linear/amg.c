@@ -66,13 +66,25 @@ static void end_mpi(void)
     if (!ended) MPI_Finalize();
 }
 
-/* Who has begun it ends it. */
+/* Whether a launcher waits for all of its processes to begin MPI: one alone would wait for the others. */
+static bool is_one_of_many(void)
+{
+    static const char *const name[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const char *size = getenv(name[i]);
+        if (size && atoi(size) > 1) return true;
+    }
+    return false;
+}
+
+/* Who has begun it ends it. Open MPI starts no daemon for a process that says it is alone. */
 static void begin_mpi(void)
 {
-    int begun, level;
-    MPI_Initialized(&begun);
-    if (begun) return;
+    static const char alone[] = "OMPI_MCA_ess_singleton_isolated";
+    const bool set = !getenv(alone) && !setenv(alone, "1", 0);
+    int level;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    if (set) unsetenv(alone);
     atexit(end_mpi);
 }
 
@@ -82,7 +94,7 @@ static void open_library(void)
 #define NAME(name) "HYPRE_" #name,
         FUNCTIONS(NAME)};
     void *const library = dlopen(WISP_HYPRE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    int ended;
+    int begun, ended;
     if (!library) {
         snprintf(why, sizeof why, "%s", dlerror());
         refusal = why;
@@ -101,7 +113,12 @@ static void open_library(void)
         refusal = "MPI has been ended, and it needs that";
         return;
     }
-    begin_mpi();
+    MPI_Initialized(&begun);
+    if (!begun && is_one_of_many()) {
+        refusal = "it needs MPI, which all processes of mpirun have to start: call MPI_Init_thread before";
+        return;
+    }
+    if (!begun) begin_mpi();
     hypre.Init();
 }
 
