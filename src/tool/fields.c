@@ -83,6 +83,8 @@ static const struct {
     {"opts.direction", CMD_EVOLVE, "angle", NULL},
     {"opts.start_time", CMD_EVOLVE, "from", "the time of the state of --from"},
     {"opts.start_off", CMD_EVOLVE, "from", "what the state of --from is off"},
+    {"opts.non_hermitian", CMD_EVOLVE, "non-hermitian", NULL},
+    {"opts.absorption", CMD_EVOLVE, NULL, "bounds of W (in the library: opts.absorption)"},
     {"opts.terms", CMD_TRACE, NULL, "terms"},
     {"opts.jackson", CMD_TRACE, NULL, "damping (in the library: opts.jackson)"},
     {"opts.path", ANY, "checkpoint", NULL},

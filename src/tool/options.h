@@ -96,6 +96,8 @@ typedef struct {
     const char *states;        /* evolve: a file */
     double angle;              /* evolve: of the times, in degrees */
     bool imaginary;            /* evolve */
+    const char *absorb;        /* evolve: layers, or a file */
+    bool non_hermitian;        /* evolve */
     bool seen[OPTIONS];        /* for each row of the table */
     const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;

@@ -62,7 +62,7 @@ const option_def option_table[] = {
           "number of k along the path, about (61); in periodic samples those that fit, each once"),
     COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
           "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
-    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL, positions,
+    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE, positions,
              "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
              "knows)"),
     VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA | CMD_SPECTRAL, cell,
@@ -104,6 +104,13 @@ const option_def option_table[] = {
         "norm that they would have is told"),
     VALUE("angle", "A", parse_number, CMD_EVOLVE, angle,
           "times are t exp(-i A), A in degrees: 0 is real time (0), 90 --imaginary"),
+    VALUE(
+        "absorb", "x<A:W,..|FILE", parse_string, CMD_EVOLVE, absorb,
+        "evolve under H - iW with an absorbing potential: layers, in which W grows like the square of the depth, to W "
+        "at the deepest row; or one number for each row, in a file (.mtx, .mtx.gz, .crs, .h5)"),
+    FLAG(
+        "non-hermitian", CMD_EVOLVE, non_hermitian,
+        "MATRIX need not be Hermitian: the norm goes as it does, and what is left of it is told (--absorb implies it)"),
     COUNT("steps", "M", CMD_EVOLVE, steps, 1, 1000000, "times at which results are wanted, evenly spaced (100)"),
     VALUE("site", "I,J,..", parse_sites, CMD_EVOLVE, sites, "start on this row, on several with equal amplitudes",
           .max = 1000000),

@@ -1,4 +1,5 @@
 /* Opens the MATRIX of a command that needs a Hermitian one: as it is, or its Hermitian part. */
+#include "absorb.h"
 #include "weights.h"
 #include "out/text.h"
 #include <math.h>
@@ -68,6 +69,7 @@ static int place_rows(tool *t, wisp_src *src)
 int source_open(tool *t, wisp_src *src)
 {
     int rc = open_whole(t, src);
+    if (!rc && t->opt.absorb) rc = absorb_source(t, src);
     if (rc) return rc;
     rc = look_once(t);
     if (!rc) rc = checkpoint_hash(t, src);

@@ -8,6 +8,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+static bool absorbs(const options *o) { return o->absorb || o->non_hermitian; }
+
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
@@ -19,6 +21,10 @@ static int check_options(tool *t)
     if (starts > 1) return tool_usage(t, "--site, --random, --start and --from exclude each other");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->imaginary && option_seen(o, "angle")) return tool_usage(t, "--imaginary and --angle exclude each other");
+    if (absorbs(o) && (o->imaginary || o->angle != 0))
+        return tool_usage(t, "--%s is for real times, not for --imaginary and --angle",
+                          o->absorb ? "absorb" : "non-hermitian");
+    if (o->positions && !o->absorb) return tool_usage(t, "--positions is for --absorb");
     if (fabs(o->angle) > 180) return tool_usage(t, "--angle %g: it is -180 to 180 degrees", o->angle);
     return states_check(t);
 }
@@ -55,9 +61,10 @@ static uint64_t number_of(const int64_t *row, int64_t count)
 static int take(observer *o, const wisp_blk *psi, double norm)
 {
     evolve_results *r = o->r;
+    if (r->absorbs && r->done) r->off[r->done] *= r->norm[0]; /* the solver has it over the norm of psi(0) */
     const double off = r->off[r->done];
     r->norm[r->done] = norm;
-    if (r->done) r->log_norm[r->done] += r->log_norm[0]; /* the solver counts from psi(0) */
+    if (r->done && !r->absorbs) r->log_norm[r->done] += r->log_norm[0]; /* the solver counts from psi(0) */
     r->deviation = fmax(r->deviation, fabs(norm - 1));
     if (o->copy && wisp_blk_get(psi, WISP_ROW_MAJOR, o->copy, 1)) return tool_fail_ctx(o->t);
     for (int64_t w = 0; w < r->watched; w++) {
@@ -148,9 +155,11 @@ static int set_run(tool *t, evolve_results *r)
     const bool is_single = type_is_single(r->type);
     r->kind.direction = direction_of(o);
     r->damps = r->kind.direction.im != 0;
+    r->absorbs = absorbs(o);
     r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
     r->opts = (wisp_evolve_opts){.direction = direction_of(o),
-                                 .start_off = r->last.at.off,
+                                 .start_off = r->absorbs ? r->last.at.off / exp(r->last.at.log_norm) : r->last.at.off,
+                                 .non_hermitian = r->absorbs,
                                  .start_time = first,
                                  .tolerance = r->tolerance,
                                  .depth = (int)o->depth,

@@ -23,6 +23,7 @@ typedef struct {
     double assemble_seconds;
     states_kind kind; /* of what --states writes */
     bool damps;       /* times are not real */
+    bool absorbs;     /* the matrix need not be Hermitian */
     states_last last; /* --from */
 } evolve_results;
 

@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is left of the norm, as a probability, and how far that may be off. */
+static double survival_at(const evolve_results *r, int64_t i) { return r->norm[i] * r->norm[i]; }
+static double survival_off(const evolve_results *r, int64_t i) { return (2 * r->norm[i] + r->off[i]) * r->off[i]; }
+
+static json_t *absorption_json(const evolve_results *r)
+{
+    const wisp_bounds *w = &r->e.absorption;
+    return JSON_NEW(J("center", w->center), J("halfwidth", w->halfwidth),
+                    J("failure_probability", w->failure_probability));
+}
+
+static json_t *survival_json(const evolve_results *r, double (*at)(const evolve_results *, int64_t))
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < r->done; i++) json_array_append_new(list, json_number(at(r, i)));
+    return list;
+}
+
 /* How psi(0) came about. */
 static const char *start_name(const tool *t)
 {
@@ -46,7 +64,10 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
              J("off", json_numbers(r->off, r->done)),
              J("direction", json_numbers((double[]){r->kind.direction.re, r->kind.direction.im}, 2)),
-             J_IF(r->damps, "log_norm", json_numbers(r->log_norm, r->done)), J("states", t->opt.states),
+             J_IF(r->damps, "log_norm", json_numbers(r->log_norm, r->done)),
+             J_IF(r->absorbs, "absorption", absorption_json(r)),
+             J_IF(r->absorbs, "survival", survival_json(r, survival_at)),
+             J_IF(r->absorbs, "survival_off", survival_json(r, survival_off)), J("states", t->opt.states),
              J("from", t->opt.from), J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
              J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
              J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
@@ -62,6 +83,9 @@ void evolve_summary(tool *t, const evolve_results *r)
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     source_summary(t);
     text_bounds(&r->e.bounds, (wisp_bounds_method)t->opt.bounds_method);
+    if (r->absorbs)
+        text_line("absorption", "W of H - iW from %.6g to %.6g", r->e.absorption.center - r->e.absorption.halfwidth,
+                  r->e.absorption.center + r->e.absorption.halfwidth);
     if (t->opt.site_count == 1)
         text_line("start", "row %lld, %s", (long long)t->opt.sites[0], wisp_type_name(r->type));
     else
@@ -79,6 +103,9 @@ void evolve_summary(tool *t, const evolve_results *r)
     if (r->damps)
         text_line("norm", "exp(%.12g) at the end, off by a factor of exp(%.2g) at most", r->log_norm[r->done - 1],
                   r->off[r->done - 1]);
+    else if (r->absorbs)
+        text_line("left", "%.10g of the probability at the end, off by at most %.2g", survival_at(r, r->done - 1),
+                  survival_off(r, r->done - 1));
     else
         text_line("norm", "1 to within %.2g at all times", r->deviation);
     for (int64_t w = 0; w < r->watched && w < 8; w++)
@@ -101,13 +128,14 @@ static void write_table(const tool *t, const void *arg, FILE *f)
 {
     const evolve_results *r = arg;
     (void)t;
-    fputs(r->damps ? "time,log_norm,psi_off" : "time,norm", f);
+    fputs(r->damps ? "time,log_norm,psi_off" : r->absorbs ? "time,norm,psi_off,survival,survival_off" : "time,norm", f);
     for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
     for (int b = 0; b < r->x.count; b++) fprintf(f, ",expectation_%d,imag_%d,off_%d", b, b, b);
     fputc('\n', f);
     for (int64_t i = 0; i < r->done; i++) {
         csv_numbers(f, "", (double[]){r->time[i], r->damps ? r->log_norm[i] : r->norm[i]}, 2);
-        if (r->damps) csv_numbers(f, ",", &r->off[i], 1);
+        if (r->damps || r->absorbs) csv_numbers(f, ",", &r->off[i], 1);
+        if (r->absorbs) csv_numbers(f, ",", (double[]){survival_at(r, i), survival_off(r, i)}, 2);
         for (int64_t w = 0; w < r->watched; w++) csv_numbers(f, ",", &r->density[w * r->times + i], 1);
         for (int64_t b = 0, at = i; b < r->x.count; b++, at += r->x.times) {
             csv_numbers(f, ",", (double[]){r->x.re[at], r->x.im[at]}, 2);
@@ -126,6 +154,8 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     plot_begin(f, path, 1, 1);
     if (r->damps)
         snprintf(line, sizeof line, "tolerance %.3g, states of norm 1", r->tolerance);
+    else if (r->absorbs)
+        snprintf(line, sizeof line, "tolerance %.3g, %.6g left at the end", r->tolerance, survival_at(r, r->done - 1));
     else
         snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
@@ -135,13 +165,15 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
             fmax(end, begin));
     const bool log_norm = r->damps && !r->watched;
     fprintf(f, "set ylabel '%s'\nset yrange [%s:*]\n$d << EOD\n",
-            r->watched ? "density |ψ|²"
-            : log_norm ? "ln of the norm"
-                       : "|norm − 1|",
+            r->watched   ? "density |ψ|²"
+            : log_norm   ? "ln of the norm"
+            : r->absorbs ? "probability that is left"
+                         : "|norm − 1|",
             log_norm ? "*" : "0");
     for (int64_t i = 0; i < r->done; i++) {
         fprintf(f, "%.10g", r->time[i]);
-        if (!r->watched) fprintf(f, " %.7g", log_norm ? r->log_norm[i] : fabs(r->norm[i] - 1));
+        if (!r->watched)
+            fprintf(f, " %.7g", log_norm ? r->log_norm[i] : r->absorbs ? survival_at(r, i) : fabs(r->norm[i] - 1));
         for (int64_t w = 0; w < r->watched; w++) fprintf(f, " %.7g", r->density[w * r->times + i]);
         fputc('\n', f);
     }
