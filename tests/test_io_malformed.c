@@ -269,7 +269,7 @@ static void test_places(void **state)
     if (geteuid() != 0) expect_bad("io_secret.mtx", ": cannot open: Permission denied");
     unlink("io_secret.mtx");
     naive_put("io_strange.txt", "hello");
-    expect_bad("io_strange.txt", ": unknown kind of file (name it .mtx, .mtx.gz or .crs)");
+    expect_bad("io_strange.txt", ": unknown kind of file (name it .mtx, .mtx.gz, .crs or .npz)");
     unlink("io_strange.txt");
 }
 

@@ -1,5 +1,6 @@
 /* Matrix files on several ranks, each of which has its own rows: against what one rank reads alone. */
 #define _GNU_SOURCE /* unshare */
+#include "io_npz.h"
 #include "io_ranks.h"
 #include <sched.h>
 #include <sys/stat.h>
@@ -174,6 +175,39 @@ static void random_text(void **state)
         unlink(path);
         ref_free(a);
     }
+}
+
+/* Triplets, compressed rows and columns of scipy: rank 0 reads, and the order of duplicates stays. */
+static void random_npz(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "csc", "coo"};
+    ref_rng r = {35};
+    int64_t row[200], col[200];
+    int re[200], im[200];
+    for (int round = 0; round < 18; round++) {
+        npz_matrix m = {.format = formats[round % 3],
+                        .type = round % 2 ? "'<c8'" : "'<f8'",
+                        .index = round % 4 ? 8 : 4,
+                        .packed = round % 5 < 2,
+                        .rows = 1 + ref_below(&r, 25),
+                        .cols = round < 9 ? 1 + ref_below(&r, 25) : 0,
+                        .n = round == 4 ? 0 : ref_below(&r, 200),
+                        .row = row,
+                        .col = col,
+                        .re = re,
+                        .im = im};
+        if (m.cols == 0) m.cols = m.rows;
+        for (int64_t k = 0; k < m.n; k++) {
+            row[k] = ref_below(&r, m.rows), col[k] = ref_below(&r, m.cols);
+            re[k] = (int)ref_below(&r, 100), im[k] = (int)ref_below(&r, 100);
+        }
+        npz_write("ranks_read.npz", &m);
+        expect_same("ranks_read.npz", 1);
+    }
+    npz_put("ranks_read.npz", "PK", 2);
+    expect_same("ranks_read.npz", 1);
+    unlink("ranks_read.npz");
 }
 
 /* Duplicates in the file's order, empty rows, and so few lines that ranks have none. */
@@ -390,9 +424,10 @@ static void not_seen_by_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_text),   cmocka_unit_test(few_lines),   cmocka_unit_test(long_comments),
-        cmocka_unit_test(ghost_files),   cmocka_unit_test(sparse_rows), cmocka_unit_test(damaged_text),
-        cmocka_unit_test(damaged_ghost), cmocka_unit_test(no_files),    cmocka_unit_test(not_seen_by_all),
+        cmocka_unit_test(random_text),     cmocka_unit_test(random_npz),    cmocka_unit_test(few_lines),
+        cmocka_unit_test(long_comments),   cmocka_unit_test(ghost_files),   cmocka_unit_test(sparse_rows),
+        cmocka_unit_test(damaged_text),    cmocka_unit_test(damaged_ghost), cmocka_unit_test(no_files),
+        cmocka_unit_test(not_seen_by_all),
     };
     /* Processes write their files each for itself, all the same ones. */
     char folder[] = "ranks_XXXXXX";

@@ -46,8 +46,9 @@ typedef struct {
 } wisp_src;
 
 /* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are
-   computed (of "wannier:FILE" from the numbers in that file, which each rank reads), or a file (.mtx, .mtx.gz, .crs),
-   which is read into memory, by each rank its own rows. A file goes before a spec of the same name, if rank 0 sees it.
+   computed (of "wannier:FILE" from the numbers in that file, which each rank reads), or a file (.mtx, .mtx.gz, .crs;
+   .npz as scipy.sparse.save_npz writes it, as csr, csc or coo, and whole numbers become WISP_D), which is read into
+   memory, by each rank its own rows. A file goes before a spec of the same name, if rank 0 sees it.
    WISP_ERR_IO: the file can't be read; WISP_ERR_FORMAT: it is malformed, and the message names the place; WISP_ERR_ARG:
    an unknown name or key. */
 WISP_SIZED wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);

@@ -76,8 +76,13 @@ def test_gallery_and_files(tmp_path):
     x = np.arange(96.0)
     np.testing.assert_array_equal(same @ x, M @ x)
     A = hermitian(20, "float64", 3)
-    sp.save_npz(tmp_path / "a.npz", A)
-    np.testing.assert_allclose(wisp.Matrix(tmp_path / "a.npz") @ np.ones(20), A @ np.ones(20))
+    for form in ("csr", "csc", "coo", "bsr", "dia"):  # the library reads the first three
+        sp.save_npz(tmp_path / "a.npz", A.asformat(form), compressed=form == "csc")
+        np.testing.assert_allclose(wisp.Matrix(tmp_path / "a.npz") @ np.ones(20), A @ np.ones(20))
+    assert pickle.loads(pickle.dumps(wisp.Matrix(str(tmp_path / "a.npz")))).shape == A.shape
+    (tmp_path / "b.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:-9])
+    with pytest.raises(wisp.FormatError, match="b.npz"):
+        wisp.Matrix(tmp_path / "b.npz")
     with open(tmp_path / "a.mtx", "w") as f:
         f.write("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5\n")
     assert (wisp.Matrix(tmp_path / "a.mtx") @ [0, 1]).tolist() == [5, 0]

@@ -36,7 +36,7 @@ static wisp_status cannot_read(const ghost *g, int error)
     return wisp_ctx_failf(g->ctx, WISP_ERR_IO, "%s: cannot read: %s", g->in->path, why);
 }
 
-static int read_at(const wisp__input *in, void *to, size_t bytes, int64_t at)
+int wisp__read_at(const wisp__input *in, void *to, size_t bytes, int64_t at)
 {
     if (in->fd < 0) {
         if (bytes > 0) memcpy(to, (const char *)in->data + at, bytes);
@@ -173,8 +173,8 @@ static wisp_status read_rowptr(ghost *g)
     a->listed = a->local;
     wisp_status status = wisp__alloc_raw(g->ctx, &a->rowptr, (size_t)a->local + 1, 8);
     if (status != WISP_OK) return status;
-    int error = read_at(g->in, &first, 8, GHOST_HEADER);
-    if (!error) error = read_at(g->in, a->rowptr, ((size_t)a->local + 1) * 8, GHOST_HEADER + 8 * a->first);
+    int error = wisp__read_at(g->in, &first, 8, GHOST_HEADER);
+    if (!error) error = wisp__read_at(g->in, a->rowptr, ((size_t)a->local + 1) * 8, GHOST_HEADER + 8 * a->first);
     if (error) return cannot_read(g, error);
     if (g->swap) swap_all(&first, 1, 8);
     if (g->swap) swap_all(a->rowptr, (size_t)a->local + 1, 8);
@@ -206,8 +206,8 @@ static void read_part(void *arg, int thread, int threads)
     for (int64_t k = begin; k < end; k += SOME) {
         size_t some = (size_t)WISP__MIN((int64_t)SOME, end - k);
         char *val = (char *)a->val + (size_t)k * size;
-        int error = read_at(g->in, buffer, some * 8, g->col_at + 8 * k);
-        if (!error) error = read_at(g->in, val, some * size, g->val_at + k * (int64_t)size);
+        int error = wisp__read_at(g->in, buffer, some * 8, g->col_at + 8 * k);
+        if (!error) error = wisp__read_at(g->in, val, some * size, g->val_at + k * (int64_t)size);
         if (error) {
             atomic_store(&g->failed, error);
             return;
@@ -243,7 +243,7 @@ static wisp_status read_entries(ghost *g)
         if (error) return cannot_read(g, error);
         int64_t bad = atomic_load(&g->bad), col = 0;
         if (bad == LLONG_MAX) continue;
-        error = read_at(g->in, &col, 8, g->col_at + 8 * bad);
+        error = wisp__read_at(g->in, &col, 8, g->col_at + 8 * bad);
         if (error) return cannot_read(g, error);
         if (g->swap) swap_all(&col, 1, 8);
         return wisp_ctx_failf(g->ctx, WISP_ERR_FORMAT,
@@ -380,7 +380,7 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
                               in->path, (long long)in->size, GHOST_HEADER);
     wisp_status status = wisp_alloc(ctx, &g.crs, 1, sizeof *g.crs);
     if (status != WISP_OK) return status;
-    int error = read_at(in, head, GHOST_HEADER, 0);
+    int error = wisp__read_at(in, head, GHOST_HEADER, 0);
     if (error) {
         status = cannot_read(&g, error);
         goto out;

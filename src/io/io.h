@@ -95,6 +95,9 @@ typedef struct {
 } wisp__input;
 wisp_status wisp__read_mtx(wisp_src *src, wisp_ctx *ctx, const wisp__input *in); /* plain or gzip */
 wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in);
+wisp_status wisp__read_npz(wisp_src *src, wisp_ctx *ctx, const wisp__input *in); /* of scipy */
+/* Bytes from a place that the file has: 0, errno, or -1 if it became shorter. */
+int wisp__read_at(const wisp__input *in, void *to, size_t bytes, int64_t at);
 
 wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts,
                             bool gzip);

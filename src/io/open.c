@@ -20,7 +20,7 @@ bool wisp__ends_in(const char *path, const char *ending)
 /* A file, as rank 0 sees it. */
 typedef struct {
     int64_t size;
-    bool crs, dealt;
+    bool crs, npz, dealt;
 } sight;
 
 /* A file without a known name is taken for what it begins with. */
@@ -30,14 +30,20 @@ static wisp_status recognise(wisp_ctx *ctx, const wisp__input *in, sight *s)
     ssize_t got = in->size < 0 ? 0 : pread(in->fd, begin, sizeof begin - 1, 0);
     *s = (sight){.size = in->size, .crs = wisp__ends_in(in->path, ".crs")};
     const bool gzip = got >= 2 && memcmp(begin, "\x1f\x8b", 2) == 0;
-    s->dealt = in->size < 0 || (gzip && !s->crs); /* < 0: a pipe */
-    if (s->crs || wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0) return WISP_OK;
+    s->npz = wisp__ends_in(in->path, ".npz") || (!s->crs && got >= 4 && memcmp(begin, "PK\3\4", 4) == 0);
+    s->dealt = in->size < 0 || s->npz || (gzip && !s->crs); /* < 0: a pipe */
+    if (s->npz && in->size < 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: a .npz file cannot be read from a pipe (copy it to a file)",
+                              in->path);
+    if (s->crs || s->npz || wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0)
+        return WISP_OK;
     if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return WISP_OK;
     if (wisp__ends_in(in->path, "_hr.dat"))
         return wisp_ctx_failf(ctx, WISP_ERR_FORMAT,
                               "%s: unknown kind of file (one of Wannier90 is opened as wannier:%s)", in->path,
                               in->path);
-    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
+    return wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz, .crs or .npz)",
+                          in->path);
 }
 
 const char *wisp_matrix_name(const char *name)
@@ -119,7 +125,9 @@ static wisp_status open_file(wisp_src *src, wisp_ctx *ctx, const char *path, boo
     sight s = {0};
     wisp_status status;
     WISP_TRY(open_together(ctx, &in, named, &s));
-    status = s.crs ? wisp__read_crs(src, ctx, &in) : wisp__read_mtx(src, ctx, &in);
+    status = s.crs   ? wisp__read_crs(src, ctx, &in)
+             : s.npz ? wisp__read_npz(src, ctx, &in)
+                     : wisp__read_mtx(src, ctx, &in);
 out:
     if (in.fd >= 0) close(in.fd);
     return status;

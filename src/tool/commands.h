@@ -2,10 +2,10 @@
    COMMAND(its bit in the table of options, the function that runs it, by how many processes it may run,
            its name, what stands after "wisp NAME" (a line each), the names of its arguments,
            how many of them must be there, and may, one line for `wisp --help`, more for `wisp NAME --help`) */
-#define A_MATRIX "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery"
-#define A_HERMITIAN                                                                 \
-    "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery, such as\n" \
-    "topi:nx=20,ny=20,nz=10 (wisp gen --list shows them all). It must be Hermitian."
+#define A_MATRIX "MATRIX is a file (.mtx, .mtx.gz, .crs, .npz) or names one of the gallery"
+#define A_HERMITIAN                                                                    \
+    "MATRIX is a file (.mtx, .mtx.gz, .crs, .npz) or names one of the gallery, such\n" \
+    "as topi:nx=20,ny=20,nz=10 (wisp gen --list shows them all). It must be Hermitian."
 
 COMMAND(CMD_DOS, cmd_dos, RANKS_ANY, "dos", "MATRIX [options]\n--from FILE.h5 [options]", "MATRIX", 0, 1,
         "density of states",
@@ -71,7 +71,7 @@ COMMAND(CMD_INFO, cmd_info, RANKS_ONE, "info", "MATRIX [options]", "MATRIX", 1, 
         "size, row lengths, symmetry and storage of a matrix",
         "Looks at every entry of a matrix: sizes, row lengths, bandwidth, symmetry, Gershgorin's\n"
         "interval, and what its storage as SELL-C-sigma costs. MATRIX is a file (.mtx, .mtx.gz,\n"
-        ".crs) or names one of the gallery.")
+        ".crs, .npz) or names one of the gallery.")
 COMMAND(CMD_GEN, cmd_gen, RANKS_ONE, "gen", "SPEC -o FILE [options]\n--list", "SPEC", 0, 1,
         "write a matrix of the gallery to a file",
         "Writes a matrix of the gallery, such as topi:nx=20,ny=20,nz=10, to a file.")

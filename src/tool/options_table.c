@@ -117,7 +117,7 @@ const option_def option_table[] = {
     FLAG("random", CMD_EVOLVE, random, "start from a random vector"),
     VALUE("from", "FILE.h5", parse_from, CMD_EVOLVE, from,
           "go on from the last state in a file of --states, at its time, with its matrix"),
-    FILENAME("start", VECTORS, start, "start from the vector in a file (.mtx, .mtx.gz, .crs, .h5)"),
+    FILENAME("start", VECTORS, start, "start from the vector in a file (.mtx, .mtx.gz, .crs, .npz, .h5)"),
     VALUE("operator", "MATRIX", parse_operator, CMD_EVOLVE, operator_list,
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
     VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
@@ -131,7 +131,8 @@ const option_def option_table[] = {
     VALUE("tolerance", "E", parse_positive, CMD_EVOLVE, tolerance,
           "of the norm of the error; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("rhs", "FILE|ones|random[:SEED[xK]]", parse_rhs, CMD_SOLVE, rhs,
-          "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs, .h5), a column of ones (default), or K random "
+          "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs, .npz, .h5), a column of ones (default), or K "
+          "random "
           "ones",
           .min = 1, .max = 4096),
     FILENAME("x0", CMD_SOLVE, x0, "begin with the x of a file, such as -o has written (0)"),
@@ -198,7 +199,7 @@ const option_def option_table[] = {
           "of its rows",
           .max = 1000000),
     FILENAME("start", NEW_RUN | CMD_LDOS | CMD_GREEN, start,
-             "vectors in place of --sites: each column |a> of a file (.mtx, .mtx.gz, .crs, .h5) gives "
+             "vectors in place of --sites: each column |a> of a file (.mtx, .mtx.gz, .crs, .npz, .h5) gives "
              "<a|delta(E - H)|a>, or <a|G|a>; nothing is normalised"),
     FILENAME("left", NEW_RUN | CMD_LDOS | CMD_GREEN, left,
              "the columns of a file as vectors <b| on the left, conjugated: <b|delta(E - H)|a>, or <b|G|a>; as many as "

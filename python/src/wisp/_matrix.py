@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from ._context import Context, Frame, callback, context
+from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._solvers import SolverCalls
@@ -77,10 +78,10 @@ class Matrix(SpectralCalls, TransportCalls, SolverCalls, EvolveCalls):
             more = {"params": params} if params else {}
             system, (H, orbitals, _) = H, H.hamiltonian_submatrix(sparse=True, return_norb=True, **more)
             positions = kwant_positions(system, orbitals) if positions is None else positions
-        if isinstance(H, (str, os.PathLike)) and os.fspath(H).endswith(".npz"):
-            H = scipy.sparse.load_npz(H)
         if isinstance(H, (str, os.PathLike)):
-            self._open(H, dtype)
+            H = self._open_or_load(H, dtype)
+        if H is None:
+            pass
         elif scipy.sparse.issparse(H) or not (hasattr(H, "matmat") and hasattr(H, "shape")):
             self._arrays(H, copy, dtype)
         else:
@@ -135,6 +136,15 @@ class Matrix(SpectralCalls, TransportCalls, SolverCalls, EvolveCalls):
         return A
 
     # ---- how it is made ------------------------------------------------------------------------------
+
+    def _open_or_load(self, name: Any, dtype: Any) -> Any:
+        """Opens a file or a spec; what the library does not read of scipy's files (bsr, dia) is given back as scipy has it."""
+        try:
+            return self._open(name, dtype)
+        except UnsupportedError:
+            if not os.fspath(name).endswith(".npz"):
+                raise
+            return scipy.sparse.load_npz(name)
 
     def _open(self, name: Any, dtype: Any) -> None:
         src, size = struct("wisp_src")
