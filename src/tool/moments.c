@@ -28,8 +28,8 @@ static const char *other_quantity(const char *a, const char *b)
     static const struct {
         const char *name;
         size_t least;
-    } option[] = {{"direction", 2}, {"velocity-a", 10}, {"velocity-b", 10}, {"positions", 3},
-                  {"cell", 2},      {"peierls", 2},     {"operator", 2},    {"where", 3}};
+    } option[] = {{"direction", 2}, {"velocity-a", 10}, {"velocity-b", 10}, {"positions", 3}, {"cell", 2},
+                  {"peierls", 2},   {"operator", 2},    {"where", 3},       {"overlap", 7}};
     for (size_t i = 0; a && b && i < sizeof option / sizeof *option; i++) {
         const char *x = moments_asked(a, option[i].name, option[i].least),
                    *y = moments_asked(b, option[i].name, option[i].least);

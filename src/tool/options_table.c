@@ -186,10 +186,11 @@ const option_def option_table[] = {
            "of the filter's products; single: half as many bytes, and the same digits (auto: the faster)"),
     COUNT("maxit", "N", CMD_EIG, max_iterations, 1, INT64_C(1) << 40,
           "at most so many rounds of filtering (30) or restarts (10000)"),
-    VALUE("overlap", "MATRIX", parse_string, CMD_EIG, overlap,
-          "the pairs of A x = lambda S x, S this matrix, Hermitian and positive definite: a basis that is not "
+    VALUE("overlap", "MATRIX", parse_string, NEW_RUN | CMD_EIG | CMD_DOS | CMD_COUNT, overlap,
+          "the pairs, or states, of A x = lambda S x, S this matrix, Hermitian and positive definite: a basis that is "
+          "not "
           "orthogonal"),
-    VALUE("overlap-bounds", "A,B", parse_window, CMD_EIG, overlap_bounds,
+    VALUE("overlap-bounds", "A,B", parse_window, NEW_RUN | CMD_EIG | CMD_DOS | CMD_COUNT, overlap_bounds,
           "between which S has its eigenvalues, above 0 (found)"),
     FILENAME("vectors-in", CMD_EIG, vectors_in,
              "begin with the vectors of a file, such as --vectors-out has written (random ones)"),

@@ -45,6 +45,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--partition does not go with --operator or --where");
     if (o->where && o->precision == PRECISION_AUTO && option_seen(o, "precision") && !of_rows(t))
         return tool_usage(t, "--precision auto is not for --where; take single or double");
+    if (overlap_check(t)) return EXIT_USAGE;
     if (o->operators > 1) return tool_usage(t, "one --operator at a time");
     if (o->operators && o->precision == PRECISION_AUTO && option_seen(o, "precision"))
         return tool_usage(t, "--precision auto is not for --operator; take single or double");
@@ -109,7 +110,8 @@ static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type 
 }
 
 /* Bounds first when the number of moments follows from them; then the moments. */
-static int run_moments(tool *t, results *r, starts *s, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
+static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_type source, wisp_kpm_opts *k,
+                       wisp_moments *m)
 {
     wisp_bounds_method method = k->bounds.method;
     wisp_bounds found = k->bounds.given;
@@ -145,9 +147,10 @@ static int run_moments(tool *t, results *r, starts *s, wisp_mat *A, wisp_type so
     checkpoint_set(t, k);
     wisp_status status = wisp_kpm(m, A, k);
     operator_conjugate(k, m);
+    if (r->pencil.C) m->nnz = r->stored.nnz;
     checkpoint_pause(t);
     if (double_may_do(k, status)) return again(r, source, tool_message(t));
-    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return pencil_fail(t, status);
     if (bounds_seconds > 0) {
         m->bounds_method = method;
         m->bounds = found;
@@ -178,12 +181,14 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
 
 /* The width that takes least time, unless it was asked for, or there is no memory to look. A second try in double
    precision keeps it, as it was planned. */
-static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+static int choose_width(tool *t, const pencil *p, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
     wisp_choice choice;
+    const wisp_mat_opts of_S = pencil_options(p, mo->type, 0);
+    const bool has_S = t->opt.overlap; /* with which most products are */
     if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0) {
-        const wisp_status status =
-            wisp_src_choose(t->ctx, src, mo, plan_type(mo, k), plan_vectors(k, src->rows), plan_steps(k), &choice);
+        const wisp_status status = wisp_src_choose(t->ctx, has_S ? &p->src : src, has_S ? &of_S : mo, plan_type(mo, k),
+                                                   plan_vectors(k, src->rows), plan_steps(k), &choice);
         if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
         if (status == WISP_OK) t->opt.width = k->width = choice.width;
     }
@@ -198,7 +203,8 @@ static int set_matrix_options(tool *t, results *r, const starts *s, wisp_kpm_opt
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
     *mo = source_options(&t->opt, type, 0);
     starts_type(s, type, k);
-    return choose_width(t, k, src, mo);
+    overlap_type(&r->pencil, k);
+    return choose_width(t, &r->pencil, k, src, mo);
 }
 
 /* The source, and what is asked of it; or the plan alone. */
@@ -219,14 +225,17 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     if (!rc) rc = starts_open(t, s, src->rows, k);
     if (!rc && of_spectral(t)) rc = tool_agree(t, kpath_open(t, &r->path, t->opt.arg[0], src->rows));
     if (!rc && of_spectral(t)) kpath_options(&r->path, k);
-    files = (run_files){.starts = s->bytes};
+    if (!rc) rc = pencil_open(t, &r->pencil, src->rows);
+    files = (run_files){.starts = s->bytes, .pencil = &r->pencil};
     wisp_ctx_memory(t->ctx, NULL, &files.reading);
     if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
     if (!rc) rc = set_matrix_options(t, r, s, k, src, mo);
     if (!rc) rc = operator_plan(t, s, mo, k, &files);
+    if (!rc) rc = overlap_plan(t, &r->pencil, mo, k, &files);
     if (!rc) rc = plan_make(t, src, mo, k, &files, &plan);
+    if (!rc && t->opt.plan) rc = pencil_measure(t, &r->pencil, mo->type, mo->width);
     if (!rc && t->opt.plan) rc = plan_show(t, src, mo, k, &plan);
     return rc ? rc : plan_check_limit(t, src, mo, k, &plan);
 }
@@ -237,6 +246,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
     wisp_src src = {0};
     starts s = {0};
     wisp_mat *A = NULL;
+    const wisp_mat *searched = NULL;
     wisp_kpm_opts k;
     wisp_mat_opts mo;
     const double start = wisp_now();
@@ -247,15 +257,17 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
     if (status) rc = fail_or_again(t, r, &k, source, status);
     if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
     if (!rc && A) rc = tool_agree(t, starts_make(t, &s, A, &k));
+    if (!rc && A) rc = tool_agree(t, overlap_make(t, r, A, mo.width, &searched));
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         wisp_mat_get_info(A, &r->stored);
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, r, &s, A, source, &k, m);
+        rc = run_moments(t, r, &s, searched, source, &k, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     starts_free(&s);
+    pencil_close(&r->pencil);
     wisp_mat_free(A);
     return rc;
 }
@@ -311,6 +323,7 @@ int cmd_dos(tool *t)
     double start = wisp_now();
     if ((rc = tool_agree(t, ended ? save_rc : of_traces(t) ? traces_evaluate(t, &r) : results_evaluate(t, &r))))
         goto out;
+    overlap_warn(t, &r);
     r.evaluate_seconds = wisp_now() - start;
     r.total_seconds = wisp_now() - t->started;
     monitor_clear(&t->monitor);

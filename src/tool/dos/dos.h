@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../out/out.h"
+#include "../pencil.h"
 #include "../plan.h"
 
 /* spectral.c: the k at which A(k, E) is wanted. */
@@ -56,6 +57,7 @@ typedef struct {
     wisp_traced traced;         /* trace */
     kpath path;                 /* spectral */
     double *spectral;           /* [path.count][points], likewise */
+    pencil pencil;              /* of --overlap */
 } results;
 
 /* Commands for traces of functions: without a density of states and its kernel. */
@@ -72,9 +74,11 @@ static inline bool moments_by_bounds(const tool *t)
 
 /* dos_plan.c: what a run takes. */
 /* Bytes of what it reads: at most while that is read; that files of --start, --left and --operator hold until their
-   blocks and matrix are there; and of that matrix with its product, about and at most, and to make it. */
+   blocks and matrix are there; and of that matrix, or S of --overlap, with its product, about and at most, and to make
+   it. */
 typedef struct {
     int64_t reading, starts, operator[2], making[2];
+    const pencil *pencil;
 } run_files;
 typedef struct {
     wisp_mat_info matrix;
@@ -136,6 +140,18 @@ int operator_plan(tool *t, const starts *s, const wisp_mat_opts *mo, const wisp_
 int operator_make(tool *t, starts *s, const wisp_mat *A, wisp_kpm_opts *k);
 void operator_conjugate(const wisp_kpm_opts *k, wisp_moments *m);
 wisp_status operator_items(void *starts, wisp_state *s); /* a wisp_items_fn */
+
+/* overlap.c: --overlap. Options; the vectors' type; what S takes; seconds that it adds to a step of so many columns; C,
+   or A without it, of which moments are computed; what is told of it. */
+int overlap_check(tool *t);
+void overlap_type(const pencil *p, wisp_kpm_opts *k);
+int overlap_plan(tool *t, const pencil *p, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_files *files);
+wisp_status overlap_time(tool *t, const pencil *p, const wisp_mat_opts *mo, wisp_type type, int64_t columns,
+                         wisp_choice *step);
+int overlap_make(tool *t, results *r, const wisp_mat *A, int width, const wisp_mat **searched);
+void overlap_warn(tool *t, const results *r);
+void overlap_json(json_t *o, const tool *t, const results *r);
+void overlap_summary(const tool *t, const results *r);
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);

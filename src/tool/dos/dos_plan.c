@@ -252,7 +252,10 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(plan_assembly(t, src, mo, &time->assembly));
     const int64_t vectors = plan_vectors(ko, src->rows);
-    WISP_TRY(step_seconds(t, src, mo, plan_type(mo, ko), vectors, mo->width, plan_steps(ko), &step));
+    const pencil *pencil = plan->files.pencil;
+    const int64_t steps = t->opt.overlap ? 1 : plan_steps(ko);
+    WISP_TRY(step_seconds(t, src, mo, plan_type(mo, ko), vectors, mo->width, steps, &step));
+    WISP_TRY(overlap_time(t, pencil, mo, plan_type(mo, ko), vectors, &step));
     WISP_TRY(wisp_kpm_plan(&moments, t->ctx, &plan->about.matrix, ko, &step));
     time->moments = moments.seconds;
     time->limit = step.limit;
@@ -261,6 +264,7 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     if (bounds.sweeps > 0) {
         const int columns = (int)(bounds.products / bounds.sweeps);
         WISP_TRY(step_seconds(t, src, mo, mo->type, columns, columns, 1, &step));
+        WISP_TRY(overlap_time(t, pencil, mo, plan_type(mo, ko), columns, &step));
         WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, &step));
     }
     time->bounds = bounds.seconds;
@@ -280,14 +284,14 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
     json_t *o = JSON_PUT(
         json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("rows", a->rows),
         J("nnz", p->most.matrix.nnz), J("type", wisp_type_name(a->type)), J("C", a->C), J("sigma", a->sigma),
-        J("format", text_format(a->format)), J("source_bytes", p->source), J("matrix_bytes", a->bytes),
-        J("blocks_bytes", p->about.blocks), J("total_bytes", p->about.total),
-        J_IF(!p->moments_unknown, "bound_bytes", p->most.total), J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)),
-        J_IF(known, "total_seconds", time->total), J_IF(known, "start_seconds", time->source),
-        J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
-        J_IF(known, "seconds", time->moments), J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation),
-        J_IF(known, "load_gbs", time->load_gbs), J_IF(known, "ceilings", time->kept ? "kept" : "now"),
-        J_IF(known, "limit", time->limit));
+        J("format", text_format(a->format)), J_IF(t->opt.overlap, "overlap", pencil_json(t, p->files.pencil)),
+        J("source_bytes", p->source), J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks),
+        J("total_bytes", p->about.total), J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
+        J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
+        J_IF(known, "start_seconds", time->source), J_IF(known, "assemble_seconds", time->assembly),
+        J_IF(known, "bounds_seconds", time->bounds), J_IF(known, "seconds", time->moments),
+        J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation), J_IF(known, "load_gbs", time->load_gbs),
+        J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
     plan_sides_json(o, &p->about.sides, &p->most.sides);
     return json_print_new(t, o);
 }
@@ -301,6 +305,7 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], p->most.matrix.nnz),
               wisp_type_name(a->type));
+    pencil_summary(t, p->files.pencil);
     if (p->files.reading >= 1000000)
         text_line("input", "%s while it is read, %s while the matrix is assembled",
                   text_bytes(b[0], (double)p->files.reading), text_bytes(b[1], (double)p->source));

@@ -41,17 +41,11 @@ static int check_options(tool *t)
     if (rc) return rc;
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
-    if (o->overlap && (o->checkpoint || o->resume))
-        return tool_usage(t, "--overlap has no state to go on from, for --checkpoint and --resume");
-    if (o->overlap && o->partition) return tool_usage(t, "--overlap and --partition exclude each other");
+    if (pencil_check(t)) return EXIT_USAGE;
     if (o->overlap && o->method == WISP_KRYLOV_SCHUR)
         return tool_usage(t, "--overlap is for Hermitian matrices, and --method krylov-schur for others");
     if (o->overlap && option_seen(o, "largest-real"))
         return tool_usage(t, "--overlap is for Hermitian matrices, whose largest eigenvalues --largest gives");
-    if (option_seen(o, "overlap-bounds") && !o->overlap) return tool_usage(t, "--overlap-bounds goes with --overlap");
-    if (option_seen(o, "overlap-bounds") && !(o->overlap_bounds[0] > 0 && o->overlap_bounds[1] < INFINITY))
-        return tool_usage(t, "--overlap-bounds %g,%g: both must be above 0 and finite", o->overlap_bounds[0],
-                          o->overlap_bounds[1]);
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->tolerance > 0 && o->tolerance_abs > 0) return tool_usage(t, "--tolerance and --tol-abs exclude each other");
     return EXIT_FINE;
@@ -180,7 +174,7 @@ static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
     wisp_src_close(&src);
     if (!rc) rc = pencil_start(t, &r->pencil, *start);
     r->assemble_seconds = wisp_now() - started;
-    if (!rc && t->opt.plan) return eig_plan_show(t, searched(r, *A), r, reading);
+    if (!rc && t->opt.plan) return eig_plan_show(t, searched(r, *A), r);
     return rc ? rc : eig_plan_check(t, searched(r, *A), r);
 }
 

@@ -3,7 +3,7 @@
 #define WISP_TOOL_EIG_H
 #include "../names.h"
 #include "../out/out.h"
-#include "pencil.h"
+#include "../pencil.h"
 
 typedef struct {
     wisp_eig_opts opts;
@@ -19,10 +19,10 @@ typedef struct {
 } eig_results;
 
 /* eig_plan.c. reading: the most that was held while the inputs were read; the first one before the matrix is made,
-   for what it and the fewest vectors take. */
+   for what it and the fewest vectors take; the last one when all is made. */
 int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading);
 int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r);
-int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading);
+int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r);
 
 /* eig_out.c */
 const char *eig_question(char *buf, const eig_results *r);          /* TEXT_BAR bytes */

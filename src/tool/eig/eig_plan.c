@@ -64,12 +64,13 @@ static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_ch
     return rows * columns * (int64_t)wisp_type_size(r->type) + numbers + HEADS;
 }
 
-/* All that is held at once, vectors with the copy of a checkpoint. */
-static int64_t add_up(const tool *t, const eig_results *r, const wisp_plan *run, int64_t vectors, int64_t reading,
-                      int64_t output, bool most, plan_sides *sides)
+/* All that is held at once, vectors with the copy of a checkpoint. before: until the search begins; after: behind it.
+ */
+static int64_t add_up(const tool *t, const eig_results *r, const wisp_plan *run, int64_t vectors, int64_t before,
+                      int64_t after, int64_t output, bool most, plan_sides *sides)
 {
     enum { HELD = 1, PARTS = HELD + 3 };
-    const int64_t parts[PARTS] = {r->info.bytes + vectors, reading, r->info.assembly_bytes, output};
+    const int64_t parts[PARTS] = {r->info.bytes + vectors, before, r->info.bytes + after, output};
     const plan_held held = {r->info.bytes, vectors, vectors - run->device_bytes, parts, HELD, PARTS};
     return plan_total(t, &held, most, sides);
 }
@@ -89,7 +90,7 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice) +
                             pencil_blocks(&r->pencil, choice.block, column_bytes(&r->info, r->type));
     bool fits;
-    add_up(t, r, &plan, vectors, 0, 0, false, &sides);
+    add_up(t, r, &plan, vectors, 0, 0, 0, false, &sides);
     int rc = plan_needed(t, vectors + (plan_has_sides(t) ? 0 : r->info.bytes), &need);
     if (!rc) rc = plan_fits_device(t, sides.device, &fits);
     if (!rc && !fits) return plan_refuse_device(t, sides.device, r->info.bytes, sides.device - r->info.bytes, advice);
@@ -125,6 +126,13 @@ static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_
     const bool interval = r->opts.which == WISP_EIG_INTERVAL;
     const double columns = !interval ? r->opts.count : isfinite(c->expected) ? c->expected : 0;
     return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, type_of_pairs(r))) : 0;
+}
+
+/* Pairs that are found. */
+static double expected_pairs(const eig_results *r, const wisp_eig_choice *c)
+{
+    if (r->opts.which != WISP_EIG_INTERVAL) return r->opts.count;
+    return isfinite(c->expected) ? c->expected + c->expected_error : 0;
 }
 
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
@@ -178,16 +186,19 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     text_line("", "from a few products that were timed");
 }
 
-int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading)
+int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r)
 {
     eig_plan p = {0};
+    int64_t before; /* all has been done but for the search */
+    wisp_ctx_memory(t->ctx, NULL, &before);
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
-    const int64_t beside = pencil_blocks(&r->pencil, p.choice.block, column_bytes(&r->info, r->type)),
+    const int64_t column = column_bytes(&r->info, r->type), beside = pencil_blocks(&r->pencil, p.choice.block, column),
+                  after = pencil_finish_bytes(&r->pencil, expected_pairs(r, &p.choice), column),
                   vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice) + beside,
                   output = output_bytes(t, r, &p.choice);
-    add_up(t, r, &p.run, vectors, reading, output, false, &p.sides);
-    p.total = add_up(t, r, &p.run, vectors, reading, output, true, &p.most);
+    add_up(t, r, &p.run, vectors, before, after, output, false, &p.sides);
+    p.total = add_up(t, r, &p.run, vectors, before, after, output, true, &p.most);
     struct {
         eig_plan plan;
         wisp_mat_info info;

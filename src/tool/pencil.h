@@ -1,7 +1,7 @@
-/* A x = lambda S x: --overlap of wisp eig. */
+/* A x = lambda S x: --overlap of wisp eig, dos and count. */
 #ifndef WISP_TOOL_PENCIL_H
 #define WISP_TOOL_PENCIL_H
-#include "../out/out.h"
+#include "out/out.h"
 
 typedef struct {
     wisp_src src;
@@ -11,11 +11,16 @@ typedef struct {
     int64_t bytes; /* of S */
 } pencil;
 
+int pencil_check(tool *t); /* options that do not go with it */
 int pencil_open(tool *t, pencil *p, int64_t rows);
+wisp_mat_opts pencil_options(const pencil *p, wisp_type A, int width); /* of S, beside an A of this type */
+int pencil_measure(tool *t, pencil *p, wisp_type A, int width); /* finds p->info alone, of a run that is planned */
 /* Of A, stored in blocks of this width; the bytes of the info become those of both, its type that of C. */
 int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info);
 /* Of blocks that products with C hold beside the solver's, so many columns each. */
 int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes);
+/* Of pencil_finish, with so many vectors, at most. */
+int64_t pencil_finish_bytes(const pencil *p, double columns, int64_t column_bytes);
 /* Why a solver that was given C failed. */
 int pencil_fail(tool *t, wisp_status status);
 /* Vectors of the pencil to those of C. */
@@ -23,6 +28,8 @@ int pencil_start(tool *t, const pencil *p, wisp_blk *x);
 /* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S.
    tolerance: that residuals are held against, and whether it is an absolute one. */
 int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute);
+/* By how much the error of S^-1/2 moves eigenvalues of C, whose bounds these are, at most. */
+double pencil_error(const pencil *p, const wisp_bounds *C);
 json_t *pencil_json(const tool *t, const pencil *p);
 void pencil_summary(const tool *t, const pencil *p);
 void pencil_close(pencil *p); /* what is told of it stays; before A is freed */

@@ -1,32 +1,48 @@
 /* A x = lambda S x by C = S^-1/2 A S^-1/2, which has the same eigenvalues. What the user gets, x = S^-1/2 y, is checked
    with A and S themselves, so that no error of S^-1/2 hides. */
 #include "pencil.h"
-#include "../out/text.h"
-#include "../plan.h"
+#include "out/text.h"
+#include "plan.h"
+#include "weights.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+int pencil_check(tool *t)
+{
+    const options *o = &t->opt;
+    if (option_seen(o, "overlap-bounds") && !o->overlap) return tool_usage(t, "--overlap-bounds goes with --overlap");
+    if (!o->overlap) return EXIT_FINE;
+    if (o->checkpoint || o->resume)
+        return tool_usage(t, "--overlap has no state to go on from, for --checkpoint and --resume");
+    if (o->partition) return tool_usage(t, "--overlap and --partition exclude each other");
+    if (option_seen(o, "overlap-bounds") && !(o->overlap_bounds[0] > 0 && o->overlap_bounds[1] < INFINITY))
+        return tool_usage(t, "--overlap-bounds %g,%g: both must be above 0 and finite", o->overlap_bounds[0],
+                          o->overlap_bounds[1]);
+    return EXIT_FINE;
+}
 
 int pencil_open(tool *t, pencil *p, int64_t rows)
 {
     const char *name = t->opt.overlap;
     if (!name) return EXIT_FINE;
     if (wisp_src_open(&p->src, t->ctx, name)) return tool_fail_ctx(t);
-    return source_fits(t, &p->src, "overlap", name, rows);
+    const int rc = source_fits(t, &p->src, "overlap", name, rows);
+    return rc ? rc : weights_deal(t, &p->src);
 }
 
-/* S in A's precision. */
-static wisp_mat_opts options_of(const pencil *p, const wisp_mat *A, int width)
+/* In A's precision. */
+wisp_mat_opts pencil_options(const pencil *p, wisp_type A, int width)
 {
-    wisp_mat_info a;
-    wisp_mat_get_info(A, &a);
-    return (wisp_mat_opts){.type = type_in(a.type, p->src.type), .width = width, .map = wisp_mat_map(A)};
+    return (wisp_mat_opts){.type = type_in(A, p->src.type), .width = width};
 }
 
 static int make_matrix(tool *t, pencil *p, const wisp_mat *A, int width)
 {
-    const wisp_mat_opts mo = options_of(p, A, width);
     wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    wisp_mat_opts mo = pencil_options(p, info.type, width);
+    mo.map = wisp_mat_map(A);
     plan_need need;
     if (wisp_mat_bound(t->ctx, &p->src, &mo, &info)) return tool_fail_ctx(t);
     int rc = plan_needed(t, info.assembly_bytes, &need);
@@ -63,11 +79,9 @@ int pencil_fail(tool *t, wisp_status status)
     return tool_fail(t, "--overlap %s: %s", t->opt.overlap, of_S + strlen(call));
 }
 
-int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
+/* S^-1/2. */
+static int make_root(tool *t, pencil *p)
 {
-    if (!t->opt.overlap) return EXIT_FINE;
-    const int rc = make_matrix(t, p, A, width);
-    if (rc) return rc;
     wisp_overlap_opts o = {.bounds.seed = t->opt.seed};
     if (option_seen(&t->opt, "overlap-bounds")) {
         const double low = t->opt.overlap_bounds[0], high = t->opt.overlap_bounds[1];
@@ -75,8 +89,17 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
         o.bounds.given = (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, NAN};
     }
     if (wisp_overlap_create(&p->overlap, p->S, &o)) return fail_of_overlap(t);
-    if (wisp_overlap_matrix(&p->C, p->overlap, A)) return tool_fail_ctx(t);
     wisp_overlap_get_info(p->overlap, &p->info);
+    return EXIT_FINE;
+}
+
+int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
+{
+    if (!t->opt.overlap) return EXIT_FINE;
+    int rc = make_matrix(t, p, A, width);
+    if (!rc) rc = make_root(t, p);
+    if (rc) return rc;
+    if (wisp_overlap_matrix(&p->C, p->overlap, A)) return tool_fail_ctx(t);
     wisp_mat_info c;
     wisp_mat_get_info(p->C, &c);
     info->bytes += p->bytes;
@@ -84,10 +107,32 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
     return EXIT_FINE;
 }
 
+int pencil_measure(tool *t, pencil *p, wisp_type A, int width)
+{
+    if (!t->opt.overlap) return EXIT_FINE;
+    const wisp_mat_opts mo = pencil_options(p, A, width);
+    const int rc = wisp_mat_create(&p->S, t->ctx, &p->src, &mo) ? tool_fail_ctx(t) : make_root(t, p);
+    wisp_mat_info info;
+    wisp_mat_get_info(p->S, &info);
+    p->bytes = info.bytes;
+    wisp_overlap_free(p->overlap);
+    wisp_mat_free(p->S);
+    p->overlap = NULL, p->S = NULL;
+    return rc;
+}
+
+/* Those between, and one that the operator keeps beside the result. */
 int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes)
 {
-    enum { BLOCKS = 3 };
+    enum { BLOCKS = 4 };
     return p->C ? BLOCKS * columns * column_bytes : 0;
+}
+
+/* The vectors, and two blocks like them; then panels of residuals, and their products. */
+int64_t pencil_finish_bytes(const pencil *p, double columns, int64_t column_bytes)
+{
+    enum { PANEL = 8, PANELS = 5, BLOCKS = 3 };
+    return p->C ? wisp_whole_number((BLOCKS * columns + PANELS * PANEL) * (double)column_bytes) : 0;
 }
 
 /* y = S^1/2 x = S S^-1/2 x. */
@@ -104,15 +149,26 @@ out:
     return status ? pencil_fail(t, status) : EXIT_FINE;
 }
 
+static double condition_root(const pencil *p)
+{
+    const wisp_bounds *s = &p->info.bounds;
+    return sqrt((s->center + s->halfwidth) / (s->center - s->halfwidth));
+}
+
+/* With p = S^-1/2 + e, |e| at most the error over the root of the lowest value of S, p A p - C is 2 |e| |A p|, but for
+   squares, and |A p| no more than |C| times the root of the highest. */
+double pencil_error(const pencil *p, const wisp_bounds *C)
+{
+    return 2 * p->info.error * condition_root(p) * (C->halfwidth + fabs(C->center));
+}
+
 /* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and
-   by rounding alone, as of a spectrum of one value. C y = lambda y gives x a residual of lambda (1 - p S p), p this
-   polynomial. */
+   by rounding alone, as of a spectrum of one value. */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
-    const wisp_bounds *s = &p->info.bounds, *c = &e->bounds;
+    const wisp_bounds *c = &e->bounds;
     const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
-    const double condition = (s->center + s->halfwidth) / (s->center - s->halfwidth);
-    const double least = 2 * (p->info.error + 8 * eps) * sqrt(condition) * (c->halfwidth + fabs(c->center));
+    const double least = pencil_error(p, c) + 16 * eps * condition_root(p) * (c->halfwidth + fabs(c->center));
     return fmax(c->halfwidth, least / tolerance);
 }
 
