@@ -141,6 +141,8 @@ static void limits(void **state)
     assert_true(fabs(slow.value - direct.value) <= 1e-3 * direct.value);
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, 0, 0, 1, (double[]){0}, &step), WISP_ERR_ARG);
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, 0, NAN, 1, &omega, &step), WISP_ERR_ARG);
+    REF_FAILS(ctx, wisp_sigma_optical(ctx, &m, &(wisp_sigma_opts){.points = 1}, 0, 0, 1, &omega, &step), WISP_ERR_ARG,
+              "wisp_sigma_optical: ");
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, -1, 0, 1, &omega, &step), WISP_ERR_ARG);
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, 0, 0, 1, (double[]){INFINITY}, &step), WISP_ERR_ARG);
     wisp_moments_free(&m);

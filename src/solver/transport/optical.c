@@ -98,7 +98,7 @@ wisp_status wisp_sigma_optical(wisp_ctx *ctx, const wisp_moments *m, const wisp_
     WISP_NEED(ctx, omega);
     WISP_NEED(ctx, sigma);
     optical_run r = {.m = m, .temperature = temperature, .mu = mu, .count = count, .omega = omega};
-    WISP_TRY(wisp__sigma_check(ctx, m, opts, &r.o, temperature, count, omega, "frequency"));
+    WISP_TRY(wisp__sigma_check(ctx, m, opts, &r.o, temperature, count, omega, "frequency", "wisp_sigma_optical: "));
     if (!isfinite(mu)) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the chemical potential is %g", mu);
     for (int64_t i = 0; i < count; i++)
         if (!(omega[i] > 0))

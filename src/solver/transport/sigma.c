@@ -23,7 +23,8 @@ typedef struct {
     double *value;   /* [vectors][count] */
 } sigma_run;
 
-static wisp_status options(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *o)
+static wisp_status options(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *o,
+                           const char *caller)
 {
     enum { MOST_POINTS = 1 << 26 };
     wisp_status status;
@@ -35,8 +36,8 @@ static wisp_status options(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigm
     if (o->points == 0) o->points = POINTS_OVER_TERMS * o->n;
     if (o->volume == 0) o->volume = m->volume > 0 ? m->volume : 1;
     if (o->lambda == 0) o->lambda = 4;
-    WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "n", o->n, 2, m->square));
-    WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "points", o->points, 2, MOST_POINTS));
+    WISP_TRY(wisp__check_range(ctx, caller, "n", o->n, 2, m->square));
+    WISP_TRY(wisp__check_range(ctx, caller, "points", o->points, 2, MOST_POINTS));
     if (o->formula != WISP_BASTIN && o->formula != WISP_GREENWOOD)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.formula: unknown value %d", (int)o->formula);
     if (o->kernel < WISP_JACKSON || o->kernel > WISP_DIRICHLET)
@@ -226,14 +227,15 @@ wisp_status wisp__sigma_estimate(wisp_ctx *ctx, const wisp_moments *m, const dou
 }
 
 wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *full,
-                              double temperature, int64_t count, const double *x, const char *what)
+                              double temperature, int64_t count, const double *x, const char *what,
+                              const char *caller)
 {
     wisp_status status;
-    WISP_TRY(options(ctx, m, opts, full));
+    WISP_TRY(options(ctx, m, opts, full, caller));
     if (!(temperature >= 0) || !isfinite(temperature))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the temperature is %g; it must be 0 or more, and finite",
                               temperature);
-    WISP_TRY(wisp__check_range(ctx, "wisp_sigma: ", "count", count, 1, (int64_t)1 << 30));
+    WISP_TRY(wisp__check_range(ctx, caller, "count", count, 1, (int64_t)1 << 30));
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(x[i])) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s %lld is %g", what, (long long)i, x[i]);
 out:
@@ -257,7 +259,7 @@ wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_op
     WISP_NEED(ctx, mu);
     WISP_NEED(ctx, sigma);
     sigma_run r = {.ctx = ctx, .m = m, .temperature = temperature, .count = count, .mu = mu};
-    WISP_TRY(wisp__sigma_check(ctx, m, opts, &r.o, temperature, count, mu, "chemical potential"));
+    WISP_TRY(wisp__sigma_check(ctx, m, opts, &r.o, temperature, count, mu, "chemical potential", "wisp_sigma: "));
     WISP_TRY(wisp__sigma_damping(ctx, &r.o, &r.g));
     WISP_TRY(wisp_alloc(ctx, &r.series, 8 * (size_t)r.o.n, sizeof *r.series));
     WISP_TRY(wisp_alloc(ctx, &r.density, (size_t)r.o.points, sizeof *r.density));
