@@ -24,12 +24,13 @@ def kept():
             "given": M.spectral_density(num_moments=8, vectors=np.eye(60)[:, :2]),
             "one vector": M.spectral_density(1, 24), "one site": M.ldos(4, 16),
             "green": M.greens([[0], [1]], [2, 3], eta=0.5), "one pair": M.greens(3, 5, eta=0.5),
-            "diagonal": M.greens(3, eta=1), "kubo": M.conductivity("x", "y", 2, 8),
+            "diagonal": M.greens(3, eta=1), "waves": M.spectral_function(np.eye(2), 16, orbitals=2),
+            "kubo": M.conductivity("x", "y", 2, 8),
             "greenwood": M.conductivity("x", num_vectors=1, num_moments=6, formula="greenwood", kernel="lorentz")}
 
 
-KEPT = ["random", "exact", "operator", "sites", "given", "one vector", "one site", "green", "one pair", "diagonal", "kubo",
-        "greenwood"]
+KEPT = ["random", "exact", "operator", "sites", "given", "one vector", "one site", "green", "one pair", "diagonal", "waves",
+        "kubo", "greenwood"]
 
 
 @pytest.mark.parametrize("what", KEPT)
@@ -106,7 +107,7 @@ def test_all_numbers_are_those_before(tmp_path, what, again):
 def test_more_pairs_than_an_attribute_holds(tmp_path):
     pytest.importorskip("h5py")
     M = wisp.gallery("graphene", nx=6, ny=5)
-    G = M.greens(np.arange(10000) % 60, eta=20, tol=0.1)
+    G = M.greens(np.arange(8200) % 60, eta=20, tol=0.1)
     G.save(tmp_path / "m.h5")
     np.testing.assert_array_equal(wisp.load(tmp_path / "m.h5")(0.5), G(0.5))
 

@@ -11,13 +11,14 @@ from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError,
                       UnsupportedError, WispError)
 from ._files import load
 from ._lib import __version__, features
+from ._maps import Average, LocalMap, SpectralFunction, average
 from ._matrix import Matrix, gallery
 from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralDensity, Thermal
 from ._solvers import Eigenpairs, SolveInfo
 from ._transport import Conductivity
 
-__all__ = ["ArgumentError", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context", "ConvergenceError",
-           "Eigenpairs", "Estimate", "FileError", "FormatError", "GreensFunction", "IncompleteError", "LocalDensity",
-           "Matrix", "Moments", "NotHermitianError", "NumericError", "OutOfMemoryError", "SingularError", "SolveInfo",
-           "SpectralDensity", "Thermal", "TooLargeError", "UnsupportedError", "WispError", "__version__", "features",
-           "gallery", "load"]
+__all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context",
+           "ConvergenceError", "Eigenpairs", "Estimate", "FileError", "FormatError", "GreensFunction",
+           "IncompleteError", "LocalDensity", "LocalMap", "Matrix", "Moments", "NotHermitianError", "NumericError",
+           "OutOfMemoryError", "SingularError", "SolveInfo", "SpectralDensity", "SpectralFunction", "Thermal",
+           "TooLargeError", "UnsupportedError", "WispError", "__version__", "average", "features", "gallery", "load"]

@@ -170,7 +170,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
 
     Returns
     -------
-    SpectralDensity, LocalDensity, GreensFunction or Conductivity
+    SpectralDensity, LocalDensity, SpectralFunction, GreensFunction or Conductivity
         As it was; of a file of the command what its moments are of. Without its matrix: vectors and moments can't be
         added. The volume of a conductivity is that of the file; where an earlier version has kept none, it is 1 until
         it is set.
@@ -184,7 +184,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     """
     import h5py
 
-    from . import _moments, _transport
+    from . import _maps, _moments, _transport
 
     try:
         with open(path, "rb") as file:
@@ -201,7 +201,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     except (OSError, KeyError, IndexError, TypeError, UnicodeDecodeError) as error:
         raise FormatError(f"{os.fspath(path)}: no moments file, or it is damaged ({error})") from None
     kinds = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _moments.LocalDensity,
-             "GreensFunction": _moments.GreensFunction, "Conductivity": _transport.Conductivity}
+             "GreensFunction": _moments.GreensFunction, "SpectralFunction": _maps.SpectralFunction, "Conductivity": _transport.Conductivity}
     usual = "Conductivity" if facts["square"] else "LocalDensity" if data["sites"] is not None else "SpectralDensity"
     kept = {name: _text(v) if isinstance(v, (str, bytes)) else v for name, v in data["kept"].items()}
     kind = kinds.get(kept.pop("class", usual), kinds[usual])

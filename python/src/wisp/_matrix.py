@@ -11,6 +11,7 @@ from ._context import Context, Frame, callback, context
 from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
+from ._maps import MapCalls
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
 from ._transport import TransportCalls, checked_positions, kwant_positions
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
 
-class Matrix(SpectralCalls, TransportCalls, SolverCalls, EvolveCalls):
+class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     """A sparse matrix, stored as wisp's kernels like it best.
 
     Parameters

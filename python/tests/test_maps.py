@@ -1,0 +1,204 @@
+"""Maps of local densities, spectral functions and averages over disorder, against dense numpy and closed forms."""
+import itertools
+import pickle
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import hermitian, tolerance
+
+import wisp
+
+
+def kernel_of(x, n):
+    """Jackson's kernel of a level at x, as a function of the other x: the series of its delta function."""
+    k = np.arange(n)
+    q = np.pi / (n + 1)
+    g = ((n - k + 1) * np.cos(q * k) + np.sin(q * k) / np.tan(q)) / (n + 1)
+    g[1:] *= 2
+
+    def at(y):
+        t = np.cos(np.multiply.outer(np.arccos(y), k)) * np.cos(k * np.arccos(x))
+        return t @ g / (np.pi * np.sqrt(1 - np.asarray(y) ** 2))
+
+    return at
+
+
+@pytest.mark.parametrize("rows", [None, [5, 0, 5], "mask"])
+def test_ldos_map(dtype, rows):
+    n, N, bounds = 45, 24, (-9.0, 9.0)
+    A = hermitian(n, dtype, 3)
+    assert abs(np.linalg.eigvalsh(A.toarray())).max() < 9
+    M = wisp.Matrix(A, positions=np.arange(2.0 * n).reshape(n, 2))
+    which = np.arange(n) % 3 == 1 if rows == "mask" else rows
+    m = M.ldos_map([-1.0, 0.2, 3.0], which, N, bounds=bounds)
+    at = np.arange(n) if rows is None else np.flatnonzero(which) if rows == "mask" else np.array(rows)
+    w, v = np.linalg.eigh(A.toarray().astype(complex))
+    exact = np.zeros((3, n))
+    for level, vector in zip(w, v.T):
+        exact += np.multiply.outer(kernel_of(level / 9, N)(m.energies / 9) / 9, abs(vector) ** 2)
+    np.testing.assert_allclose(m.densities, exact[:, at], atol=tolerance(dtype))
+    np.testing.assert_array_equal(m.rows, at)
+    np.testing.assert_array_equal(m.positions, M.positions[at])
+    assert m.resolution == pytest.approx(np.pi * 9 / N)
+    assert M.ldos_map(0.2, which, N, bounds=bounds).densities.shape == (1, at.size)
+
+
+def test_ldos_map_of_more_rows_than_are_held_at_once(monkeypatch):
+    M = wisp.gallery("graphene", nx=8, ny=8)
+    whole = M.ldos_map([0.1, 0.5], None, 16)
+    monkeypatch.setattr("wisp._maps._ROWS", 50)
+    np.testing.assert_allclose(M.ldos_map([0.1, 0.5], None, 16).densities, whole.densities, atol=1e-12)
+    calls = []
+
+    def stop(task, done):
+        if task == "moments" and done == 1:
+            calls.append(done)
+            if len(calls) == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        M.ldos_map(0.1, None, 16, progress=stop)
+    part = caught.value.result
+    assert part.densities.shape == (1, part.rows.size) and 0 < part.rows.size < 128
+    for wrong in ([], [[1]], [0.5], [128], [-1], np.zeros(5, bool)):
+        with pytest.raises(ValueError):
+            M.ldos_map(0.0, wrong, 16)
+
+
+def ring(n):
+    return sp.csr_matrix((np.full(2 * n, -1.0), (np.r_[:n, :n], np.r_[1:n, 0, n - 1, :n - 1])), (n, n))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64", "complex128"])
+def test_moments_of_a_ring(kind):
+    n, N = 40, 30
+    k = 2 * np.pi * np.arange(-20, 21) / n  # more than go together
+    M = wisp.Matrix(ring(n).astype(kind), positions=np.arange(n))
+    A = M.spectral_function(k, N, bounds=(-2.5, 2.5))
+    exact = np.cos(np.multiply.outer(np.arccos(-2 * np.cos(k) / 2.5), np.arange(N)))
+    np.testing.assert_allclose(A.moments, exact, atol=tolerance(kind))
+    assert A.k.shape == (41, 1) and A.orbitals == 1
+    again = pickle.loads(pickle.dumps(A))
+    np.testing.assert_array_equal(again([0.3, 1.0]), A([0.3, 1.0]))
+
+
+def honeycomb(n):
+    """A periodic sheet of n by n cells, with bonds of length 1: matrix, positions, vectors of the sample."""
+    a1, a2 = np.array([1.5, np.sqrt(3) / 2]), np.array([1.5, -np.sqrt(3) / 2])
+    rows, cols, at = [], [], []
+    for i, j in itertools.product(range(n), range(n)):
+        cell = i * n + j
+        at += [i * a1 + j * a2, i * a1 + j * a2 + (1, 0)]
+        for a, b in ((0, 0), (-1, 0), (0, -1)):
+            rows.append(2 * cell)
+            cols.append(2 * ((i + a) % n * n + (j + b) % n) + 1)
+    H = sp.coo_matrix((np.full(len(rows), -1.0), (rows, cols)), (2 * n * n,) * 2).tocsr()
+    return H + H.T, np.array(at), np.array([n * a1, n * a2])
+
+
+def test_bands_of_the_honeycomb():
+    n, N = 12, 200
+    H, at, sample = honeycomb(n)
+    dual = 2 * np.pi * np.linalg.inv(sample).T
+    m = np.array([[0, 0], [1, 2], [3, 7], [4, -4], [5, 0]])
+    k = m @ dual
+    steps = at[1] - at[0] - np.array([[0, 0], sample[0] / n, sample[1] / n])
+    band = abs(np.exp(1j * k @ steps.T).sum(1))
+    M = wisp.Matrix(H, positions=at)
+    A = M.spectral_function(k, N, orbitals=2, bounds=(-3.2, 3.2))
+    E = np.linspace(-3.1, 3.1, 1001)
+    exact = [(kernel_of(e / 3.2, N)(E / 3.2) + kernel_of(-e / 3.2, N)(E / 3.2)) / 3.2 for e in band]
+    np.testing.assert_allclose(A(E), exact, atol=1e-9)
+    peaks = abs(E[np.argmax(A(E), 1)])
+    assert np.all(abs(peaks - band) < A.resolution)
+    # The same orbitals by number, and in another order of rows.
+    order = np.random.default_rng(1).permutation(2 * n * n)
+    other = wisp.Matrix(H[order][:, order]).spectral_function(k, N, positions=at[order], orbitals=order % 2,
+                                                              bounds=(-3.2, 3.2))
+    np.testing.assert_allclose(other.moments.reshape(5, 2, N).sum(1), A.moments.reshape(5, 2, N).sum(1), atol=1e-10)
+
+
+def test_spectral_function_refuses():
+    M, plain = wisp.gallery("graphene", nx=4, ny=4), wisp.Matrix(np.eye(3))
+    for wrong in (dict(k=[0.0]), dict(k=np.zeros((0, 2))), dict(k=np.zeros((1, 2)), orbitals=0),
+                  dict(k=np.zeros((1, 2)), orbitals=np.zeros(3, int)), dict(k=np.zeros((1, 2)), kernel="boxcar"),
+                  dict(k=np.zeros((1, 2)), orbitals=np.full(32, 1))):
+        with pytest.raises(ValueError):
+            M.spectral_function(num_moments=8, **wrong)
+    with pytest.raises(ValueError, match="positions"):
+        plain.spectral_function([0.0], 8)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        M.spectral_function(np.zeros((1, 2)), 8, progress=lambda task, done: signal.raise_signal(signal.SIGINT))
+    assert caught.value.result is None
+
+
+def test_plots():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    M = wisp.gallery("graphene", nx=6, ny=6)
+    M.ldos_map([0.0, 1.0], None, 16).plot(1)
+    plt.figure()
+    wisp.Matrix(ring(6)).ldos_map(0.0, None, 16).plot()
+    plt.figure()
+    A = M.spectral_function(np.zeros((2, 2)), 16, orbitals=2)
+    A.plot()
+    plt.figure()
+    A.plot(log=True)
+    plt.figure()
+    wisp.average(lambda seed: M.spectral_density(2, 16, rng=seed), range(2)).plot([0.0, 1.0])
+    plt.close("all")
+
+
+# ---- averages over disorder ------------------------------------------------------------------------
+
+
+def test_the_bar_holds_the_exact_average():
+    sites, N, bounds, E = 4, 6, (-5.0, 5.0), np.array([-1.3, 0.4])
+    configurations = [np.diag(c) + ring(sites).toarray() for c in itertools.product((-2.0, 2.0), repeat=sites)]
+    systems = [wisp.Matrix(H) for H in configurations]
+    exact = np.mean([M.spectral_density(num_moments=N, exact=True, bounds=bounds)(E) for M in systems], 0)
+    rng = np.random.default_rng(8)
+    held, experiments, realizations = np.zeros(2), 120, 8
+    for i in range(experiments):
+        chosen = rng.integers(len(systems), size=realizations)
+        mean = wisp.average(lambda s: systems[chosen[s]].spectral_density(2, N, bounds=bounds, rng=1000 * i + s),
+                            range(realizations))
+        low, high = mean.at(E).bar95
+        held += (low <= exact) & (exact <= high)
+    assert np.all(held / experiments > 0.88), held / experiments
+
+
+def test_average():
+    def make(seed):
+        return wisp.gallery("graphene", nx=5, ny=5).spectral_density(3, 16, rng=seed)
+
+    mean, x = wisp.average(make, [3, 4, 9]), np.linspace(-1, 1, 7).reshape(1, 7)
+    each = np.array([make(s)(x) for s in (3, 4, 9)])
+    e = mean.at(x)
+    np.testing.assert_allclose(e.value, each.mean(0))
+    np.testing.assert_allclose(e.stderr, each.std(0, ddof=1) / np.sqrt(3))
+    np.testing.assert_allclose(e.bar95[1] - e.value, 4.302652729911275 * e.stderr)  # Student's, 2 degrees of freedom
+    np.testing.assert_array_equal(mean(x), e.value)
+    assert np.isnan(wisp.average(make, [1])(x)).sum() == 0 and np.isnan(wisp.average(make, [1]).at(0.0).stderr)
+    M = wisp.gallery("haldane", nx=4, ny=4, t2=0.1)
+    sigma = wisp.average(lambda s: M.conductivity("x", num_vectors=1, num_moments=6, rng=s), range(2))
+    assert sigma.at([0.0, 0.1], 0.5).value.shape == (2,)
+    G = wisp.average(lambda s: M.greens([0, 1], eta=1 + s), range(2))
+    assert G.at([0.0]).bar95[0].dtype == complex
+    with pytest.raises(ValueError, match="rng=seed"):
+        wisp.average(lambda s: M.spectral_density(2, 8), range(2))
+    with pytest.raises(ValueError, match="seed"):
+        wisp.average(make, [])
+
+    def stops(seed):
+        if seed == 2:
+            raise KeyboardInterrupt
+        return make(seed)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        wisp.average(stops, range(5))
+    assert len(caught.value.result.results) == 2
