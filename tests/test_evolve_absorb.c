@@ -347,6 +347,52 @@ static void refusals(void **state)
     ref_free(A);
 }
 
+/* Memory and sweeps are what is told before. */
+static void plans(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"matpde:nx=7,ny=9", "matpde:nx=90,ny=80", "graphene:nx=9,ny=9",
+                                        "band:n=999,bandwidth=9"};
+    static const double time[] = {0.5, 1, 90};
+    for (int c = 0; c < 24; c++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1 + c % 2, .no_pin = 1});
+        wisp_mat *A;
+        wisp_blk *psi;
+        wisp_mat_info info;
+        wisp_plan plan;
+        wisp_evolution e;
+        int64_t before, made, peak;
+        const bool single = c / 4 % 2;
+        const int width = 1 + c % 3;
+        wisp_evolve_opts o = {.non_hermitian = 1, .tolerance = single ? 1e-1 : 1e-6, .at_once = c % 5};
+        if (c % 3) {
+            o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {4, 9, 0}};
+            o.absorption = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {0, 0.02, 0}};
+        }
+        REF_OK(ctx, wisp_mat_open(&A, ctx, specs[c % 4], &(wisp_mat_opts){.type = single ? WISP_S : WISP_D}));
+        wisp_mat_get_info(A, &info);
+        REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), single ? WISP_C : WISP_Z, width));
+        REF_OK(ctx, wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 2, 0));
+        wisp_ctx_memory(ctx, &before, &made);
+        double *ballast; /* so that the call is what takes most */
+        REF_OK(ctx, wisp_alloc(ctx, &ballast, (size_t)made / sizeof *ballast, sizeof *ballast));
+        wisp_ctx_memory(ctx, &before, NULL);
+        const wisp_status planned = wisp_evolve_plan(&plan, ctx, &info, wisp_blk_type(psi), width, 3, time, &o, NULL);
+        const wisp_status status = wisp_evolve(&e, A, psi, 3, time, &o);
+        wisp_ctx_memory(ctx, NULL, &peak);
+        if (planned == WISP_OK && peak - before > plan.bytes_most)
+            fail_msg("%s: %lld bytes are held, at most %lld were told", specs[c % 4], (long long)(peak - before),
+                     (long long)plan.bytes_most);
+        if (planned == WISP_OK && c % 3 && status == WISP_OK) assert_true(plan.sweeps == (double)e.sweeps);
+        if (planned == WISP_OK && c % 3 == 0) assert_true(isnan(plan.sweeps));
+        if (planned != WISP_OK) assert_int_equal(planned, status);
+        wisp_free(ctx, ballast);
+        wisp_blk_free(psi);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 static wisp_status evolve_all(wisp_ctx *ctx, void *arg)
 {
     static const double time[] = {1e-3, 2e-3, 3e-2};
@@ -387,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(series),        cmocka_unit_test(random_matrices),
                                        cmocka_unit_test(chain_absorbs), cmocka_unit_test(jordan_block),
-                                       cmocka_unit_test(refusals),      cmocka_unit_test(failing_memory)};
+                                       cmocka_unit_test(refusals),      cmocka_unit_test(plans),
+                                       cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

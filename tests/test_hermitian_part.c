@@ -59,6 +59,33 @@ static void random_sources(void **state)
     }
 }
 
+/* A = H - iW. */
+static void two_parts(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {43};
+    for (int trial = 0; trial < 40; trial++) {
+        const wisp_type type = (wisp_type)(WISP_S + trial % 4);
+        const int64_t n = trial == 0 ? 0 : 1 + ref_below(&r, 100);
+        wisp_src src = ref_random_src(&r, type, n, n, 1 + trial % 12), first, second, none;
+        REF_OK(ctx, wisp_src_part(&first, ctx, &src, WISP_PART_HERMITIAN));
+        REF_OK(ctx, wisp_src_part(&second, ctx, &src, WISP_PART_ANTIHERMITIAN));
+        assert_true(first.type == type && wisp_type_is_complex(second.type));
+        ref_mat a = ref_dense(&src), h = ref_dense(&first), w = ref_dense(&second), sum = ref_new(n, n);
+        assert_true(exactly_hermitian(h) && exactly_hermitian(w));
+        for (int64_t i = 0; i < n * n; i++) sum.a[i] = h.a[i] - I * w.a[i];
+        ref_assert_close("H - iW", sum, a, 2 * ref_eps(type));
+        REF_OK(ctx, wisp_src_part(&none, ctx, &first, WISP_PART_ANTIHERMITIAN));
+        assert_true(none.max_row == 0);
+        wisp_src_close(&none), wisp_src_close(&first), wisp_src_close(&second), wisp_src_close(&src);
+        ref_free(a), ref_free(h), ref_free(w), ref_free(sum);
+    }
+    wisp_src src = ref_random_src(&r, WISP_D, 3, 4, 2), part;
+    REF_FAILS(ctx, wisp_src_part(&part, ctx, &src, WISP_PART_HERMITIAN), WISP_ERR_HERMITIAN, "rectangular (3 x 4)");
+    REF_FAILS(ctx, wisp_src_part(&part, ctx, &src, (wisp_matrix_part)2), WISP_ERR_ARG, "unknown part 2");
+    wisp_src_close(&src);
+}
+
 static wisp_status part_of(wisp_ctx *ctx, ref_mat a, wisp_type type, ref_mat *h, double *change)
 {
     wisp_src src = ref_dense_src(a, type), part;
@@ -222,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_sources),
+        cmocka_unit_test_setup_teardown(two_parts, make_ctx, free_ctx),
         cmocka_unit_test_setup_teardown(extreme_values, make_ctx, free_ctx),
         cmocka_unit_test_setup_teardown(up_to_rounding, make_ctx, free_ctx),
         cmocka_unit_test(threads_agree),

@@ -196,8 +196,9 @@ static wisp_status not_met(const wisp__absorbed *s, const wisp_blk *z, int j, do
 {
     return wisp_ctx_failf(wisp_blk_ctx(z), WISP_ERR_PRECISION,
                           "evolve: column %d may be off by %.1g of psi(0) at time %g, more than opts.tolerance, %g, of "
-                          "what the norm may be; take a larger one, a shorter way, or double precision",
-                          j, off / s->start[j], at, tolerance);
+                          "what the norm may be; take a larger one, or a shorter time%s",
+                          j, off / s->start[j], at, tolerance,
+                          wisp__is_single(wisp_blk_type(z)) ? ", or double precision" : "");
 }
 
 wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wisp_blk *z, int64_t i, double at,
