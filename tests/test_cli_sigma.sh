@@ -107,6 +107,8 @@ check "a value with its bar" grep -q '^0  *1\.[0-9]* +- 0\.[0-9]*$' out
 check "the formula" grep -q '^formula  *Kubo-Bastin, temperature 0$' out
 ok sigma $hall --direction xy --moments 16 --vectors 1
 check "one vector has no bar" grep -q '^error bar *none: one vector' out
+check "the middle is shown" grep -qE '^0 +-?[0-9]' out
+check "and that there are more" grep -q 'some of 201; all with --json' out
 check "no NaN" sh -c '! grep -qiw nan out'
 ok sigma $hall --direction xy --moments 16 --vectors 1 --mu 0 --json
 json out 'd["sigma_error"] == [None] and d["sigma_low"] == [None] and d["sigma_95"] == [None]'
@@ -124,6 +126,8 @@ ok sigma $torus --direction xy $exact --mu=-1,0.5 --json
 cp out own.json
 ok sigma H.mtx --velocity-a x.mtx --velocity-b y.crs $exact --mu=-1,0.5 --volume 64.951905283832900 --json
 json out 'close(d["sigma"], e["sigma"], 1e-12) and d["velocity_a"] == "x.mtx" and d["velocity_b"] == "y.crs" and d["direction"] is None' own.json
+ok sigma $torus --velocity-a x.mtx --velocity-b y.crs $exact --mu=-1,0.5 --json
+json out 'close(d["sigma"], e["sigma"], 1e-12) and abs(d["volume"] - e["volume"]) < 1e-9 and d["dimensions"] == 2' own.json
 ok sigma H.mtx --velocity-a x.mtx $exact --mu=1 --formula greenwood
 check "no volume is told" grep -q '^volume  *1, for that of the sample is not known; --volume V' out
 refused 1 "where its rows are is not known; give it by --positions FILE" sigma H.mtx --direction xy
@@ -181,7 +185,7 @@ if [ $have_hdf5 = 1 ]; then
     refused 1 "does not hold the moments of two velocities" sigma --from dos.h5
     # Ctrl-C keeps complete vectors.
     stop moments INT 0.6 sigma $hall --direction xy --moments 64 --vectors 8 --bounds=-3.1,3.1 --save k.h5
-    check "what is kept, and how to go on" grep -q 'of 8 vectors .* are kept: wisp sigma --from k.h5' log
+    check "what is kept, and how to go on" grep -q 'of 8 vectors with 64 x 64 moments are kept: wisp sigma --from k.h5' log
     ok sigma --from k.h5 --mu=0 --json
     json out 'd["completed"] is False and 1 <= d["vectors"] < 8 and abs(d["sigma"][0] - 1.0555) < 0.2'
     ok sigma $torus --direction xy $exact --mu=0 -o s.h5

@@ -3,6 +3,7 @@
 #include "out/out.h"
 #include "out/text.h"
 #include "weights.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* What stands behind an option in the command line of another run, the last time; NULL: it is not there. So many of its
@@ -17,6 +18,20 @@ const char *moments_asked(const char *command, const char *option, size_t least)
         const char *name = at + 3;
         const size_t n = strcspn(name, "= ");
         if (n >= least && n <= strlen(option) && !strncmp(name, option, n)) value = name[n] ? name + n + 1 : name + n;
+    }
+    return value;
+}
+
+char *moments_value(const char *command, const char *option, size_t least)
+{
+    const char *at = moments_asked(command, option, least);
+    size_t n = 0;
+    bool quoted = false;
+    for (; at && at[n] && (quoted || at[n] != ' '); n++) quoted ^= at[n] == '\'';
+    char *value = at ? strndup(at, n) : NULL;
+    if (value && n >= 2 && value[0] == '\'' && value[n - 1] == '\'') {
+        memmove(value, value + 1, n - 2);
+        value[n - 2] = 0;
     }
     return value;
 }
@@ -97,8 +112,13 @@ int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *comman
     wisp_ctx_resume(t->ctx);
     if (wisp_moments_label(t->ctx, m, t->opt.arg[0], command) || wisp_moments_save(t->ctx, m, t->opt.save))
         return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
-    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
-                     (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
+    char moments[TEXT];
+    if (m->square)
+        snprintf(moments, sizeof moments, "%lld x %lld", (long long)m->square, (long long)m->square);
+    else
+        snprintf(moments, sizeof moments, "%lld", (long long)m->n);
+    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %s moments are kept: wisp %s --from %s", why,
+                     (long long)m->vectors, (long long)wanted, moments, t->cmd->name, t->opt.save);
 }
 
 void moments_vectors_line(const wisp_moments *m, int runs)

@@ -138,6 +138,15 @@ static int load(tool *t, sigma_results *r)
 
 /* ---- what is made of them ------------------------------------------------------------------------ */
 
+/* The one that is nearest to 0 becomes 0, which is where spectra of lattices have their gap, or their point of Dirac. */
+static void take_zero(sigma_results *r)
+{
+    int64_t nearest = 0;
+    for (int64_t i = 1; i < r->count; i++)
+        if (fabs(r->mu[i]) < fabs(r->mu[nearest])) nearest = i;
+    if (r->mu[0] < 0 && r->mu[r->count - 1] > 0) r->mu[nearest] = 0;
+}
+
 /* Those of --mu, or all from one bound to the other. */
 static int find_potentials(tool *t, sigma_results *r)
 {
@@ -150,6 +159,7 @@ static int find_potentials(tool *t, sigma_results *r)
     for (int64_t i = 0; i < r->count; i++)
         r->mu[i] = o->mu_count ? o->mu[i] : b->center + b->halfwidth * (2 * (double)i / (SIGMA_POTENTIALS - 1) - 1);
     qsort(r->mu, (size_t)r->count, sizeof *r->mu, by_value);
+    if (!o->mu_count) take_zero(r);
     return EXIT_FINE;
 }
 

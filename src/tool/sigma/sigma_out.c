@@ -96,24 +96,32 @@ static void show_run(tool *t, const sigma_results *r)
     text_rate(m->flops, m->seconds);
 }
 
+static void show_value(const sigma_results *r, int64_t i)
+{
+    char mu[TEXT], value[TEXT_BAR];
+    const wisp_estimate *s = r->sigma + i;
+    snprintf(mu, sizeof mu, "%.6g", r->mu[i]);
+    if (s->high > s->low)
+        text_with_bar(value, "+-", s->value, s->low, s->high, 0);
+    else
+        snprintf(value, sizeof value, "%.6g", s->value);
+    text_line(mu, "%s", value);
+}
+
+/* All of a few; of many some that lie evenly, and the one that is nearest to 0. */
 static void show_values(const sigma_results *r)
 {
-    enum { MOST = 20 };
-    char name[TEXT], mu[TEXT], value[TEXT_BAR];
+    enum { MOST = 20, PARTS = 8 };
+    char name[TEXT];
+    int64_t zero = 0;
+    for (int64_t i = 1; i < r->count; i++)
+        if (fabs(r->mu[i]) < fabs(r->mu[zero])) zero = i;
     text_line("mu", "%s (%s)", sigma_name(name, r), sigma_unit(r));
     for (int64_t i = 0; i < r->count; i++) {
-        if (r->count > MOST && i == MOST / 2) {
-            text_line("...", "%s", "...");
-            i = r->count - MOST / 2;
-        }
-        const wisp_estimate *s = r->sigma + i;
-        snprintf(mu, sizeof mu, "%.6g", r->mu[i]);
-        if (s->high > s->low)
-            text_with_bar(value, "+-", s->value, s->low, s->high, 0);
-        else
-            snprintf(value, sizeof value, "%.6g", s->value);
-        text_line(mu, "%s", value);
+        const int64_t part = i * PARTS / (r->count - 1 > 0 ? r->count - 1 : 1);
+        if (r->count <= MOST || i == zero || i == (part * (r->count - 1) + PARTS - 1) / PARTS) show_value(r, i);
     }
+    if (r->count > MOST) text_line("", "some of %lld; all with --json, -o FILE or --plot FILE", (long long)r->count);
     if (r->m.trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
     else
