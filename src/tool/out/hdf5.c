@@ -1,5 +1,5 @@
-/* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes, arrays data sets,
-   inner objects groups; what is null is left out. And the x of a linear system, there and back. */
+/* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes (very
+   long texts: data sets), arrays data sets, inner objects groups; what is null is left out. And the x of a linear system, there and back. */
 #include "out.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
@@ -12,8 +12,18 @@
 
 bool hdf5_available(void) { return true; }
 
+/* A text that is too long for an attribute, which holds 64 KiB: a data set of one text, of the same name. */
+static bool write_long_text(hid_t group, const char *key, hid_t type, hid_t space, const char *text)
+{
+    const hid_t set = H5Dcreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const bool ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
+    if (set >= 0) H5Dclose(set);
+    return ok;
+}
+
 bool hdf5_attribute(hid_t group, const char *key, json_t *value)
 {
+    enum { LONG_TEXT = 60000 };
     double real = json_real_value(value);
     int64_t integer = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
     const void *data = json_is_real(value) ? (const void *)&real : (const void *)&integer;
@@ -26,8 +36,10 @@ bool hdf5_attribute(hid_t group, const char *key, json_t *value)
         data = json_string_value(value);
     }
     hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    bool ok = attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
+    const bool is_long = json_is_string(value) && json_string_length(value) > LONG_TEXT;
+    hid_t attribute = is_long ? -1 : H5Acreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = is_long ? write_long_text(group, key, type, space, json_string_value(value))
+                      : attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
     if (attribute >= 0) H5Aclose(attribute);
     H5Sclose(space);
     H5Tclose(type);
