@@ -54,7 +54,7 @@ json out 'close(d["dos_im"], e["dos"][0], 1e-5) and d["type"] == "complex single
 # ---- outputs
 ok dos $H --operator $H --moments 64 --vectors 8 -o o.csv
 check "what the summary says" grep -qE '^operator +anderson' out
-check "the integral" grep -qE '^integral .*about the trace of the operator' out
+check "the integral" grep -qE '^integral .*about the trace of the operator, .* [+]- .* by moment 0; 95% bar' out
 check "a table" grep -q '^energy,dos,dos_im,dos_error,dos_95,dos_low,dos_high,dos_im_error$' o.csv
 if [ $have_gnuplot = 1 ]; then
     ok dos $H --operator $H --moments 64 --vectors 8 --plot o.svg

@@ -40,7 +40,7 @@ ok dos $H --where 'z>1' --moments 40 --trace exact $bounds --energies=-2,0,2 --j
 json out 'all(abs(x - y) < 4 * b for x, y, b in zip(d["dos"], e["dos"], e["dos_error"])) and e["moments"][0] == 20' random.json
 ok dos $H --where 'z>1' --moments 40
 check "what the summary says" grep -qE '^where +z>1: 20 rows' out
-check "the integral" grep -qE '^integral .*about the number of rows, 20 by moment 0' out
+check "the integral" grep -qE '^integral .* of 20 states on these rows' out
 # A vacancy moves rows, and positions with them.
 ok dos graphene:nx=6,ny=6,vacancies=0.2 --where 'y>3' --moments 40 --json
 json out '0 < d["where_rows"] < d["rows"]'
@@ -51,11 +51,26 @@ if [ $have_python = 1 ]; then
         ok dos $H --where "$where" --moments 40 --vectors 4 --mem-limit "$bound" --quiet
     done
 fi
+if [ $have_gnuplot = 1 ]; then
+    ok dos $H --where 'x<1' --moments 40 --vectors 4 --plot rows.svg --quiet
+    check "what is drawn" grep -q 'density of states on the chosen rows' rows.svg
+    check "no operator" sh -c '! grep -q "tr B" rows.svg'
+fi
 if [ $have_hdf5 = 1 ]; then
     ok dos $H --where 'x<1' --moments 40 --vectors 4 --save m.h5 --json
     cp out own.json
     ok dos --from m.h5 --json
-    json out 'd["dos"] == e["dos"]' own.json
+    json out 'd["dos"] == e["dos"] and d["where"] == "x<1" and d["where_rows"] == 12' own.json
+    ok dos --from m.h5
+    check "a kept run says its rows" grep -qE '^where +x<1: 12 rows' out
+    check "and what the density is of" grep -qE '^integral .* of 12 states on these rows' out
+    # A list longer than an attribute of HDF5 holds is kept with the results.
+    long=0
+    for i in $(seq 16000); do long+=",$((i % 60))"; done
+    long+=$(printf ',%06d' $(seq 1 59 | sed 's/.*/1/') $(seq 4000 | sed 's/.*/7/'))
+    ok dos $H --where "$long" --moments 40 --trace exact $bounds -o long.h5 --save longer.h5 --quiet
+    check "results with a long list" test -s long.h5
+    ok dos --from longer.h5 -o again.h5 --quiet
     refused 2 "--where needs a new run" dos --from m.h5 --where 'x<1'
 fi
 
@@ -73,6 +88,8 @@ refused 1 "own.mtx: where its rows are is not known; give it by --positions FILE
 refused 1 "where its rows are is not known" dos spinchain:sites=6 --where 'x<1'
 refused 1 "gone.txt" dos $H --where 'x<1' --positions gone.txt
 refused 2 "--positions is for --where" dos $H --positions positions.txt
+refused 2 "--positions is for --where with conditions" dos $H --positions gone.txt --where 0-2
+refused 2 "with <, <=, > or >=" dos $H --where 'x=1'
 refused 2 "--where does not go with" ldos $H --sites 1 --where 'x<1'
 refused 2 "--where does not go with" dos $H --operator $H --where 'x<1'
 refused 2 "--partition does not go with" dos $H --partition levels --where 'x<1'
@@ -81,7 +98,7 @@ refused 2 "no option --where" count $H --interval 0,1 --where 1
 if [ $have_hdf5 = 1 ]; then
     ok dos topi:nx=4,ny=4,nz=4 --where 'z<1' --bounds=-8,8 --moments 16 --save one.h5
     ok dos topi:nx=4,ny=4,nz=4 --where 'z<2' --bounds=-8,8 --moments 16 --seed 1 --save two.h5
-    refused 1 "one.h5 and two.h5 cannot be taken together: their --where differs" dos --from one.h5 --from two.h5
+    refused 1 "one.h5 and two.h5 cannot be taken together: their operators on the left differ" dos --from one.h5 --from two.h5
 fi
 
 finish

@@ -40,7 +40,8 @@ static int check_options(tool *t)
     if (o->where && (o->site_count || o->start || o->operators))
         return tool_usage(t, "--where does not go with --sites, --start or --operator");
     if (o->cell_vectors && !o->positions) return tool_usage(t, "--cell needs --positions FILE");
-    if (o->positions && !o->where && !of_spectral(t)) return tool_usage(t, "--positions is for --where");
+    if (o->positions && !of_spectral(t) && !(o->where && where_by_position(o->where)))
+        return tool_usage(t, "--positions is for --where with conditions such as x<3,z>=0.5");
     if ((o->operators || o->where) && o->partition)
         return tool_usage(t, "--partition does not go with --operator or --where");
     if (o->where && o->precision == PRECISION_AUTO && option_seen(o, "precision") && !of_rows(t))
@@ -217,6 +218,8 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     rc = where_find(t, &s->where, src->rows);
     if (!rc && of_rows(t)) rc = tool_agree(t, where_sites(t, &s->where));
     r->where_rows = s->where.count;
+    if (t->opt.where && !r->where) r->where = strdup(t->opt.where);
+    if (t->cmd->bit == CMD_DOS && t->opt.operators && !r->operator) r->operator= strdup(*t->opt.operator_list);
     if (of_rows(t)) where_free(&s->where);
     set_kpm_options(&t->opt, k);
     if (!rc && src->rows != src->cols)
@@ -303,6 +306,12 @@ static int load_moments(tool *t, wisp_moments *m, results *r)
     r->runs = t->opt.froms;
     const int rc = moments_load(t, m, r->seed);
     if (!rc && of_spectral(t)) return kpath_load(t, &r->path, m);
+    if (!rc && m->command && m->imag && (m->trace == WISP_TRACE_RANDOM || m->trace == WISP_TRACE_EXACT)) {
+        r->where = moments_value(m->command, "where", 3);
+        r->operator= moments_value(m->command, "operator", 2);
+        /* Random vectors have numbers of size 1: moment 0 of each is the number of rows itself. */
+        if (r->where) r->where_rows = llround(m->mu[0]);
+    }
     if (rc || !m->square) return rc;
     return tool_fail(t, "%s holds the moments of two velocities; see wisp sigma --from", t->opt.from);
 }

@@ -43,8 +43,9 @@ typedef struct {
     int64_t few;                    /* others at which few states, or few rows, make up the density */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
-    int64_t where_rows; /* of --where; 0: without it */
-    int runs;           /* of --from; seed of each: */
+    int64_t where_rows;     /* of --where; 0: without it */
+    char *where, *operator; /* what these options are, or were in a kept run; NULL: nothing */
+    int runs;               /* of --from; seed of each: */
     uint64_t seed[LIST];
     wisp_mat_info stored; /* not with --from */
     int64_t cache_budget; /* likewise */
@@ -110,6 +111,7 @@ typedef struct {
     char *in; /* [rows] 1: it is one of them, else 0 */
     int64_t rows, count;
 } where;
+bool where_by_position(const char *text); /* whether it is conditions on positions */
 int where_find(tool *t, where *w, int64_t rows);
 void where_free(where *w);
 void where_projector(where *w, wisp_src *src); /* 1 on the diagonal at these rows, which stay w's */

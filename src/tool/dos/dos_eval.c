@@ -249,4 +249,6 @@ void results_free(tool *t, results *r)
                       r->beside, r->dos_im,   r->left_site, r->dos_im_error, r->spectral};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
     kpath_free(&r->path);
+    free(r->where);
+    free(r->operator);
 }

@@ -41,6 +41,7 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
             : r->dos_im && r->site    ? "⟨b|δ(E-H)|a⟩, imaginary part dashed"
             : r->given                ? "⟨a|δ(E-H)|a⟩"
             : t->cmd->bit == CMD_LDOS ? "local density of states"
+            : r->where_rows           ? "density of states on the chosen rows"
             : r->m->imag              ? "tr B δ(E-H)"
                                       : "density of states",
             powers[power], of_rows(t) ? "1 per energy" : results_unit(unit, t, r));
@@ -116,7 +117,7 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
         fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
                 1.5 + 0.9 * (double)above, plot_color(c));
         if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title '%s'", results_curve(name, r, c));
-        if (band) fprintf(f, " title '%s'", r->m->imag ? "with the operator" : "density of states");
+        if (band) fprintf(f, " title '%s'", r->m->imag && !r->where_rows ? "with the operator" : "density of states");
     }
     for (int64_t c = 0; r->site && r->dos_im && c < r->curves; c++)
         fprintf(f, ", $d using 1:%lld with lines lw 1.5 dt 2 lc rgb '%s' notitle", (long long)(r->curves + c) + 2,

@@ -118,8 +118,8 @@ static void add_data(json_t *o, const tool *t, const results *r)
              J_IF(r->has_error, "moments_error",
                   local ? site_moments(r, r->m->mu, true) : json_numbers(r->mean_error, r->n)));
     if (local) results_add_curves(o, t, r);
-    if (t->opt.operators) JSON_PUT(o, J("operator", *t->opt.operator_list));
-    if (r->where_rows) JSON_PUT(o, J("where", t->opt.where), J("where_rows", r->where_rows));
+    if (r->operator) JSON_PUT(o, J("operator", r->operator));
+    if (r->where_rows) JSON_PUT(o, J("where", r->where), J("where_rows", r->where_rows));
     if (count) return;
     JSON_PUT(o, J("integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0])),
              J_IF(!t->opt.energy_count, "coarse_grid", json_boolean(r->spacing > r->resolution)),
@@ -135,7 +135,7 @@ static void add_data(json_t *o, const tool *t, const results *r)
 
 const char *results_unit(char *buf, const tool *t, const results *r)
 {
-    const char *what = r->m->imag ? "1" : "states";
+    const char *what = r->m->imag && !r->where_rows ? "1" : "states";
     if (t->opt.per > 0)
         snprintf(buf, TEXT_BAR, "%s per energy, over %g", what, r->per);
     else
@@ -267,6 +267,20 @@ static void show_densities(const tool *t, const results *r)
     if (!r->site) text_line("", "%s%s", results_unit(unit, t, r), r->has_error && r->t95 > 0 ? "; 95% bars" : "");
 }
 
+/* The integral, and the trace of the operator that it is about: moment 0, with its bar. */
+static void show_trace(const results *r)
+{
+    char a[TEXT_BAR];
+    const double half = r->t95 * r->mean_error[0];
+    if (r->where_rows)
+        text_line("integral", "%.6g of %lld states on these rows", r->integral[0], (long long)r->where_rows);
+    else if (half > 0)
+        text_line("integral", "%.6g   (about the trace of the operator, %s by moment 0; 95%% bar)", r->integral[0],
+                  text_with_bar(a, "+-", r->mean[0], r->mean[0] - half, r->mean[0] + half, 0));
+    else
+        text_line("integral", "%.6g   (about the trace of the operator, %.6g by moment 0)", r->integral[0], r->mean[0]);
+}
+
 static void show_numbers(const tool *t, const results *r)
 {
     char a[TEXT], b[TEXT], unit[TEXT_BAR];
@@ -292,8 +306,7 @@ static void show_numbers(const tool *t, const results *r)
         return;
     }
     if (r->m->imag)
-        text_line("integral", "%.6g   (about %s, %.6g by moment 0)", r->integral[0],
-                  r->where_rows ? "the number of rows" : "the trace of the operator", r->mean[0]);
+        show_trace(r);
     else if (t->opt.per != 0)
         text_line("integral", "%s   (%s)", text_states(a, r->integral[0]), results_unit(unit, t, r));
     else
@@ -332,8 +345,8 @@ void results_summary(tool *t, const results *r)
     if (!of_traces(t) && !of_green(t)) text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
     if (*r->precision) text_line("precision", "%s", r->precision);
-    if (r->where_rows) text_line("where", "%s: %s rows", t->opt.where, text_count(a, r->where_rows));
-    if (t->opt.operators) text_line("operator", "%s", *t->opt.operator_list);
+    if (r->where_rows) text_line("where", "%s: %s rows", r->where, text_count(a, r->where_rows));
+    if (r->operator) text_line("operator", "%s", r->operator);
     show_run(t, r);
     show_weights(t, r);
     if (of_traces(t))

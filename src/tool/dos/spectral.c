@@ -110,11 +110,10 @@ wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
 /* What an option was in the run that made the moments, in room for it; false: it was not there. */
 static bool word_of(const wisp_moments *m, const char *option, size_t least, char *word, size_t room)
 {
-    const char *text = moments_asked(m->command, option, least);
-    const bool quoted = text && *text == '\'';
+    char *text = moments_value(m->command, option, least);
     if (!text) return false;
-    text += quoted;
-    snprintf(word, room, "%.*s", (int)strcspn(text, quoted ? "'" : " "), text);
+    snprintf(word, room, "%s", text);
+    free(text);
     return true;
 }
 

@@ -20,6 +20,12 @@ static bool begins_condition(const char *text)
     return *text >= 'x' && *text <= 'z' && (text[1] == '<' || text[1] == '>');
 }
 
+/* Also a mistaken one, such as x=1. */
+bool where_by_position(const char *text)
+{
+    return begins_condition(text) || (*text >= 'x' && *text <= 'z' && text[1] == '=');
+}
+
 /* How many there are; 0: this is none. */
 static int read_conditions(const char *text, condition *all)
 {
@@ -50,7 +56,7 @@ static int by_position(tool *t, char *in, int64_t rows)
     condition all[CONDITIONS];
     wisp_positions p = {0};
     const int n = read_conditions(t->opt.where, all);
-    if (!n) return tool_usage(t, "--where %s: expected conditions on x, y or z such as x<3,z>=0.5", t->opt.where);
+    if (!n) return tool_usage(t, "--where %s: expected conditions on x, y or z such as x<3,z>=0.5, with <, <=, > or >=", t->opt.where);
     int rc = tool_agree(t, positions_open(t, t->opt.arg[0], rows, &p));
     if (!rc && p.rows != rows)
         rc = tool_fail(t, "%s has %lld positions for %lld rows", t->opt.arg[0], (long long)p.rows, (long long)rows);
@@ -115,7 +121,7 @@ int where_find(tool *t, where *w, int64_t rows)
     if (wisp_alloc(t->ctx, &w->in, (size_t)rows, 1)) return tool_fail_ctx(t);
     w->ctx = t->ctx;
     w->rows = rows;
-    int rc = begins_condition(text)          ? by_position(t, w->in, rows)
+    int rc = where_by_position(text)         ? by_position(t, w->in, rows)
              : isdigit((unsigned char)*text) ? take_numbers(t, text, 0, w->in, rows)
                                              : by_file(t, w->in, rows);
     rc = tool_agree(t, rc);
