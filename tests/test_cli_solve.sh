@@ -65,6 +65,11 @@ done
 for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 ilu ic "ilu --method bicgstab" "ic --method minres" "chebyshev --bounds 0.3,11.7"; do
     ok solve A.mtx --rhs b.mtx --precond $precond -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 done
+# a tolerance of |b - A x| itself: ones in 210 rows are of length 14.5
+ok solve A.mtx --tol-abs 1e-4 --json && json out 'd["tolerance"] == 0 and d["tolerance_abs"] == 1e-4 and 1e-8 < d["residual_true"] <= d["wanted"] and abs(d["wanted"] * 210 ** 0.5 - 1e-4) < 1e-12'
+ok solve A.mtx --tol-abs 1e-12 --tol 1e-6 --json && json out 'd["wanted"] == 1e-6 and 1e-9 < d["residual_true"] <= 1e-6'
+ok solve A.mtx --tol-abs 100 --json && json out 'd["iterations"] == 0 and d["converged"] is True'
+refused 2 "expected a number above 0" solve A.mtx --tol-abs -1
 # pivots that are not positive: Kershaw's matrix
 printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '4 4 8' '1 1 3' '2 1 -2' '2 2 3' '3 2 -2' '3 3 3' '4 1 2' '4 3 -2' '4 4 3' >kershaw.mtx
 check "it is solved" "$wisp" solve kershaw.mtx --precond ic --json >out 2>err

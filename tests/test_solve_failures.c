@@ -265,6 +265,8 @@ static void bad_options(void **state)
         {{.tolerance = -1}, "opts.tolerance is -1"},
         {{.tolerance = 1}, "opts.tolerance is 1"},
         {{.tolerance = NAN}, "opts.tolerance is nan"},
+        {{.tolerance_abs = -1}, "opts.tolerance_abs is -1"},
+        {{.tolerance_abs = HUGE_VAL}, "opts.tolerance_abs is inf"},
         {{.max_iterations = -3}, "opts.max_iterations is -3"},
         {{.restart = -1}, "opts.restart is -1"},
         {{.restart = 100000}, "opts.restart is 100000"},

@@ -81,6 +81,8 @@ typedef struct {
     wisp_offer_fn offer;     /* see state.h; after each iteration. May be NULL */
     void *offer_arg;         /* passed to offer() */
     wisp_state *resume;      /* a kept state, from which the call goes on; NULL: it begins */
+    double tolerance_abs;    /* of |b_j - A x_j| itself: a column has converged where it is within this, or within */
+                             /* `tolerance`, which is 0 then unless it is given. 0: by that alone */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -102,28 +104,29 @@ typedef struct {
     double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
     double bytes; /* least traffic of an iteration: each array once per pass and direction; without what AMG or a */
     /* function of the user's moves as the preconditioner; that of block Jacobi, ILU and IC is estimated */
+    double
+        wanted; /* the least |b_j - A x_j| / |b_j| that a column had to come to, by both tolerances; 0 where the call */
+                /* did not begin */
     double shift; /* ILU, IC: the diagonal was made larger by this times itself, or, of an ILU that is not of CG or */
                   /* MINRES, times the largest entry of its row; 0: it was not */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
-   overlap. WISP_OK alone means that all columns converged: |b_j - A x_j| <= tolerance |b_j|, computed from x itself at
-   the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are frozen, and left out when that
-   pays. opts may be NULL. *s need not be initialised; the caller frees it with wisp_solution_free, also after a
-   failure; s may be NULL. A is not changed.
-   With opts->resume x holds anything, and becomes what it would have become in the call whose state that is; A, b and
-   all options that change the result must be as they were there, but for max_iterations.
-   On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the preconditioner can't be made (residuals are NaN), x is
-   unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
-   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or opts->resume is of another call.
-   WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not; or
-   AMG is not in this build, or its library not on this machine, or A complex, or ranks are threads.
-   WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or (x is what its type
-   holds of it) a column of x has numbers too large or too small for its type.
-   WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).
-   WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
-   WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.
-   WISP_ERR_STAGNATION: residuals computed from x no longer fall.
+   overlap. WISP_OK alone means that all columns converged: |b_j - A x_j| <= tolerance |b_j| (or tolerance_abs),
+   computed from x itself at the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are
+   frozen, and left out when that pays. opts may be NULL. *s need not be initialised; the caller frees it with
+   wisp_solution_free, also after a failure; s may be NULL. A is not changed. With opts->resume x holds anything, and
+   becomes what it would have become in the call whose state that is; A, b and all options that change the result must
+   be as they were there, but for max_iterations. On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the
+   preconditioner can't be made (residuals are NaN), x is unchanged. On all others x is the best of those whose residual
+   was computed (the guess, if nothing was better). WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or
+   opts->resume is of another call. WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs
+   entries that an operator has not; or AMG is not in this build, or its library not on this machine, or A complex, or
+   ranks are threads. WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or
+   (x is what its type holds of it) a column of x has numbers too large or too small for its type. WISP_ERR_HERMITIAN:
+   CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word). WISP_ERR_INDEFINITE: CG met
+   a direction p with <p, A p> <= 0, or the preconditioner is not positive definite. WISP_ERR_BREAKDOWN: the method
+   can't go on, whatever start it takes. WISP_ERR_STAGNATION: residuals computed from x no longer fall.
    WISP_ERR_SINGULAR: within rounding A x = b has no solution: b is not in the range of some singular matrix that
    rounding does not tell from A, and no x has a residual that is more than 1% less. A itself may be regular, but so
    ill-conditioned that numbers of its type do not show it. (Not said of an operator.)

@@ -153,6 +153,8 @@ const option_def option_table[] = {
            "for --precond chebyshev and neumann"),
     VALUE("tolerance", "T", parse_positive, CMD_SOLVE, tolerance,
           "|b - A x| / |b| of each column, to be reached; may be written --tol (1e-8; in single precision 1e-4)"),
+    VALUE("tol-abs", "T", parse_positive, CMD_SOLVE, tolerance_abs,
+          "|b - A x| of each column, to be reached in place of --tolerance; if both are given, one of them"),
     COUNT("maxit", "N", CMD_SOLVE, max_iterations, 1, INT64_C(1) << 40,
           "at most so many iterations; bicgstab takes two products in each (10000, or 10 times the rows if that is "
           "less, and at least 100)"),

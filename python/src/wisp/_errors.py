@@ -92,6 +92,7 @@ _FIELDS = {
     "opts.memory_limit": "memory_limit", "opts.device": "device", "opts.threads": "threads", "opts.isa": "isa",
     "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
     "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
+    "opts.tolerance_abs": "atol",
     "opts.eta": "eta", "opts.volume": "volume", "opts.left_bytes": "left_memory",
 }
 

@@ -163,7 +163,7 @@ class SolverCalls:
         return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), bool(e.complete),
                           _word(e.method, _EIG_METHODS), e.products)
 
-    def solve(self, b: ArrayLike, *, rtol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
+    def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
               restart: int = 0, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
@@ -172,7 +172,9 @@ class SolverCalls:
         ----------
         b : array of shape (rows,) or (rows, k)
         rtol : float
-            Of |b - A x| / |b|, each column. 0: 1e-8, in single precision 1e-4.
+            Of |b - A x| / |b|, each column. 0: 1e-8, in single precision 1e-4; none if atol is given.
+        atol : float
+            Of |b - A x|: a column has converged where it is within one of the two.
         x0 : array like b, optional
             A guess.
         maxiter : int
@@ -202,8 +204,8 @@ class SolverCalls:
         if X0 is not None and X0.shape != B.shape:
             raise ValueError(f"x0 is of the shape of b, {np.shape(b)}, not {np.shape(x0)}")
         bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1])
-        o, size = struct("wisp_solve_opts", tolerance=rtol, max_iterations=maxiter, restart=restart,
-                         method=_choice("method", method, _METHODS), guess=int(x0 is not None))
+        o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
+                         restart=restart, method=_choice("method", method, _METHODS), guess=int(x0 is not None))
         keep = None
         if callable(precond):
 

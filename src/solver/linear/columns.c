@@ -44,6 +44,14 @@ out:
     return status;
 }
 
+/* |r|^2 that is enough. */
+static double target_of(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const double relative = k->o.tolerance * k->o.tolerance * c->bb;
+    const double absolute = k->o.tolerance_abs > 0 ? ldexp(k->o.tolerance_abs, c->b_exponent) : 0;
+    return fmax(relative, absolute * absolute);
+}
+
 wisp_status wisp__begin_columns(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
@@ -64,8 +72,11 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         c->of = j;
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
         c->best = c->least = INFINITY;
-        c->target = k->o.tolerance * k->o.tolerance * c->bb;
+        c->target = target_of(k, c);
+        const double wanted = sqrt(c->target / c->bb);
+        if (c->bb > 0 && (k->s->wanted == 0 || wanted < k->s->wanted)) k->s->wanted = wanted;
     }
+    if (k->s->wanted == 0) k->s->wanted = k->o.tolerance; /* all of b is 0 */
     if (!k->o.guess) goto out;
     WISP_TRY(forget_guesses(k));
     WISP_TRY(wisp__scale_guess(k));

@@ -91,7 +91,7 @@ static wisp_status record(wisp__krylov *k)
     }
     s->history[s->iterations] = now;
     if (s->iterations == 0) return WISP_OK;
-    const double whole = log(s->history[0] / k->o.tolerance), done = log(s->history[0] / now);
+    const double whole = log(s->history[0] / s->wanted), done = log(s->history[0] / now);
     if (whole > 0 && done / whole > k->progress) k->progress = fmin(done / whole, 1);
     if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
         return wisp_ctx_failf(k->ctx, WISP_ERR_CANCELLED, "solve: ended by opts.observe after %lld iterations",
@@ -250,7 +250,7 @@ static wisp_status conclude(wisp__krylov *k)
     return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s%s%s, wanted %.2g%s%s",
                           wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                           s->residuals[first], (long long)s->iterations_of[first], wisp__method_of(k->asked)->name,
-                          changed ? ", which went on as " : "", changed ? k->method->name : "", k->o.tolerance,
+                          changed ? ", which went on as " : "", changed ? k->method->name : "", s->wanted,
                           take ? "; " : "", take ? take : "");
 }
 

@@ -31,7 +31,7 @@ void wisp__fit_variant(wisp_solve_opts *o)
 
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
 {
-    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-8;
+    if (o->tolerance == 0 && o->tolerance_abs == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-8;
     if (o->max_iterations == 0) o->max_iterations = rows < 1000 ? (rows < 10 ? 100 : 10 * rows) : 10000;
     if (o->restart == 0) o->restart = 30;
     if (o->restart > rows && rows > 0) o->restart = (int)rows;
@@ -91,6 +91,9 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
                               o->tolerance);
+    if (!(o->tolerance_abs >= 0) || isinf(o->tolerance_abs))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.tolerance_abs is %g, it must be 0 or a number above",
+                              o->tolerance_abs);
     if (o->max_iterations < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.max_iterations is %lld, it can't be negative",
                               (long long)o->max_iterations);

@@ -33,6 +33,7 @@ static void set_options(const options *o, wisp_solve_opts *so)
                             .precond = (wisp_precond)o->precond,
                             .restart = (int)o->restart,
                             .tolerance = o->tolerance,
+                            .tolerance_abs = o->tolerance_abs,
                             .max_iterations = o->max_iterations,
                             .guess = o->x0 != NULL,
                             .bounds = bounds_options(o)};
@@ -114,7 +115,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     if (!rc) rc = checkpoint_open(t);
     const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, in.matrix.type), r->columns);
     r->type = type_of_blocks(&in, mo.type);
-    if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
+    if (r->opts.tolerance <= 0 && r->opts.tolerance_abs <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
     if (!rc) rc = deal_out(t, &in);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = machine_cache(t, 0, &budget);
@@ -214,7 +215,7 @@ static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
     const wisp_solution *s = &r->s;
     const char *precond = s->precond == WISP_PRECOND_NONE ? "a --precond" : "another --precond";
     const bool is_single = type_is_single(r->type);
-    const bool far = s->residual > 1e3 * r->opts.tolerance;
+    const bool far = s->residual > 1e3 * s->wanted;
     if (r->status == WISP_ERR_STAGNATION && s->method == WISP_GMRES && far)
         snprintf(advice, TEXT, "%s%s", s->restart < 500 && s->restart < r->info.rows ? "a larger --restart or " : "",
                  precond);
@@ -251,7 +252,7 @@ static int say_why(tool *t, const solve_results *r)
     char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT], method[TEXT];
     int64_t left = 0;
     for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
-    snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, r->opts.tolerance);
+    snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, s->wanted);
     if (isnan(s->residual)) snprintf(reached, sizeof reached, "the residual is not known");
     if (s->columns > 1)
         snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",

@@ -43,6 +43,7 @@ static json_t *make_json(tool *t, const solve_results *r)
              J("converged", json_boolean(s->converged)),
              J("status", r->status ? wisp_status_string(r->status) : "converged"), J("iterations", s->iterations),
              J("residual_true", s->residual), J("tolerance", r->opts.tolerance),
+             J_IF(r->opts.tolerance_abs > 0, "tolerance_abs", r->opts.tolerance_abs), J("wanted", s->wanted),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
              J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
              J_IF(s->method == WISP_GMRES, "restart", s->restart), J("passes", s->passes), J("products", s->products),
@@ -102,7 +103,7 @@ void solve_summary(const tool *t, const solve_results *r)
     if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
     text_line("result", "%s in %s iteration%s, |b - A x| / |b| = %s, wanted %.1e",
               s->converged ? "converged" : "not converged", text_count(a[0], s->iterations),
-              s->iterations == 1 ? "" : "s", residual, r->opts.tolerance);
+              s->iterations == 1 ? "" : "s", residual, s->wanted);
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
@@ -146,7 +147,7 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
             "set xlabel 'iteration'\nset ylabel 'relative residual |b - A x| / |b|'\nset logscale y\n"
             "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\n"
             "set key top right opaque\nunset mytics\nset yrange [%.7g:*]\n",
-            (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(r->opts.tolerance, least_residual(s)));
+            (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(s->wanted, least_residual(s)));
     fputs("$d << EOD\n", f);
     for (int64_t i = 0; i < n; i++)
         if ((i % every == 0 || i == n - 1) && is_drawn(s->history[i]))
@@ -154,7 +155,7 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     fprintf(f,
             "EOD\nplot %.7g with lines lw 1.5 dashtype 2 lc rgb '%s' title 'tolerance', "
             "$d using 1:2 with %s lw 2 lc rgb '%s' title 'residual'\n",
-            r->opts.tolerance, plot_color(1), n > 1 ? "lines" : "points pt 7", plot_color(0));
+            s->wanted, plot_color(1), n > 1 ? "lines" : "points pt 7", plot_color(0));
 }
 
 static int write_x(tool *t, const wisp_blk *x, const json_t *object)
