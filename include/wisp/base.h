@@ -222,8 +222,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    rows. So no rank holds the whole matrix. Gzip, .npz, pipes, and arrays in .mtx, are read by rank 0, which deals the
    entries out. A matrix reads its own rows of a source, and has a halo: the rows of other ranks that its columns name.
    An x that is multiplied has room for the halo behind its own rows, which the product fills, so that nobody may read
-   or lend that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): half storage, and user memory as an x
-   that needs a halo. CRS arrays are copied there. Steps are not interleaved there yet: the depth is 1. */
+   or lend that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): half storage, and user memory as an
+   x that needs a halo. CRS arrays are copied there. Steps are not interleaved there yet: the depth is 1. */
 
 /* The number of ranks, and the rank of this context, from 0. With a single rank: 1 and 0. */
 WISP_API int wisp_ctx_processes(const wisp_ctx *ctx);

@@ -227,8 +227,7 @@ wisp_status wisp__sigma_estimate(wisp_ctx *ctx, const wisp_moments *m, const dou
 }
 
 wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *full,
-                              double temperature, int64_t count, const double *x, const char *what,
-                              const char *caller)
+                              double temperature, int64_t count, const double *x, const char *what, const char *caller)
 {
     wisp_status status;
     WISP_TRY(options(ctx, m, opts, full, caller));

@@ -9,8 +9,7 @@ static const double wisp__pi = 3.14159265358979323846;
 /* Fills in every default of opts, and checks them, the moments, the temperature and count numbers x, called `what`, for
    a function of this name. */
 wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, wisp_sigma_opts *full,
-                              double temperature, int64_t count, const double *x, const char *what,
-                              const char *caller);
+                              double temperature, int64_t count, const double *x, const char *what, const char *caller);
 /* *g becomes the damping of each of full->n polynomials, half of it for number 0; freed by wisp_free. */
 wisp_status wisp__sigma_damping(wisp_ctx *ctx, const wisp_sigma_opts *full, double **g);
 /* Fermi's function, of an energy over the chemical potential; f(a) - f(b) to its last digits, also where both are

@@ -56,7 +56,9 @@ static int by_position(tool *t, char *in, int64_t rows)
     condition all[CONDITIONS];
     wisp_positions p = {0};
     const int n = read_conditions(t->opt.where, all);
-    if (!n) return tool_usage(t, "--where %s: expected conditions on x, y or z such as x<3,z>=0.5, with <, <=, > or >=", t->opt.where);
+    if (!n)
+        return tool_usage(
+            t, "--where %s: expected conditions on x, y or z such as x<3,z>=0.5, with <, <=, > or >=", t->opt.where);
     int rc = tool_agree(t, positions_open(t, t->opt.arg[0], rows, &p));
     if (!rc && p.rows != rows)
         rc = tool_fail(t, "%s has %lld positions for %lld rows", t->opt.arg[0], (long long)p.rows, (long long)rows);

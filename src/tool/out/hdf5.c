@@ -1,5 +1,6 @@
 /* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes (very
-   long texts: data sets), arrays data sets, inner objects groups; what is null is left out. And the x of a linear system, there and back. */
+   long texts: data sets), arrays data sets, inner objects groups; what is null is left out. And the x of a linear
+   system, there and back. */
 #include "out.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5

@@ -138,7 +138,8 @@ static int load(tool *t, sigma_results *r)
 
 /* ---- what is made of them ------------------------------------------------------------------------ */
 
-/* The one that is nearest to 0 becomes 0, which is where spectra of lattices have their gap, or their point of Dirac. */
+/* The one that is nearest to 0 becomes 0, which is where spectra of lattices have their gap, or their point of Dirac.
+ */
 static void take_zero(sigma_results *r)
 {
     int64_t nearest = 0;
