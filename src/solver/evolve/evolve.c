@@ -196,14 +196,15 @@ static wisp_status take_state(evolution *s, int i)
                                    s->g.at[i] - s->base, i == s->g.count - 1, s->norm);
     if (wisp__evolve_damps(&s->o)) {
         const double passed = s->time[number] - s->base,
-                     made =
-                         s->tolerance + wisp__evolve_rounding_of(&s->o, &s->e->bounds, wisp_blk_type(s->sum.v), passed);
+                     rounding = wisp__evolve_rounding_of(&s->o, &s->e->bounds, wisp_blk_type(s->sum.v), passed),
+                     made = s->tolerance + WISP__ROUNDING_MOST * rounding;
         return wisp__damped_take(&s->damped, s->z[i], number, s->time[number], s->g.growth[i], made,
                                  i == s->g.count - 1, s->norm);
     }
     WISP_TRY(wisp_norm(s->z[i], s->norm));
     WISP_TRY(check_norm(s, number));
-    if (s->o.off) s->o.off[number] = s->o.start_off + 2 * s->o.tolerance; /* truncation, and rounding */
+    if (s->o.off)
+        s->o.off[number] = s->o.start_off + s->o.tolerance + fmax(s->o.tolerance, WISP__ROUNDING_MOST * s->rounding);
     for (int j = 0; j < width && s->o.log_norm; j++) s->o.log_norm[number * width + j] = log(s->norm[j]);
 out:
     return status;

@@ -60,6 +60,11 @@ wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, cons
                                   int64_t times, const double *time, double *rounding);
 /* That of one step of so much time. */
 double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time);
+/* What is told of it is so many times as much: of center and halfwidth, an entry, the center, the product with each,
+   the time, and the phase or the growth are rounded by up to half an epsilon each, and where a state is at the edge of
+   the bounds, all in the same way in each step; sums of long rows may add to it. A constant error E of H changes exp(-i
+   d H t), at most 1 on the bounds, by |d t| E at most. */
+enum { WISP__ROUNDING_MOST = 3 };
 
 /* absorb.c */
 /* The logarithm of the most that the norm can grow by over so much time. */

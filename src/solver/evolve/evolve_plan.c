@@ -69,6 +69,7 @@ static double path_of(double start, int64_t times, const double *time)
     return path;
 }
 
+/* About: one epsilon of the halfwidth and the center for each unit of time, as if what is rounded did not add up. */
 double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time)
 {
     return epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * (size_of(o->direction) * fabs(time)));
