@@ -60,6 +60,22 @@ static bool write_head(const states_set *s)
     return ok;
 }
 
+#if H5_VERSION_GE(1, 10, 2)
+#define FORMAT H5F_LIBVER_V110
+#else
+#define FORMAT H5F_LIBVER_LATEST
+#endif
+/* Of the format of HDF5 1.10, whose own tables have checksums: older ones that are damaged may crash a reader. */
+static hid_t create(const char *name)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    const hid_t file = H5Pset_libver_bounds(access, FORMAT, FORMAT) < 0
+                           ? H5I_INVALID_HID
+                           : H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    return file;
+}
+
 static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
                  const double *time)
 {
@@ -73,7 +89,7 @@ static int begin(tool *t, states_set **set, const char *name, const char *path, 
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
     s->type = hdf5_type(kind->type);
-    s->file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    s->file = create(name);
     bool ok = s->file >= 0 && s->type >= 0 && write_head(s);
     for (int i = 0; i < SETS && ok; i++) {
         const hid_t type = i == PSI ? s->type : i == SUM ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE;
