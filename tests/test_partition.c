@@ -277,9 +277,37 @@ static void memory_failures(void **state)
     if (has_scotch()) starve(SCOTCH);
 }
 
+/* On the map of a matrix that was partitioned anew only what has its numbers of rows. */
+static int other_numbers(void *arg, int rank)
+{
+    (void)arg, (void)rank;
+    enum { ROWS = 61 };
+    ref_rng r = {8};
+    double before[ROWS];
+    wisp_ctx *ctx = own_ctx();
+    wisp_src src = ref_random_src(&r, WISP_D, ROWS, ROWS, 4), parts;
+    wisp_mat *A, *B;
+    REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, LEVELS));
+    all_numbers(ctx, &parts, before);
+    bool moved = false;
+    for (int i = 0; i < ROWS; i++) moved = moved || (int)before[i] != i;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &parts, NULL));
+    const wisp_mat_opts o = {.map = wisp_mat_map(A)};
+    REF_OK(ctx, wisp_mat_create(&B, ctx, &parts, &o));
+    wisp_mat_free(B);
+    if (moved)
+        REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &o), WISP_ERR_UNSUPPORTED, "rows that were partitioned anew");
+    wisp_src_close(&parts);
+    wisp_mat_free(A);
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+    return moved ? 0 : 1;
+}
+
 static void refusals(void **state)
 {
     (void)state;
+    run_ways(other_numbers, NULL, 1);
     run_ways(not_symmetric, NULL, 1);
     wisp_ctx *ctx = own_ctx();
     ref_rng r = {1};

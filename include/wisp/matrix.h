@@ -74,8 +74,9 @@ typedef struct {
    square matrix has one map for rows and columns; a rectangular one has a natural map for its columns.
    The ranks share its rows by the weights of opts->map, else of the source. WISP_ERR_MISMATCH: opts->map has another
    number of rows, or a source with own_rows has them shared in another way. WISP_ERR_UNSUPPORTED: complex values in a
-   real matrix, or see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a source in
-   double precision are 0 or too small for that, or one is too large. */
+   real matrix, opts->map is of rows that were partitioned anew and the source has other numbers of rows
+   (wisp_src_numbers), or see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a
+   source in double precision are 0 or too small for that, or one is too large. */
 WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
 /* Makes the map alone that wisp_mat_create would give the rows of this source with these options: for blocks and
    matrices that share it (opts.map). */

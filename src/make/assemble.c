@@ -8,6 +8,22 @@
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
+/* On a map of rows that were partitioned anew only a source with these numbers has the same rows; all ranks together.
+ */
+static wisp_status check_numbers(wisp_ctx *ctx, const wisp_map *map, const wisp_src *whole)
+{
+    const int64_t *number = wisp_src_numbers(whole);
+    double differ = 0;
+    if (map->number && map->local > 0)
+        differ = !number || memcmp(number, map->number, (size_t)map->local * sizeof *number) != 0;
+    const wisp_status status = wisp_ctx_sum(ctx, &differ, 1);
+    if (status != WISP_OK || differ == 0) return status;
+    return wisp_ctx_fail(
+        ctx, WISP_ERR_UNSUPPORTED,
+        "opts.map is of rows that were partitioned anew, and this source has other numbers of rows: take "
+        "the matrix without wisp_src_partition");
+}
+
 wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
@@ -18,6 +34,7 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
         if (o->map->rows != whole->rows)
             return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
                                   (long long)whole->rows, (long long)o->map->rows);
+        WISP_TRY(check_numbers(ctx, o->map, whole));
         A->map = wisp__map_retain(o->map);
     } else if (A->square) {
         WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, &want, A->type, WISP__MAX(o->width, 1)));
