@@ -333,12 +333,20 @@ static void guard_streams(void)
             _exit(EXIT_FAILED);
 }
 
+/* hwloc's plugins look for what nobody asks here (screens, OpenCL), and bring dozens of libraries of theirs into each
+   process. MPI, which may look for a network's card by them, keeps them. */
+static void leave_plugins_out(const tool *t)
+{
+    if (!t->by_mpi) setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
+}
+
 int main(int argc, char **argv)
 {
     guard_streams();
     tool t = {.started = wisp_now()};
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
     int rc = processes_begin(&t, argc, argv);
+    leave_plugins_out(&t);
     if (!rc) rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
     print_failure(&t, rc);
