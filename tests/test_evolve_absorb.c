@@ -133,7 +133,7 @@ static ref_mat as_stored(ref_mat A, wisp_type type)
     for (int64_t i = 0; i < A.rows * A.cols; i++) {
         const wisp_scalar v = {creal(A.a[i]), cimag(A.a[i])};
         volatile float re = (float)v.re, im = (float)v.im;
-        B.a[i] = single ? CMPLX((double)re, (double)im) : A.a[i];
+        B.a[i] = single ? (double)re + i_unit * (double)im : A.a[i];
     }
     return B;
 }

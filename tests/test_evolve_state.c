@@ -62,7 +62,7 @@ static system_of random_system(ref_rng *r, int64_t seed)
         const bool has_phases = wisp_type_is_complex(s.t.mat);
         s.o.non_hermitian = 1;
         s.o.tolerance = s.t.blk == WISP_C ? 0.5 : 1e-7;
-        for (int64_t i = 0; i < n && has_phases; i++) REF_AT(s.H, i, i) -= CMPLX(0, 0.1 * (double)(i % 3));
+        for (int64_t i = 0; i < n && has_phases; i++) REF_AT(s.H, i, i) -= 0.1 * (double)(i % 3) * I;
         if (n > 1 && !has_phases) REF_AT(s.H, 0, 1) += 0.125;
     }
     return s;
