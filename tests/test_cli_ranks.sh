@@ -164,7 +164,7 @@ refused() {
         fail "${*:2}: status $status: $(cat err)"
 }
 refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
-refused "is for dos, ldos, count, green, spectral, thermal, trace, sigma, solve and eig" env WISP_RANKS=2 "$wisp" info topi
+refused "WISP_RANKS is not for wisp info; unset it" env WISP_RANKS=2 "$wisp" info topi
 refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
 refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
 refused "give 2 numbers, one for each process, not 3" env WISP_RANKS=2 "$wisp" dos topi --weights 1,2,3

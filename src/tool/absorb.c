@@ -183,7 +183,7 @@ int absorb_source(tool *t, wisp_src *src)
     *src = (wisp_src){.rows = a->h.rows,
                       .cols = a->h.cols,
                       .max_row = a->h.max_row + 1,
-                      .type = type_is_single(a->h.type) ? WISP_C : WISP_Z,
+                      .type = type_in(a->h.type, WISP_Z),
                       .row = row_of,
                       .arg = a,
                       .free_arg = close_absorber,

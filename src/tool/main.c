@@ -249,10 +249,7 @@ static int run_on_ranks(tool *t, const char *number)
     rank_run r = {.run = t->cmd->run};
     if (*end || ranks < 1 || ranks > 1024)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
-    if (t->cmd->ranks != RANKS_ANY)
-        return tool_usage(
-            t, "WISP_RANKS is for dos, ldos, count, green, thermal, trace, sigma, solve and eig; unset it for wisp %s",
-            t->cmd->name);
+    if (t->cmd->ranks != RANKS_ANY) return tool_usage(t, "WISP_RANKS is not for wisp %s; unset it", t->cmd->name);
     r.t = calloc((size_t)ranks, sizeof *r.t);
     if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);
     for (long i = 0; i < ranks; i++) {

@@ -115,7 +115,7 @@ wisp_status wisp__absorbed_bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, c
     wisp_mat_info part = *A;
     double more = 0;
     wisp_status status;
-    part.type = wisp__is_single(A->type) ? WISP_C : WISP_Z;
+    part.type = wisp__type_in(A->type, WISP_Z);
     part.nnz = 2 * A->nnz;
     part.format = WISP_FORMAT_SELL;
     if (of_H->method == WISP_BOUNDS_GIVEN)
