@@ -55,9 +55,24 @@ if [ $have_hdf5 = 1 ]; then
     json out 'len(d["spectral"][0]) == 3 and d["number_of_moments"] == 32'
     ok spectral h.mtx --positions p.txt --orbitals 2 --path 0,0:1,0 --moments 8 --save own.h5
     ok spectral --from own.h5
+    # Of the file of positions nothing is needed any more.
+    ok spectral h.mtx --positions p.txt --cell 20.784609690826528,0:10.392304845413264,18 --orbitals 2 --path 0,0:1,0 \
+        --k-points 4 --moments 64 --save own.h5 -o "it's.csv" --json
+    cp out first
     mv p.txt q.txt
-    refused 1 "p.txt" spectral --from own.h5
+    ok spectral --from own.h5 --json
+    json out 'd["spectral"] == e["spectral"] and d["k"] == e["k"] and d["path_length"] == e["path_length"]' first
     mv q.txt p.txt
+    # A long path is all there; one that is longer than the command that is kept is not taken for another.
+    path=0,0
+    for i in $(seq 400); do path+=:0.$((1000 + i))00000001,0.0001; done
+    ok spectral square:nx=4,ny=4,periodic=none --path $path --k-points 401 --moments 4 --save long.h5 --energies 0 --json
+    cp out first
+    ok spectral --from long.h5 --energies 0 --json
+    json out 'd["k"] == e["k"] and d["spectral"] == e["spectral"]' first
+    path+=:$(seq -s: 1 9000)
+    ok spectral square:nx=4,ny=4,periodic=none --path $path --k-points 1 --moments 2 --save long.h5 --energies 0 --json
+    refused 1 "does not tell at which k" spectral --from long.h5
     refused 2 "--path needs a new run" spectral --from m.h5 --path 0:1
     ok ldos $graphene --sites 0 --moments 8 --save l.h5
     refused 1 "no moments of wisp spectral" spectral --from l.h5
@@ -74,6 +89,18 @@ if [ $have_gnuplot = 1 ]; then
     check "a picture" grep -q 'A(k,E)' a.svg
     refused 2 "--plot needs a --path of two corners" spectral $graphene --path 1 --plot a.svg
 fi
+# Each k stands where it is on the path, also where it was moved; what folds to one k is drawn, too.
+ok spectral laplace:nx=8,ny=1,periodic=x,points=5 --path 0:pi --moments 32 --json
+json out 'close(d["path_length"], [k[0] for k in d["k"]], 0.03) and len(d["k"]) == 5'
+if [ $have_gnuplot = 1 ]; then
+    ok spectral laplace:nx=8,ny=1,periodic=x,points=5 --path 0:0.01 --moments 32 --plot one.svg
+fi
+# Orbitals of rows are the lattice's, also where sites are vacant.
+ok spectral graphene:nx=9,ny=9,vacancies=0.1 --path 1,0.5 --moments 64 --json
+cp out first
+ok spectral graphene:nx=9,ny=9,vacancies=0.1 --path 1,0.5 --moments 64 --orbitals 2 --json
+json out 'd["spectral"] == e["spectral"]' first
+refused 1 "a cell of this lattice has 2" spectral graphene:nx=9,ny=9 --path 1 --orbitals 3
 refused 2 "needs --path" spectral $graphene
 refused 2 "corners such as" spectral $graphene --path 0,0:pj
 refused 2 "corners such as" spectral $graphene --path 0,0,0,0
@@ -81,5 +108,5 @@ refused 2 "corners such as" spectral $graphene --path pi/0
 refused 2 "are equal" spectral $graphene --path 1,0:1,0
 refused 1 "is not known; give it by --positions" spectral h.mtx --path 0:1
 refused 2 "--cell needs --positions" spectral $graphene --path 0:1 --cell 1,0
-refused 1 "--orbitals 900" spectral $graphene --path 0:1 --orbitals 900
+refused 1 "--orbitals 900: there are 240 rows" spectral laplace:nx=24,ny=1 --path 0:1 --orbitals 900
 finish

@@ -13,6 +13,10 @@ const char *moments_asked(const char *command, const char *option, size_t least)
     const char *value = NULL;
     bool quoted = false;
     for (const char *at = command; at && *at; at++) {
+        if (!quoted && *at == '\\' && at[1]) { /* a quote within a name */
+            at++;
+            continue;
+        }
         quoted ^= *at == '\'';
         if (quoted || strncmp(at, " --", 3)) continue;
         const char *name = at + 3;
@@ -25,14 +29,15 @@ const char *moments_asked(const char *command, const char *option, size_t least)
 char *moments_value(const char *command, const char *option, size_t least)
 {
     const char *at = moments_asked(command, option, least);
-    size_t n = 0;
+    char *value = at ? strdup(at) : NULL, *to = value;
     bool quoted = false;
-    for (; at && at[n] && (quoted || at[n] != ' '); n++) quoted ^= at[n] == '\'';
-    char *value = at ? strndup(at, n) : NULL;
-    if (value && n >= 2 && value[0] == '\'' && value[n - 1] == '\'') {
-        memmove(value, value + 1, n - 2);
-        value[n - 2] = 0;
+    for (; value && *at && (quoted || *at != ' '); at++) {
+        if (*at == '\'')
+            quoted = !quoted;
+        else
+            *to++ = !quoted && *at == '\\' && at[1] ? *++at : *at;
     }
+    if (value) *to = '\0';
     return value;
 }
 
@@ -46,10 +51,11 @@ static const char *other_quantity(const char *a, const char *b)
     } option[] = {{"direction", 2}, {"velocity-a", 10}, {"velocity-b", 10}, {"positions", 3}, {"cell", 2},
                   {"peierls", 2},   {"operator", 2},    {"where", 3},       {"overlap", 7}};
     for (size_t i = 0; a && b && i < sizeof option / sizeof *option; i++) {
-        const char *x = moments_asked(a, option[i].name, option[i].least),
-                   *y = moments_asked(b, option[i].name, option[i].least);
-        const size_t n = x ? strcspn(x, " ") : 0;
-        if (!x != !y || (x && (n != strcspn(y, " ") || strncmp(x, y, n)))) return option[i].name;
+        char *x = moments_value(a, option[i].name, option[i].least),
+             *y = moments_value(b, option[i].name, option[i].least);
+        const bool differ = !x != !y || (x && strcmp(x, y));
+        free(x), free(y);
+        if (differ) return option[i].name;
     }
     return NULL;
 }

@@ -228,12 +228,16 @@ out:
     return status;
 }
 
+/* Of runs whose matrices no name tells: with an operator on the left, or of one. */
 static wisp_status mark(wisp__kpm_run *k, wisp_moments *m)
 {
-    wisp_status status;
+    wisp_status status = WISP_OK;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    if (k->opts->trace != WISP_TRACE_RANDOM || (!k->opts->adjoint && info.format != WISP_FORMAT_OPERATOR)) goto out;
     WISP_TRY(wisp__kpm_set_width(k, k->most));
     WISP_TRY(wisp__mark(m->mark[0], k->A, k->v, k->w, k->dot));
-    status = wisp__mark(m->mark[1], k->opts->adjoint, k->v, k->w, k->dot);
+    if (k->opts->adjoint) status = wisp__mark(m->mark[1], k->opts->adjoint, k->v, k->w, k->dot);
 out:
     return status;
 }
@@ -252,7 +256,7 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
         WISP_TRY(wisp_alloc(k->ctx, &k->scale, most, sizeof *k->scale));
     }
     if (k->opts->trace == WISP_TRACE_GIVEN && (k->opts->resume || k->opts->offer)) WISP_TRY(wisp__kpm_stamp(k));
-    if (k->opts->adjoint && k->opts->trace == WISP_TRACE_RANDOM) WISP_TRY(mark(k, m));
+    WISP_TRY(mark(k, m));
     if (k->opts->resume) WISP_TRY(wisp__kpm_items(k, k->opts->resume));
     if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__kpm_items, k));
     k->edge = wisp__rounded_edge(&k->bounds, k->A, k->opts->type);

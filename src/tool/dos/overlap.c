@@ -4,6 +4,7 @@
 #include "../out/text.h"
 #include "dos.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int overlap_check(tool *t)
@@ -82,30 +83,30 @@ void overlap_warn(tool *t, const results *r)
         shift_of(r), r->resolution);
 }
 
-/* The file of S, of moments that are kept; TEXT bytes. NULL: there is none. */
-static const char *kept_file(char *buf, const results *r)
+/* The file of S, of moments that are kept; to be freed. NULL: there is none. */
+static char *kept_file(const tool *t, const results *r)
 {
     enum { WHOLE = 7 };
-    const char *name = moments_asked(r->m->command, "overlap", WHOLE);
-    if (name) snprintf(buf, TEXT, "%.*s", (int)strcspn(name, " "), name);
-    return name ? buf : NULL;
+    return t->opt.from ? moments_value(r->m->command, "overlap", WHOLE) : NULL;
 }
 
 void overlap_json(json_t *o, const tool *t, const results *r)
 {
-    char name[TEXT];
+    char *name = kept_file(t, r);
     if (t->opt.overlap)
         JSON_PUT(o, J("overlap", pencil_json(t, &r->pencil)), J("energy_error", shift_of(r)));
-    else if (t->opt.from && kept_file(name, r))
+    else if (name)
         JSON_PUT(o, J("overlap", JSON_NEW(J("file", name))));
+    free(name);
 }
 
 void overlap_summary(const tool *t, const results *r)
 {
-    char name[TEXT];
+    char *name = kept_file(t, r);
     pencil_summary(t, &r->pencil);
     if (t->opt.overlap)
         text_line("", "its error moves no energy by more than %.1e", shift_of(r));
-    else if (t->opt.from && kept_file(name, r))
+    else if (name)
         text_line("overlap", "A x = lambda S x, S %s", name);
+    free(name);
 }

@@ -23,16 +23,19 @@ static double distance(const double *a, const double *b)
     return sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-/* The wave that fits the sample; one that fits where the last one does is not taken twice. */
-static void add(kpath *p, const double *wanted, double way)
+/* The wave that fits the sample. Of those that become the same one stands where it was moved least. */
+static void add(kpath *p, const double *wanted, double way, double *off)
 {
     double *k = p->k[p->count];
     memcpy(k, wanted, sizeof *p->k);
     wisp_positions_fit_wave(&p->at, k);
-    p->moved = fmax(p->moved, distance(k, wanted));
-    p->way[p->count] = way;
-    if (p->count && distance(k, k - 3) < 1e-9) return;
-    p->count++;
+    const double moved = distance(k, wanted);
+    const bool same = p->count && distance(k, k - 3) < 1e-9;
+    p->moved = fmax(p->moved, moved);
+    if (!same) p->count++;
+    if (same && moved >= *off) return;
+    p->way[p->count - 1] = way;
+    *off = moved;
 }
 
 /* As many steps for each part of the path as its length asks for. */
@@ -41,14 +44,14 @@ static int make_path(tool *t, kpath *p)
     const options *o = &t->opt;
     const int64_t points = o->k_points ? o->k_points : 61, most = points + o->corners;
     const double(*corner)[3] = (const double(*)[3])o->path;
-    double length = 0, way = 0;
+    double length = 0, way = 0, off = 0;
     p->k = calloc((size_t)most, sizeof *p->k);
     p->way = calloc((size_t)most, sizeof *p->way);
     p->corner = calloc((size_t)o->corners, sizeof *p->corner);
     if (!p->k || !p->way || !p->corner) return tool_fail(t, "out of memory for %lld points of k", (long long)most);
     p->corners = o->corners;
     for (int64_t c = 1; c < o->corners; c++) length += distance(corner[c - 1], corner[c]);
-    add(p, corner[0], 0);
+    add(p, corner[0], 0, &off);
     for (int64_t c = 1; c < o->corners; c++) {
         const double part = distance(corner[c - 1], corner[c]);
         const int64_t steps = length > 0 ? llround(part / length * (double)(points - 1)) : 1;
@@ -56,11 +59,24 @@ static int make_path(tool *t, kpath *p)
             double k[3];
             const double x = (double)i / (double)steps;
             for (int d = 0; d < 3; d++) k[d] = (1 - x) * corner[c - 1][d] + x * corner[c][d];
-            add(p, k, way + x * part);
+            add(p, k, way + x * part, &off);
         }
-        add(p, corner[c], way += part);
+        add(p, corner[c], way += part, &off);
         p->corner[c] = p->count - 1;
     }
+    return EXIT_FINE;
+}
+
+/* --orbitals N, or all rows of one; the gallery knows those of its lattices, also with vacancies. */
+static int choose_orbitals(tool *t, kpath *p, int64_t rows)
+{
+    const int64_t asked = t->opt.orbitals;
+    if (asked > 1 && p->at.orbital && asked != p->at.orbitals)
+        return tool_fail(t, "--orbitals %lld: a cell of this lattice has %d", (long long)asked, p->at.orbitals);
+    if (asked > rows) return tool_fail(t, "--orbitals %lld: there are %lld rows", (long long)asked, (long long)rows);
+    if (asked == 1) p->at.orbital = NULL;
+    if (asked) p->at.orbitals = (int)asked;
+    if (p->at.orbitals < 1) p->at.orbitals = 1;
     return EXIT_FINE;
 }
 
@@ -70,10 +86,7 @@ int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows)
     int rc = positions_open(t, matrix, rows, &p->at);
     if (!rc && p->at.rows != rows)
         rc = tool_fail(t, "%s has %lld positions for %lld rows", matrix, (long long)p->at.rows, (long long)rows);
-    if (t->opt.orbitals) p->at.orbitals = (int)t->opt.orbitals, p->at.orbital = NULL;
-    if (p->at.orbitals < 1) p->at.orbitals = 1;
-    if (!rc && p->at.orbitals > rows)
-        rc = tool_fail(t, "--orbitals %d: there are %lld rows", p->at.orbitals, (long long)rows);
+    if (!rc) rc = choose_orbitals(t, p, rows);
     return rc ? rc : make_path(t, p);
 }
 
@@ -107,42 +120,47 @@ wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
 
 /* ---- moments of a file ------------------------------------------------------------------------------ */
 
-/* What an option was in the run that made the moments, in room for it; false: it was not there. */
-static bool word_of(const wisp_moments *m, const char *option, size_t least, char *word, size_t room)
+/* The option of the run that made the moments, parsed as then; false: it was not there, or is damaged. */
+static bool take(options *o, const wisp_moments *m, const char *option, size_t least, option_parse_fn *parse)
 {
-    char *text = moments_value(m->command, option, least);
-    if (!text) return false;
-    snprintf(word, room, "%s", text);
+    char why[WHY], *text = moments_value(m->command, option, least);
+    option_value v = {.text = text, .o = o, .why = why};
+    const bool taken = text && parse(&v);
     free(text);
-    return true;
+    return taken;
 }
 
-static bool number_of(const wisp_moments *m, const char *option, size_t least, int64_t *number)
+static void take_number(const wisp_moments *m, const char *option, size_t least, int64_t *number)
 {
-    char word[TEXT];
-    if (word_of(m, option, least, word, sizeof word)) *number = strtoll(word, NULL, 10);
-    return true;
+    char *text = moments_value(m->command, option, least);
+    if (text) *number = strtoll(text, NULL, 10);
+    free(text);
 }
 
 int kpath_load(tool *t, kpath *p, const wisp_moments *m)
 {
     options *o = &t->opt;
-    char text[4096], file[4096], cell[512], why[WHY];
-    option_value v = {.text = text, .o = o, .why = why};
-    if (!word_of(m, "path", 2, text, sizeof text) || !parse_path(&v))
-        return tool_fail(t, "%s holds no moments of wisp spectral", o->from);
-    number_of(m, "k-points", 1, &o->k_points);
-    number_of(m, "orbitals", 3, &o->orbitals);
-    v.text = cell;
-    if (word_of(m, "cell", 2, cell, sizeof cell) && !parse_cell(&v))
+    if (!take(o, m, "path", 2, parse_path)) return tool_fail(t, "%s holds no moments of wisp spectral", o->from);
+    if (moments_asked(m->command, "cell", 2) && !take(o, m, "cell", 2, parse_cell))
         return tool_fail(t, "%s: its command is damaged", o->from);
-    if (word_of(m, "positions", 3, file, sizeof file)) o->positions = file;
-    int rc = kpath_open(t, p, m->matrix ? m->matrix : "", m->rows);
-    o->positions = NULL;
+    take_number(m, "k-points", 1, &o->k_points);
+    take_number(m, "orbitals", 3, &o->orbitals);
+    const bool own =
+        moments_asked(m->command, "positions", 3); /* of the file nothing is needed any more but the cell */
+    int rc = own ? EXIT_FINE : kpath_open(t, p, m->matrix ? m->matrix : "", m->rows);
+    if (own) {
+        p->at = (wisp_positions){.rows = m->rows, .periodic = (1U << o->cell_vectors) - 1};
+        memcpy(p->at.cell, o->cell, sizeof p->at.cell);
+        rc = choose_orbitals(t, p, m->rows);
+        if (!rc) rc = make_path(t, p);
+    }
     if (rc) return rc;
     const int64_t there = m->vectors / p->at.orbitals;
+    if (there > p->count || (there < p->count && !m->partial))
+        return tool_fail(t, "%s: its command does not tell at which k its moments are", o->from);
     if (there < 1) return tool_fail(t, "%s holds no k with all its %d orbitals", o->from, p->at.orbitals);
-    if (there < p->count) p->count = there; /* of a run that was stopped */
+    p->count = there; /* fewer, of a run that was stopped */
+    while (p->corners > 1 && p->corner[p->corners - 1] >= there) p->corners--;
     return EXIT_FINE;
 }
 
@@ -225,8 +243,18 @@ void spectral_table(const results *r, FILE *f)
         }
 }
 
-/* A surface seen from above, with an edge halfway between two k. Of many energies the largest of some that follow each
-   other is drawn, so that no peak is missed. */
+/* The edge between two k, or as far beyond the first or last one; of a single k at half of a unit. */
+static double edge_at(const kpath *p, int64_t k)
+{
+    const double *w = p->way;
+    if (p->count == 1) return w[0] + (k ? 0.5 : -0.5);
+    if (k == 0) return w[0] - (w[1] - w[0]) / 2;
+    if (k == p->count) return w[k - 1] + (w[k - 1] - w[k - 2]) / 2;
+    return (w[k - 1] + w[k]) / 2;
+}
+
+/* A surface seen from above: a strip for each k, between its edges. Of many energies the largest of some that follow
+   each other is drawn, so that no peak is missed. */
 void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
 {
     enum { ROWS = 256 };
@@ -240,7 +268,7 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
     fputs(
         "set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view map\n"
         "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
-        "set pm3d corners2color max\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
+        "set pm3d corners2color c1\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
         f);
     for (int64_t c = 0; c < p->corners && p->corner[c] < p->count; c++) {
         const double *k = p->k[p->corner[c]];
@@ -250,15 +278,18 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
     }
     fputs(")\n", f);
     plot_title(f, 2, r->matrix, (const char *[]){line, NULL});
-    fprintf(f, "set xrange [%.10g:%.10g] noextend\nset yrange [%.17g:%.17g] noextend\n$d << EOD\n", p->way[0],
-            p->way[p->count - 1], r->energy[0], r->energy[r->points - 1]);
-    for (int64_t k = 0; k < p->count; k++) {
+    fprintf(f, "set xrange [%.10g:%.10g] noextend\nset yrange [%.17g:%.17g] noextend\n$d << EOD\n", edge_at(p, 0),
+            edge_at(p, p->count), r->energy[0], r->energy[r->points - 1]);
+    for (int64_t edge = 0; edge < 2 * p->count; edge++) {
+        const int64_t k = edge / 2;
+        const double x = edge_at(p, k + edge % 2);
+        double most = 0;
         for (int64_t i = 0; i < r->points; i += bundle) {
-            double most = 0;
+            most = 0;
             for (int64_t e = i; e < i + bundle && e < r->points; e++) most = fmax(most, r->spectral[k * r->points + e]);
-            fprintf(f, "%.10g %.10g %.6g\n", p->way[k], r->energy[i], most);
+            fprintf(f, "%.10g %.10g %.6g\n", x, r->energy[i], most);
         }
-        fputc('\n', f);
+        fprintf(f, "%.10g %.10g %.6g\n\n", x, r->energy[r->points - 1], most);
     }
     fputs("EOD\nsplot $d using 1:2:3 with pm3d\n", f);
 }
