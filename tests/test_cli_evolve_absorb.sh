@@ -73,4 +73,15 @@ refused 2 "--absorb is for real times" evolve $bond --absorb loss.mtx --imaginar
 refused 2 "--non-hermitian is for real times" evolve $bond --non-hermitian --angle 3 --time 1 --site 0
 refused 2 "--positions is for --absorb" evolve $line --positions places.txt --time 1 --site 0
 refused 1 "can't be met" evolve $bond --absorb loss.mtx --time 1e13 --site 0
+# A bound of an expectation value counts rounding where the norm has grown: here the value is 0.
+printf '%%%%MatrixMarket matrix coordinate complex general\n3 3 3\n1 1 0 -1\n2 2 0 -1\n3 3 0 -1\n' >g.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n3\n2\n4\n' >null.mtx
+printf '%%%%MatrixMarket matrix array real symmetric\n3 3\n4\n-6\n0\n9\n0\n0\n' >b.mtx
+for time in -8 -18; do
+    ok evolve g.mtx --non-hermitian --start null.mtx --time=$time --steps 1 --operator b.mtx --json
+    json out 'abs(d["expectation"][0][-1]) <= d["expectation_off"][0][-1]'
+done
+# What overflows at last keeps the times before.
+refused 1 "are kept" evolve g.mtx --non-hermitian --time=-900 --steps 9 --site 0 -o kept.csv
+check "they are there" test "$(grep -c '^-' kept.csv)" -ge 3
 finish

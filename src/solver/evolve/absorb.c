@@ -29,11 +29,12 @@ int64_t wisp__absorbed_terms(const wisp__absorbed *s, double time)
     return wisp__faber_terms(t * s->ellipse.p, t * s->ellipse.q, t * s->halfwidth, s->share);
 }
 
-/* About: of each term, with coefficients that are larger than the sum, and of the phase of the center. */
+/* About: of each term, where all roundings of an entry add up, with coefficients that are larger than the sum, and of
+ * the phase of the center. */
 static double rounded(const wisp__absorbed *s, wisp_type type, double t, double terms)
 {
     const double center = hypot(s->ellipse.center.re, s->ellipse.center.im);
-    return epsilon(type) * (4 + center * t + terms * exp(t * (s->ellipse.q - s->halfwidth)));
+    return WISP__ROUNDING_MOST * epsilon(type) * (4 + center * t + terms * exp(t * (s->ellipse.q - s->halfwidth)));
 }
 
 double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time)
@@ -84,9 +85,13 @@ static choice try_ellipse(const wisp__absorbed *s, const wisp_evolve_opts *o, wi
     return (choice){step, with.share, terms / step, rounded(s, type, step, terms) * (w->path / step)};
 }
 
-/* Where the ends of both parts are rounding the ellipse is wide enough for that. */
-static void floor_halfwidths(double *h, double *b, wisp_scalar center, double path)
+/* The ellipse is wide enough for the rounding of entries and products, also where the ends of both parts are nothing
+   else. */
+static void floor_halfwidths(double *h, double *b, wisp_scalar center, double path, wisp_type type)
 {
+    const double rounding = 4 * epsilon(type) * hypot(center.re, center.im);
+    if (*h > 0) *h += rounding;
+    if (*b > 0) *b += rounding;
     const double least = 1e-6 * hypot(center.re, center.im);
     if (fmax(*h, *b) < least) *h = least;
     if (*h == 0 && *b == 0) *h = path > 0 ? 1 / path : 1;
@@ -101,7 +106,7 @@ wisp_status wisp__absorbed_choose(wisp__absorbed *s, wisp_ctx *ctx, const wisp_e
     const wisp_scalar center = {H->center, -W->center};
     const double for_rounding = (1 - truncated) * o->tolerance;
     double h = H->halfwidth, b = W->halfwidth;
-    floor_halfwidths(&h, &b, center, w.path);
+    floor_halfwidths(&h, &b, center, w.path, type);
     wisp__absorbed best = {.on = true, .scale = o->direction.re, .center = W->center, .halfwidth = b};
     best.start = s->start, best.base = s->base, best.off = s->off, best.width = s->width;
     wisp__absorbed now = best;
@@ -213,8 +218,12 @@ wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wi
     const wisp_status status = wisp_norm(z, norm);
     if (status != WISP_OK) return status;
     for (int j = 0; j < s->width; j++) {
-        /* Coefficients and entries that become 0 count, too. */
-        const double lost = terms * tiny(type) * (sqrt(rows) + 4 * s->base[j]);
+        if (s->start[j] == 0) continue; /* it stays 0 */
+        /* Coefficients and entries that become 0 count, too: of A x, which is taken over the capacity of the ellipse,
+           in each term, and in all behind it. */
+        const double over = fmax(1, 2 / (s->ellipse.p + s->ellipse.q)),
+                     larger = fmax(1, grown * exp(fabs(s->scale * passed) * (s->ellipse.q - s->halfwidth)));
+        const double lost = terms * tiny(type) * (terms * sqrt(rows) * over * larger + 4 * s->base[j]);
         const double off = grown * (s->off[j] + made * s->base[j]) + lost, told = off > 0 ? off / s->start[j] : 0;
         if (!isfinite(norm[j]) || !isfinite(off))
             return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,

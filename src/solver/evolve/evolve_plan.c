@@ -103,7 +103,8 @@ static void go_between(const wisp__evolve_times *t, double passed, double base, 
     g->between = true;
     g->count = 1;
     g->at[0] = base + step;
-    g->terms[0] = g->most = wisp__absorbed_terms(t->absorbed, step);
+    if (g->at[0] == base) g->at[0] = base + passed; /* a clock that shows no shorter steps */
+    g->terms[0] = g->most = wisp__absorbed_terms(t->absorbed, g->at[0] - base);
 }
 
 /* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */

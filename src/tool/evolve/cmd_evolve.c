@@ -73,7 +73,7 @@ static int take(observer *o, const wisp_blk *psi, double norm)
         r->density[w * r->times + r->done] =
             r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
     }
-    int rc = expectations_take(o->t, &r->x, r->done, psi, off);
+    int rc = expectations_take(o->t, &r->x, r->done, psi, off, norm);
     if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
     if (!rc) r->done++;
     return rc;
@@ -239,7 +239,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     checkpoint_pause(t);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);
-    if (status == WISP_ERR_PRECISION) return too_far_off(t, r, &o->states);
+    if (status == WISP_ERR_PRECISION || status == WISP_ERR_NUMERIC) return too_far_off(t, r, &o->states);
     return status ? tool_fail_matrix(t, status) : states_end(&o->states);
 }
 

@@ -81,14 +81,14 @@ int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type typ
     return rc;
 }
 
-/* |B psi|, by its square; |B| where that has left the range of psi's type. */
+/* |B psi|, by its square; |B| |psi| where that has left the range of psi's type. */
 static double length_of(double square, double largest, bool single)
 {
     const double least = single ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON;
     return square >= least && isfinite(square) ? sqrt(square) : largest;
 }
 
-int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance)
+int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance, double norm)
 {
     const bool single = type_is_single(wisp_blk_type(psi));
     const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -97,10 +97,11 @@ int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, 
         const wisp_aug aug = {.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
         if (wisp_spmmv(x->y, x->mat[b] ? x->mat[b] : x->own, psi, &aug)) return tool_fail_ctx(t);
         const int64_t at = b * x->times + i;
-        const double e = tolerance + 8 * epsilon, largest = x->largest[b];
+        const double e = tolerance + 8 * epsilon * norm, largest = x->largest[b];
         x->re[at] = dot[1].re;
         x->im[at] = dot[1].im;
-        x->off[at] = 2 * e * length_of(dot[2].re, largest, single) + e * e * largest + x->rounding[b];
+        x->off[at] =
+            2 * e * length_of(dot[2].re, largest * norm, single) + e * e * largest + x->rounding[b] * norm * norm;
     }
     return EXIT_FINE;
 }

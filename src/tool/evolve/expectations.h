@@ -23,8 +23,8 @@ typedef struct {
 int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times);
 /* Matrices on A's map, for psi of this type. */
 int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type type);
-/* Of time i. tolerance: |psi - exact| at most, for |psi| = 1. */
-int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance);
+/* Of time i. tolerance: |psi - exact| at most; norm: |psi|. */
+int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, double tolerance, double norm);
 wisp_status expectations_items(expectations *x, wisp_state *s);
 /* Bytes of the matrices, and what one of them takes beside it while it is made, at most or about. */
 int expectations_bytes(tool *t, const expectations *x, wisp_type type, bool most, int64_t *bytes, int64_t *making);
