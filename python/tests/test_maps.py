@@ -202,3 +202,41 @@ def test_average():
     with pytest.raises(KeyboardInterrupt) as caught:
         wisp.average(stops, range(5))
     assert len(caught.value.result.results) == 2
+
+
+def test_orbitals_are_known():
+    H = wisp.Matrix("graphene:nx=9,ny=9,vacancies=0.1")
+    k = np.array([[1.0, 0.5]])
+    A = H.spectral_function(k, 32, bounds=(-3.1, 3.1))
+    assert A.orbitals == 2
+    with pytest.raises(TypeError):
+        A.count(-1, 1)
+    whole = wisp.Matrix("graphene:nx=9,ny=9")
+    np.testing.assert_allclose(whole.spectral_function(k, 32, bounds=(-3.1, 3.1))([0.0, 1.0]),
+                               whole.spectral_function(k, 32, orbitals=2, bounds=(-3.1, 3.1))([0.0, 1.0]))
+
+
+def test_families_of_sites_are_orbitals():
+    """As a finalized system of Kwant has them: sites by family."""
+    from collections import namedtuple
+
+    from wisp._transport import kwant_orbitals
+
+    Site = namedtuple("Site", "family")
+    System = namedtuple("System", "sites")
+    system = System([Site("a"), Site("a"), Site("b"), Site("b")])
+    assert kwant_orbitals(system, [1, 1, 2, 2]).tolist() == [0, 0, 1, 2, 1, 2]
+    assert kwant_orbitals(object(), [1]) is None
+
+
+def test_average_of_functions_and_of_one_disorder():
+    def make(seed):
+        return wisp.gallery("anderson", nx=5, ny=5, nz=5, disorder=4, seed=seed).spectral_density(4, 32, rng=seed)
+
+    of_functions = wisp.average(lambda seed: make(seed).at, range(3)).at([0.0, 1.0])
+    np.testing.assert_allclose(of_functions.value, wisp.average(make, range(3)).at([0.0, 1.0]).value)
+    H = wisp.gallery("anderson", nx=5, ny=5, nz=5, disorder=4)
+    with pytest.raises(ValueError, match="another disorder"):
+        wisp.average(lambda seed: H.ldos([0], 32), range(2))
+    with pytest.raises(TypeError, match="LocalMap"):
+        wisp.average(lambda seed: H.ldos_map([0.0], [0], 32), range(2))

@@ -202,8 +202,12 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
         raise FormatError(f"{os.fspath(path)}: no moments file, or it is damaged ({error})") from None
     kinds = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _moments.LocalDensity,
              "GreensFunction": _moments.GreensFunction, "SpectralFunction": _maps.SpectralFunction, "Conductivity": _transport.Conductivity}
+    given = facts["trace"] == lib.WISP_TRACE_GIVEN
     usual = "Conductivity" if facts["square"] else "LocalDensity" if data["sites"] is not None else "SpectralDensity"
     kept = {name: _text(v) if isinstance(v, (str, bytes)) else v for name, v in data["kept"].items()}
+    if given and "class" not in kept and not facts["square"]:
+        raise FormatError(f"{os.fspath(path)}: moments of vectors that were given, which are no density of states; evaluate "
+                          "them by the command")
     kind = kinds.get(kept.pop("class", usual), kinds[usual])
     m = kind.__new__(kind)
     bounds = tuple(facts.pop(name) for name in ("center", "halfwidth", "failure_probability"))

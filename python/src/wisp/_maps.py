@@ -75,6 +75,12 @@ class SpectralFunction(Moments):
     k: np.ndarray
     orbitals: int
 
+    def _no_sum(self, *args: Any, **options: Any) -> Any:
+        raise TypeError("plane waves are not all states of a system: take spectral_density for counts, integrals and "
+                        "thermodynamics")
+
+    count = integrate = thermal = _no_sum
+
     def __call__(self, energy: ArrayLike) -> np.ndarray:
         each = np.array([self._at(energy, v).value for v in range(self.num_vectors)])
         return each.reshape(len(self.k), self.orbitals, *np.shape(energy)).sum(1)
@@ -118,7 +124,8 @@ class Average:
 
     def at(self, *args: Any, **options: Any) -> Estimate:
         """The mean, its standard error (NaN for one realization) and its 95% bar."""
-        each = np.array([r(*args, **options) for r in self.results])
+        values = [r(*args, **options) for r in self.results]
+        each = np.array([getattr(v, "value", v) for v in values])
         n = len(each)
 
         def one(x: np.ndarray) -> tuple[Any, Any, Any]:
@@ -140,6 +147,10 @@ class Average:
 
     def __repr__(self) -> str:
         return f"<wisp.Average: {len(self.results)} realizations>"
+
+
+def _same_moments(a: Any, b: Any) -> bool:
+    return getattr(b, "_mu", None) is not None and a._mu.shape == b._mu.shape and bool(np.all(a._mu == b._mu))
 
 
 def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
@@ -179,7 +190,12 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
     try:
         for seed in seeds:
             result = make(seed)
+            if not callable(result):
+                raise TypeError(f"make gives a result that is called, such as a density of states, not {type(result).__name__}")
             facts = getattr(result, "_facts", None)
+            if facts and facts["trace"] != lib.WISP_TRACE_RANDOM and results and _same_moments(result, results[0]):
+                raise ValueError(f"the realization of seed {seed!r} has the moments of the first one: make takes another "
+                                 "disorder for each seed")
             if facts and facts["trace"] == lib.WISP_TRACE_RANDOM:
                 first, last = facts["first_vector"], facts["first_vector"] + facts["vectors"]
                 before = seen.setdefault(facts["seed"], [])
@@ -198,6 +214,12 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
 
 class MapCalls:
     """Calls of a matrix for many rows, and for plane waves."""
+
+    def _known_orbitals(self) -> Any:
+        if self._orbitals is None and isinstance(self._where, str):
+            with self._located() as known:
+                self._orbitals = known.orbitals()
+        return 1 if self._orbitals is None else self._orbitals
 
     def ldos_map(self, energies: ArrayLike, rows: ArrayLike | None = None, num_moments: int | None = None, *,
                  energy_resolution: float | None = None, kernel: str = "jackson", bounds: Sequence[float] | None = None,
@@ -252,7 +274,7 @@ class MapCalls:
         return upto(r.size)
 
     def spectral_function(self, k: ArrayLike, num_moments: int | None = None, *, positions: ArrayLike | None = None,
-                          orbitals: int | ArrayLike = 1, energy_resolution: float | None = None, kernel: str = "jackson",
+                          orbitals: int | ArrayLike | None = None, energy_resolution: float | None = None, kernel: str = "jackson",
                           bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralFunction:
         """A(k, E): the density of states that plane waves see, as photoemission measures it.
 
@@ -266,8 +288,9 @@ class MapCalls:
             k times each vector of the cell is a multiple of 2 pi.
         positions : array of shape (rows, dimensions), optional
             None: those of the matrix.
-        orbitals : int or array of shape (rows,)
+        orbitals : int or array of shape (rows,), optional
             So many, row i being of orbital i modulo that number; or the number of each row's orbital, 0 to the most.
+            None: what the gallery, or Kwant's families of sites, tell, else 1.
         num_moments, energy_resolution, kernel, bounds, progress
             As in ``spectral_density``.
 
@@ -284,7 +307,7 @@ class MapCalls:
         --------
         >>> import numpy as np, wisp
         >>> H = wisp.gallery("graphene", nx=12, ny=12)
-        >>> A = H.spectral_function(np.zeros((1, 2)), 64, orbitals=2)
+        >>> A = H.spectral_function(np.zeros((1, 2)), 64)
         >>> A([0.0, 1.0]).shape
         (1, 2)
         """
@@ -295,12 +318,14 @@ class MapCalls:
         k = np.asarray(k, float)
         k = k[:, None] if k.ndim == 1 else k
         if at.shape[0] != self.shape[0] or k.ndim != 2 or not len(k) or k.shape[1] != at.shape[1]:
-            raise ValueError(f"wave vectors are of shape (any, {at.shape[1]}), positions of shape ({self.shape[0]}, "
-                             f"{k.shape[-1]}), not {k.shape} and {at.shape}")
+            raise ValueError(f"k is of shape (wave vectors, {at.shape[1]}), one wave vector being [[...]], positions of "
+                             f"shape ({self.shape[0]}, {at.shape[1]}), not {k.shape} and {at.shape}")
         if kernel not in KERNELS:
             raise ValueError(f"kernel is one of {', '.join(KERNELS)}, not {kernel!r}")
-        if np.ndim(orbitals) == 0 and int(orbitals) < 1:
-            raise ValueError(f"orbitals are 1 at least, not {orbitals}")
+        if orbitals is None:
+            orbitals = self._known_orbitals()
+        if np.ndim(orbitals) == 0 and (int(orbitals) < 1 or int(orbitals) != orbitals):
+            raise ValueError(f"orbitals are a whole number, 1 at least, not {orbitals}")
         which = np.arange(self.shape[0]) % int(orbitals) if np.ndim(orbitals) == 0 else np.asarray(orbitals)
         if which.shape != (self.shape[0],) or which.dtype.kind not in "iu" or which.min() < 0 \
                 or np.bincount(which).min() < 1:

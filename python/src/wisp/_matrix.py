@@ -14,7 +14,7 @@ from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._maps import MapCalls
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
-from ._transport import TransportCalls, checked_positions, kwant_positions
+from ._transport import TransportCalls, checked_positions, kwant_orbitals, kwant_positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -67,6 +67,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     """
 
     _where: Any = None
+    _orbitals: Any = None
 
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
                  positions: ArrayLike | None = None, cell: ArrayLike | None = None, ctx: Context | None = None) -> None:
@@ -79,6 +80,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             more = {"params": params} if params else {}
             system, (H, orbitals, _) = H, H.hamiltonian_submatrix(sparse=True, return_norb=True, **more)
             positions = kwant_positions(system, orbitals) if positions is None else positions
+            self._orbitals = kwant_orbitals(system, orbitals)
         if isinstance(H, (str, os.PathLike)):
             H = self._open_or_load(H, dtype)
         if H is None:

@@ -28,6 +28,20 @@ def kwant_positions(system: Any, orbitals: Sequence[int]) -> np.ndarray | None:
     return np.repeat(at, orbitals, axis=0)
 
 
+def kwant_orbitals(system: Any, orbitals: Sequence[int]) -> np.ndarray | None:
+    """Which orbital of a cell each row is: those of the families of sites, one family after the other; None: the system
+    does not tell."""
+    sites = getattr(system, "sites", None)
+    if sites is None:
+        return None
+    first: dict[Any, int] = {}
+    last = 0
+    for site, many in zip(sites, orbitals):
+        if site.family not in first:
+            first[site.family], last = last, last + int(many)
+    return np.concatenate([first[s.family] + np.arange(many) for s, many in zip(sites, orbitals)])
+
+
 def checked_positions(positions: ArrayLike, rows: int, cell: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """Positions of shape (rows, 1 to 3), and the vectors of a cell, of shape (0 to 3, 3)."""
     at = np.asarray(positions, float)
@@ -58,6 +72,12 @@ class _Positions:
             self.ctx.call(lib.wisp_positions_open_array_sized, self.p, self.size, ctx, self.rows, at.shape[1],
                           pointer(at, "double"), pointer(cell, "double"), cell.shape[0])
         return self
+
+    def orbitals(self) -> np.ndarray | int:
+        """Which orbital of its cell each row is, or their number, row i being of orbital i modulo it."""
+        if not self.p.orbital:
+            return max(1, self.p.orbitals)
+        return np.array([self.p.orbital(self.p.arg, row) for row in range(self.rows)])
 
     def __exit__(self, *error: Any) -> None:
         lib.wisp_positions_close_sized(self.p, self.size)
