@@ -312,4 +312,10 @@ told " iterations of minres: residual "
 # a preconditioner that MINRES gave up is not told as one that was used
 unsolved solve "$source/tests/data/LFAT5.mtx" --rhs random:1 --method minres --precond jacobi --precision single --tol 1e-6 --json
 check "no preconditioner any more" grep -q '"preconditioner": "none"' out
+# An absolute tolerance far above b is met at once, and drawn.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 2\n2 2 3\n' >two.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1e-200\n1e-200\n' >tiny.mtx
+ok solve two.mtx --rhs tiny.mtx --tol-abs 1e-5 --json
+json out 'd["converged"] is True and d["wanted"] > 1e190'
+if [ $have_gnuplot = 1 ]; then ok solve two.mtx --rhs tiny.mtx --tol-abs 1e-5 --plot p.svg; fi
 finish

@@ -163,9 +163,9 @@ static wisp_status damaged(const wisp__npy *a)
 static wisp_status inflate_some(wisp__npy *a, unsigned char *to, size_t bytes)
 {
     while (bytes > 0) {
-        if (a->z.avail_in == 0) {
+        /* zlib may have taken all bytes, and still have some to write. */
+        if (a->z.avail_in == 0 && a->size > 0) {
             const int64_t some = WISP__MIN(a->size, (int64_t)RAW);
-            if (some == 0) return damaged(a);
             const wisp_status status = get(a->zip, a->raw, some, (uint64_t)a->at);
             if (status != WISP_OK) return status;
             a->at += some;
@@ -177,10 +177,12 @@ static wisp_status inflate_some(wisp__npy *a, unsigned char *to, size_t bytes)
         a->z.next_out = to;
         a->z.avail_out = out;
         const int code = inflate(&a->z, Z_NO_FLUSH);
-        to += out - a->z.avail_out;
-        bytes -= out - a->z.avail_out;
+        const uInt given = out - a->z.avail_out;
+        to += given;
+        bytes -= given;
         if (code == Z_MEM_ERROR) return wisp__npy_fail(a, WISP_ERR_NOMEM, "out of memory for zlib");
         if (code != Z_OK && (code != Z_STREAM_END || bytes > 0)) return damaged(a);
+        if (given == 0 && a->z.avail_in == 0 && a->size == 0) return damaged(a);
     }
     return WISP_OK;
 }

@@ -58,7 +58,8 @@ COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve",
         "at evenly spaced times, each to a tolerance. The start, psi(0), is scaled to norm 1. Told at\n"
         "each time: the norm, which stays 1 unless H absorbs; the densities |psi_i|^2 of rows that are\n"
         "named; and, where asked for, energies and other expectation values. --states FILE keeps the\n"
-        "states. --absorb puts an absorbing potential beside H.\n" A_HERMITIAN)
+        "states. --absorb puts an absorbing potential beside H.\n" A_MATRIX
+        ".\nIt must be Hermitian, but for --non-hermitian.")
 COMMAND(CMD_SOLVE, cmd_solve, RANKS_ANY, "solve", "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",
         "MATRIX", 1, 1, "solve linear systems A x = b",
         "Solves A x = b for one right-hand side or several at once, by a Krylov method, until\n"

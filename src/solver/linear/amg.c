@@ -208,7 +208,7 @@ static wisp_status choose_comm(wisp__amg *m)
 
 /* The diagonal is in each row, as smoothers need it. */
 static wisp_status check_row(wisp_ctx *ctx, int64_t row, int count, const int64_t *col, const double *val,
-                             const char *definite)
+                             double factor, const char *definite)
 {
     double diagonal = 0;
     if (count < 0) return WISP_ERR_CALLBACK;
@@ -222,7 +222,7 @@ static wisp_status check_row(wisp_ctx *ctx, int64_t row, int count, const int64_
     if (definite && diagonal < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_INDEFINITE,
                               "the diagonal of row %lld is %g, so that the matrix is not positive definite: take %s",
-                              (long long)row, diagonal, definite);
+                              (long long)row, diagonal / factor, definite);
     return WISP_OK;
 }
 
@@ -253,7 +253,7 @@ static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double fa
     for (int64_t i = 0; i < m->rows; i++) {
         const int count = src.row(src.arg, first + i, col, val);
         for (int k = count - 1; k >= 0; k--) val[k] = factor * creal(wisp__number_at(src.type, val, k));
-        WISP_TRY(check_row(m->ctx, first + i, count, col, val, definite));
+        WISP_TRY(check_row(m->ctx, first + i, count, col, val, factor, definite));
         r->count[i] = count;
         r->row[i] = (HYPRE_BigInt)(first + i);
         for (int k = 0; k < count; k++) r->col[at] = (HYPRE_BigInt)col[k], r->val[at++] = val[k];

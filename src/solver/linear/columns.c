@@ -44,11 +44,16 @@ out:
     return status;
 }
 
+/* |r| that is enough by the absolute tolerance. */
+static double absolute_of(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return k->o.tolerance_abs > 0 ? ldexp(k->o.tolerance_abs, c->b_exponent) : 0;
+}
+
 /* |r|^2 that is enough. */
 static double target_of(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    const double relative = k->o.tolerance * k->o.tolerance * c->bb;
-    const double absolute = k->o.tolerance_abs > 0 ? ldexp(k->o.tolerance_abs, c->b_exponent) : 0;
+    const double relative = k->o.tolerance * k->o.tolerance * c->bb, absolute = absolute_of(k, c);
     return fmax(relative, absolute * absolute);
 }
 
@@ -73,7 +78,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
         c->best = c->least = INFINITY;
         c->target = target_of(k, c);
-        const double wanted = sqrt(c->target / c->bb);
+        const double wanted = fmax(k->o.tolerance, absolute_of(k, c) / sqrt(c->bb));
         if (c->bb > 0 && (k->s->wanted == 0 || wanted < k->s->wanted)) k->s->wanted = wanted;
     }
     if (k->s->wanted == 0) k->s->wanted = k->o.tolerance; /* all of b is 0 */

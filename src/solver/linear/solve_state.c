@@ -112,7 +112,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     WISP_TRY(same_preconditioner(o, state));
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
-    if (o->tolerance_abs > 0) WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
+    WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
     status = same_right_sides(k, state);
 out:
     return status;

@@ -101,9 +101,11 @@ void solve_summary(const tool *t, const solve_results *r)
         text_line("traffic", "%s an iteration, %.3g GB/s", text_bytes(a[0], s->bytes), gigabytes_per_second(r));
     show_history(s);
     if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
-    text_line("result", "%s in %s iteration%s, |b - A x| / |b| = %s, wanted %.1e",
+    const bool by_column = r->opts.tolerance_abs > 0 && r->columns > 1; /* the residual is that of another one, maybe */
+    text_line("result", "%s in %s iteration%s, |b - A x| / |b| = %s, wanted %s%.1e%s",
               s->converged ? "converged" : "not converged", text_count(a[0], s->iterations),
-              s->iterations == 1 ? "" : "s", residual, s->wanted);
+              s->iterations == 1 ? "" : "s", residual, by_column ? "by column, " : "", s->wanted,
+              by_column ? " at least" : "");
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
@@ -152,10 +154,11 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     for (int64_t i = 0; i < n; i++)
         if ((i % every == 0 || i == n - 1) && is_drawn(s->history[i]))
             fprintf(f, "%lld %.7g\n", (long long)i, s->history[i]);
-    fprintf(f,
-            "EOD\nplot %.7g with lines lw 1.5 dashtype 2 lc rgb '%s' title 'tolerance', "
-            "$d using 1:2 with %s lw 2 lc rgb '%s' title 'residual'\n",
-            s->wanted, plot_color(1), n > 1 ? "lines" : "points pt 7", plot_color(0));
+    fputs("EOD\nplot ", f);
+    if (isfinite(s->wanted))
+        fprintf(f, "%.7g with lines lw 1.5 dashtype 2 lc rgb '%s' title 'tolerance', ", s->wanted, plot_color(1));
+    fprintf(f, "$d using 1:2 with %s lw 2 lc rgb '%s' title 'residual'\n", n > 1 ? "lines" : "points pt 7",
+            plot_color(0));
 }
 
 static int write_x(tool *t, const wisp_blk *x, const json_t *object)
