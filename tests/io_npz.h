@@ -4,7 +4,7 @@
 #include "io_naive.h"
 #include <zlib.h>
 
-enum { NPZ_ROOM = 1 << 16 };
+enum { NPZ_ROOM = 1 << 19 };
 
 typedef struct {
     unsigned char data[NPZ_ROOM], list[NPZ_ROOM];
