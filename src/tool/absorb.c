@@ -81,10 +81,7 @@ static int open_layers(tool *t, absorber *a)
         return tool_usage(t,
                           "--absorb %s: expected layers such as x<10:0.2,x>90:0.2, each with its strength, or a file",
                           t->opt.absorb);
-    int rc = tool_agree(t, positions_open(t, t->opt.arg[0], rows, &a->positions));
-    if (!rc && a->positions.rows != rows)
-        rc = tool_fail(t, "%s has %lld positions for %lld rows", t->opt.arg[0], (long long)a->positions.rows,
-                       (long long)rows);
+    const int rc = tool_agree(t, positions_open(t, t->opt.arg[0], rows, &a->positions));
     return rc ? rc : tool_agree(t, find_deepest(t, a, rows));
 }
 

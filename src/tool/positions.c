@@ -30,6 +30,8 @@ int positions_open(tool *t, const char *name, int64_t rows, wisp_positions *p)
         return wisp_positions_open_file(p, t->ctx, o->positions, rows, o->cell[0], o->cell_vectors) ? tool_fail_ctx(t)
                                                                                                     : EXIT_FINE;
     const int rc = positions_find(t, name, p);
+    if (!rc && p->at && p->rows != rows)
+        return tool_fail(t, "%s has %lld positions for %lld rows", name, (long long)p->rows, (long long)rows);
     if (rc || p->at) return rc;
     return tool_fail(t, "%s: where its rows are is not known; give it by --positions FILE%s%s", name,
                      option_there(t->cmd, "cell") ? ", and --cell where it is periodic" : "",

@@ -84,8 +84,6 @@ int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows)
 {
     kpath_free(p);
     int rc = positions_open(t, matrix, rows, &p->at);
-    if (!rc && p->at.rows != rows)
-        rc = tool_fail(t, "%s has %lld positions for %lld rows", matrix, (long long)p->at.rows, (long long)rows);
     if (!rc) rc = choose_orbitals(t, p, rows);
     return rc ? rc : make_path(t, p);
 }

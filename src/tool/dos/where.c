@@ -60,8 +60,6 @@ static int by_position(tool *t, char *in, int64_t rows)
         return tool_usage(
             t, "--where %s: expected conditions on x, y or z such as x<3,z>=0.5, with <, <=, > or >=", t->opt.where);
     int rc = tool_agree(t, positions_open(t, t->opt.arg[0], rows, &p));
-    if (!rc && p.rows != rows)
-        rc = tool_fail(t, "%s has %lld positions for %lld rows", t->opt.arg[0], (long long)p.rows, (long long)rows);
     for (int64_t row = 0; row < rows && !rc; row++) {
         double xyz[3] = {0};
         if (p.at(p.arg, row, xyz)) rc = tool_fail(t, "the position of row %lld can't be had", (long long)row);
