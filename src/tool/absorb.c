@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS = 16 };
+enum { LAYERS = 16, MOST_ENTRIES = 16 }; /* MOST_ENTRIES: of a row of a file of one column, which count together */
 typedef struct {
-    int axis; /* 0 to 2 */
-    bool less;
+    int axis;                       /* 0 to 2 */
+    bool less, closed;              /* closed: written with <= or >= */
     double from, strength, deepest; /* deepest: of all rows */
 } layer;
 
@@ -38,13 +38,14 @@ static bool take_number(const char **text, double *number)
     return true;
 }
 
-/* How many there are; 0: these are none. */
+/* How many there are, LAYERS + 1 if that is too many; 0: these are none. */
 static int read_layers(const char *text, layer *all)
 {
-    for (int n = 0; n < LAYERS && begins_layer(text); text++) {
+    for (int n = 0; begins_layer(text); text++) {
+        if (n == LAYERS) return LAYERS + 1;
         layer *l = all + n++;
-        *l = (layer){.axis = *text - 'x', .less = text[1] == '<'};
-        text += text[2] == '=' ? 3 : 2;
+        *l = (layer){.axis = *text - 'x', .less = text[1] == '<', .closed = text[2] == '=', .deepest = -HUGE_VAL};
+        text += l->closed ? 3 : 2;
         if (!take_number(&text, &l->from) || *text++ != ':' || !take_number(&text, &l->strength)) return 0;
         if (!*text) return n;
         if (*text != ',') return 0;
@@ -66,10 +67,16 @@ static int find_deepest(tool *t, absorber *a, int64_t rows)
         for (int i = 0; i < a->count; i++)
             a->layers[i].deepest = fmax(a->layers[i].deepest, depth_in(a->layers + i, xyz));
     }
-    for (int i = 0; i < a->count; i++)
-        if (!(a->layers[i].deepest > 0))
-            return tool_fail(t, "--absorb %s: no row is in layer %d, %c%c%g", t->opt.absorb, i + 1,
-                             'x' + a->layers[i].axis, a->layers[i].less ? '<' : '>', a->layers[i].from);
+    for (int i = 0; i < a->count; i++) {
+        const layer *l = a->layers + i;
+        char name[48];
+        snprintf(name, sizeof name, "layer %d, %c%c%s%g", i + 1, 'x' + l->axis, l->less ? '<' : '>',
+                 l->closed ? "=" : "", l->from);
+        if (l->deepest == 0)
+            return tool_fail(t, "--absorb %s: rows of %s, are at its edge alone, where W is 0; begin it before them",
+                             t->opt.absorb, name);
+        if (!(l->deepest > 0)) return tool_fail(t, "--absorb %s: no row is in %s", t->opt.absorb, name);
+    }
     return EXIT_FINE;
 }
 
@@ -77,6 +84,9 @@ static int open_layers(tool *t, absorber *a)
 {
     const int64_t rows = a->h.rows;
     a->count = read_layers(t->opt.absorb, a->layers);
+    if (a->count > LAYERS)
+        return tool_usage(t, "--absorb: there are at most %d layers; a file with W of each row takes any number",
+                          LAYERS);
     if (!a->count)
         return tool_usage(t,
                           "--absorb %s: expected layers such as x<10:0.2,x>90:0.2, each with its strength, or a file",
@@ -92,6 +102,9 @@ static int open_file(tool *t, absorber *a)
     if (a->w.cols != 1)
         return tool_fail(t, "--absorb %s has %lld columns; a potential is one column", t->opt.absorb,
                          (long long)a->w.cols);
+    if (a->w.max_row > MOST_ENTRIES)
+        return tool_fail(t, "--absorb %s has rows of %lld entries; W is one number a row", t->opt.absorb,
+                         (long long)a->w.max_row);
     if (wisp_type_is_complex(a->w.type))
         return tool_fail(t, "--absorb %s has complex numbers; W of H - iW is real", t->opt.absorb);
     return EXIT_FINE;
@@ -102,10 +115,8 @@ static double strength_at(const absorber *a, int64_t row)
 {
     double w = 0, xyz[3] = {0};
     if (a->w.row) {
-        enum { MOST = 16 };
-        int64_t col[MOST];
-        double val[MOST];
-        if (a->w.max_row > MOST) return NAN;
+        int64_t col[MOST_ENTRIES];
+        double val[MOST_ENTRIES];
         const int n = a->w.row(a->w.arg, row, col, val);
         for (int i = 0; i < n; i++) w += a->w.type == WISP_S ? (double)((const float *)(const void *)val)[i] : val[i];
         return n < 0 ? NAN : w;

@@ -105,7 +105,7 @@ const option_def option_table[] = {
     VALUE("angle", "A", parse_number, CMD_EVOLVE, angle,
           "times are t exp(-i A), A in degrees: 0 is real time (0), 90 --imaginary"),
     VALUE(
-        "absorb", "x<A:W,..|FILE", parse_string, CMD_EVOLVE, absorb,
+        "absorb", "x<A:W,..|FILE", parse_once, CMD_EVOLVE, absorb,
         "evolve under H - iW with an absorbing potential: layers, in which W grows like the square of the depth, to W "
         "at the deepest row; or one number for each row, in a file (.mtx, .mtx.gz, .crs, .h5)"),
     FLAG(
@@ -122,7 +122,7 @@ const option_def option_table[] = {
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
     VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
           "the density tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
-    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_string, NEW_RUN | CMD_DOS | CMD_LDOS, where,
+    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS, where,
           "the density of states on these rows alone (ldos: on each of them): by conditions on x, y and z, which must "
           "all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
     FLAG("energy", CMD_EVOLVE, energy, "tell <psi|H|psi> at each time"),

@@ -31,6 +31,13 @@ bool parse_string(option_value *v)
     return true;
 }
 
+/* What is not taken twice, as a list that may be thought to be added to. */
+bool parse_once(option_value *v)
+{
+    if (*(const char **)v->value) return refuse(v, "it is given twice; one list with commas holds all");
+    return parse_string(v);
+}
+
 /* A file that is written, whose name ends in one of the choices. */
 bool parse_output(option_value *v)
 {
