@@ -22,6 +22,14 @@ ok evolve $graphene --time 9 --steps 9 --site 3 --states one.mtx --watch 0,3,7 -
 json out 'd["states"] == "one.mtx" and len(states("one.mtx")) == 10 and times("one.mtx") == d["times"]'
 json out 'all(abs(abs(states("one.mtx")[i][r]) ** 2 - d["density"][w][i]) < 1e-15 for i in range(10) for w, r in enumerate(d["sites"]))'
 json out 'd["off"][0] == 0 and all(x == 2e-10 for x in d["off"][1:])'
+# Time 0: the start is divided by a norm that is rounded, and that is told.
+printf '%%%%MatrixMarket matrix array real general\n40 1\n' >start.mtx
+for i in {1..40}; do echo "$i.3"; done >>start.mtx
+for precision in double single; do
+    ok evolve $graphene --start start.mtx --time 1 --steps 1 --states begun.mtx --precision $precision --json
+    json out '0 < d["off"][0] < (1e-13 if d["type"] == "complex double" else 1e-5) and d["off"][1] > 2 * d["tolerance"]'
+    json out 'sum(abs(z - (i + 1.3) / sum((k + 1.3) ** 2 for k in range(40)) ** 0.5) ** 2 for i, z in enumerate(states("begun.mtx")[0])) ** 0.5 <= d["off"][0] and abs(d["norm"][0] - 1) <= d["off"][0]'
+done
 # One bond: cos t at its start, -i sin t at the other end, for hopping -1 their conjugates.
 ok evolve laplace:nx=2,ny=1,points=5 --time 2 --steps 4 --site 0 --states bond.mtx --json
 json out 'all(abs(z[0] - cmath.exp(-4j * t) * math.cos(t)) < 1e-10 and abs(z[1] - cmath.exp(-4j * t) * 1j * math.sin(t)) < 1e-10 for z, t in zip(states("bond.mtx"), d["times"]))'

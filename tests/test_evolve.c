@@ -1,4 +1,5 @@
 /* Time evolution: against eigenvectors by LAPACK, closed forms of bonds and chains, tolerances, bounds, refusals. */
+#include "evolve_cases.h"
 #include "evolve_dense.h"
 #include <stdbool.h>
 #include "solver/solver.h"
@@ -33,30 +34,6 @@ static void bessel_functions(void **state)
         }
     assert_int_equal(wisp__chebyshev_terms(0, 1e-3), 1);
     assert_int_equal(wisp__chebyshev_terms(-30, 1e-9), wisp__chebyshev_terms(30, 1e-9));
-}
-
-/* ---- what was seen ----------------------------------------------------------------------------- */
-
-enum { MOST_TIMES = 24 };
-typedef struct {
-    ref_mat psi[MOST_TIMES];
-    double norm[MOST_TIMES][8];
-    int64_t seen;
-} record;
-
-static int keep(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
-{
-    record *r = arg;
-    assert_int_equal(i, r->seen++);
-    r->psi[i] = ref_get(psi);
-    memcpy(r->norm[i], norm, (size_t)wisp_blk_width(psi) * sizeof *norm);
-    return 0;
-}
-
-static void forget(record *r)
-{
-    for (int64_t i = 0; i < r->seen; i++) ref_free(r->psi[i]);
-    *r = (record){.seen = 0};
 }
 
 /* ---- random matrices, by eigenvectors ------------------------------------------------------------ */
@@ -95,9 +72,8 @@ static void random_matrices(void **state)
                     const double error = relative_error(seen.psi[i], should);
                     if (!(error <= tolerance)) fail_msg("types %d, time %g: off by %g", c, time[i], error);
                     for (int j = 0; j < width; j++) {
-                        double square = 0;
-                        for (int64_t k = 0; k < H.rows; k++) square += pow(cabs(REF_AT(start, k, j)), 2);
-                        assert_true(fabs(seen.norm[i][j] - sqrt(square)) <= tolerance * sqrt(square));
+                        const double exact = column_norm(start, j);
+                        assert_true(fabs(seen.norm[i][j] - exact) <= tolerance * exact);
                     }
                     ref_free(should);
                 }
@@ -415,40 +391,11 @@ static void cancelled(void **state)
     wisp_ctx_free(ctx);
 }
 
-static wisp_status evolve_all(wisp_ctx *ctx, void *arg)
-{
-    static const double time[] = {1, 2, 3};
-    wisp_mat *A = NULL;
-    wisp_blk *psi = NULL;
-    wisp_status status;
-    (void)arg;
-    WISP_TRY(wisp_mat_open(&A, ctx, "graphene:nx=6,ny=6", NULL));
-    WISP_TRY(wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 2));
-    WISP_TRY(wisp_blk_fill(psi, (wisp_scalar){1, 0}));
-    status = wisp_evolve(NULL, A, psi, 3, time, NULL);
-out:
-    wisp_blk_free(psi);
-    wisp_mat_free(A);
-    return status;
-}
-
 static void failing_memory(void **state)
 {
     (void)state;
     if (ref_ranks() > 1) return;
-    assert_true(ref_failing_memory(evolve_all, NULL, 200, 20) > 20);
-}
-
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
+    assert_true(ref_failing_memory(evolve_all, &(whole_case){.spec = "graphene:nx=6,ny=6", .unit = 1}, 200, 20) > 20);
 }
 
 int main(void)

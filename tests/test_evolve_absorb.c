@@ -1,6 +1,7 @@
 /* Evolution that is not unitary, under H - iW: against small steps of a power series in long double, closed forms, what
    it says of its error, refusals. */
 #include <stdbool.h>
+#include "evolve_cases.h"
 #include "kpm_dense.h"
 #include "solver/solver.h"
 
@@ -91,29 +92,7 @@ static ref_mat exact(ref_mat A, ref_mat psi, double t)
     return out;
 }
 
-enum { TIMES = 7, WIDEST = 5 };
-typedef struct {
-    ref_mat psi[TIMES];
-    double norm[TIMES][WIDEST];
-    int64_t seen;
-} record;
-
-static int keep(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
-{
-    record *r = arg;
-    assert_int_equal(i, r->seen++);
-    r->psi[i] = ref_get(psi);
-    memcpy(r->norm[i], norm, (size_t)wisp_blk_width(psi) * sizeof *norm);
-    return 0;
-}
-
-static double column_norm(ref_mat a, int64_t j)
-{
-    double square = 0;
-    for (int64_t i = 0; i < a.rows; i++) square += pow(cabs(REF_AT(a, i, j)), 2);
-    return sqrt(square);
-}
-
+enum { TIMES = 7 };
 /* ||a - b|| of the worst column, over the norm of start's. */
 static double error_of(ref_mat a, ref_mat b, ref_mat start)
 {
@@ -167,8 +146,8 @@ static void compare(const char *what, ref_mat A, ref_mat start, const double *ti
         const double growth = exp(fmax(0, -w->center * time[i] + w->halfwidth * fabs(time[i])));
         ref_mat should = exact(A, start, time[i]);
         const double error = error_of(seen->psi[i], should, start);
-        if (!(off[i] <= tolerance * growth * (1 + 1e-9)))
-            fail_msg("%s, time %g: %g is told, above the tolerance", what, time[i], off[i]);
+        if (!(off[i] <= 3 * tolerance * growth * (1 + 1e-9))) /* of rounding three times as much is told */
+            fail_msg("%s, time %g: %g is told, far above the tolerance", what, time[i], off[i]);
         if (!(error <= off[i])) fail_msg("%s, time %g: off by %g, and %g is told", what, time[i], error, off[i]);
         for (int64_t j = 0; j < start.cols; j++)
             if (!(fabs(seen->norm[i][j] - column_norm(should, j)) <= off[i] * column_norm(start, j)))
@@ -223,7 +202,7 @@ static void random_matrices(void **state)
         whole += status == WISP_OK;
         if (status == WISP_OK) assert_int_equal(seen.seen, TIMES);
         compare(what, A, start, time, &seen, off, tolerance, &e);
-        for (int64_t i = 0; i < seen.seen; i++) ref_free(seen.psi[i]);
+        forget(&seen);
         wisp_blk_free(psi);
         wisp_mat_free(M);
         ref_free(H), ref_free(start), ref_free(A);
@@ -260,8 +239,8 @@ static void chain_absorbs(void **state)
     for (int i = 0; i < TIMES; i++) {
         assert_true(seen.norm[i][0] <= before + off[i] && off[i] < 1e-11);
         before = seen.norm[i][0];
-        ref_free(seen.psi[i]);
     }
+    forget(&seen);
     if (!(before < 1e-4)) fail_msg("%g is left", before);
     wisp_blk_free(psi);
     wisp_mat_free(M);
@@ -299,6 +278,61 @@ static void jordan_block(void **state)
     wisp_blk_free(psi);
     wisp_mat_free(M);
     ref_free(A), ref_free(start), ref_free(got), ref_free(should);
+}
+
+/* Near what rounding makes in single precision a tolerance is met, and not refused for what is told of it. */
+static void near_rounding(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 40 };
+    ref_rng r = {17};
+    double worst = 0, most = 0;
+    for (int run = 0; run < 20; run++) {
+        ref_mat A = ref_new(N, N), start = ref_random_block(&r, WISP_C, N, 3);
+        for (int64_t i = 0; i < N; i++) {
+            REF_AT(A, i, i) = -(run % 3) * 0.25 * (i > N / 2) * i_unit;
+            if (i + 1 < N) REF_AT(A, i, i + 1) = REF_AT(A, i + 1, i) = -1;
+        }
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_C);
+        wisp_blk *psi;
+        const double time = 30;
+        double off;
+        REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(M), WISP_C, 3));
+        ref_put(psi, start);
+        const wisp_evolve_opts o = {.non_hermitian = 1, .off = &off, .tolerance = 4e-5};
+        REF_OK(ctx, wisp_evolve(NULL, M, psi, 1, &time, &o));
+        ref_mat got = ref_get(psi), should = exact(A, start, time);
+        worst = fmax(worst, error_of(got, should, start) / off);
+        most = fmax(most, off);
+        wisp_blk_free(psi);
+        wisp_mat_free(M);
+        ref_free(A), ref_free(start), ref_free(got), ref_free(should);
+    }
+    if (!(worst <= 1)) fail_msg("off by %g of what is told", worst);
+    assert_true(most > 4e-5);
+}
+
+/* A state may be off by more than its norm: what comes of it is off by as much more. */
+static void below_its_error(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_mat A = ref_new(2, 2), start = ref_new(2, 1);
+    for (int64_t i = 0; i < 2; i++) REF_AT(A, i, i) = (double)i - 0.5 * i_unit;
+    start.a[0] = start.a[1] = 1;
+    wisp_mat *M = ref_mat_of(ctx, A, WISP_Z);
+    wisp_blk *psi;
+    const double time = 2;
+    double off;
+    REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(M), WISP_Z, 1));
+    ref_put(psi, start);
+    wisp_evolve_opts o = {.non_hermitian = 1, .start_off = 7, .off = &off};
+    REF_OK(ctx, wisp_evolve(NULL, M, psi, 1, &time, &o));
+    if (!(fabs(off - 7 * exp(-1)) < 1e-9)) fail_msg("%g is told", off);
+    o.start_off = INFINITY;
+    REF_FAILS(ctx, wisp_evolve(NULL, M, psi, 1, &time, &o), WISP_ERR_ARG, "opts.start_off is inf");
+    wisp_blk_free(psi);
+    wisp_mat_free(M);
+    ref_free(A), ref_free(start);
 }
 
 /* ---- what goes wrong -------------------------------------------------------------------------------- */
@@ -393,47 +427,19 @@ static void plans(void **state)
     }
 }
 
-static wisp_status evolve_all(wisp_ctx *ctx, void *arg)
-{
-    static const double time[] = {1e-3, 2e-3, 3e-2};
-    wisp_mat *A = NULL;
-    wisp_blk *psi = NULL;
-    wisp_status status;
-    (void)arg;
-    WISP_TRY(wisp_mat_open(&A, ctx, "matpde:nx=6,ny=6", NULL));
-    WISP_TRY(wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 2));
-    WISP_TRY(wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 2, 0));
-    status = wisp_evolve(NULL, A, psi, 3, time, &(wisp_evolve_opts){.non_hermitian = 1, .tolerance = 1e-6});
-out:
-    wisp_blk_free(psi);
-    wisp_mat_free(A);
-    return status;
-}
-
 static void failing_memory(void **state)
 {
     (void)state;
+    whole_case c = {"matpde:nx=6,ny=6", 1e-3, {.non_hermitian = 1, .tolerance = 1e-6}};
     if (ref_ranks() > 1) return;
-    assert_true(ref_failing_memory(evolve_all, NULL, 200, 60) > 20);
-}
-
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
+    assert_true(ref_failing_memory(evolve_all, &c, 200, 60) > 20);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(series),        cmocka_unit_test(random_matrices),
-                                       cmocka_unit_test(chain_absorbs), cmocka_unit_test(jordan_block),
-                                       cmocka_unit_test(refusals),      cmocka_unit_test(plans),
-                                       cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(series),          cmocka_unit_test(random_matrices), cmocka_unit_test(chain_absorbs),
+        cmocka_unit_test(jordan_block),    cmocka_unit_test(refusals),        cmocka_unit_test(near_rounding),
+        cmocka_unit_test(below_its_error), cmocka_unit_test(plans),           cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

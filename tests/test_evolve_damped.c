@@ -1,4 +1,5 @@
 /* Evolution along complex times: against eigenvectors by LAPACK, closed forms, what it says of its error, refusals. */
+#include "evolve_cases.h"
 #include "evolve_dense.h"
 #include <stdbool.h>
 #include "solver/solver.h"
@@ -51,26 +52,10 @@ static void series(void **state)
 /* ---- random matrices ------------------------------------------------------------------------------- */
 
 enum { TIMES = 7, WIDTH = 3 };
-typedef struct {
-    ref_mat psi[TIMES];
-    int64_t seen;
-} record;
-
-static int keep(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
-{
-    record *r = arg;
-    assert_int_equal(i, r->seen++);
-    r->psi[i] = ref_get(psi);
-    for (int j = 0; j < wisp_blk_width(psi); j++) assert_true(fabs(norm[j] - 1) < 1e-5);
-    return 0;
-}
-
 static void scale_columns(ref_mat x, double *norm)
 {
     for (int64_t j = 0; j < x.cols; j++) {
-        double square = 0;
-        for (int64_t i = 0; i < x.rows; i++) square += pow(cabs(REF_AT(x, i, j)), 2);
-        norm[j] = sqrt(square);
+        norm[j] = column_norm(x, j);
         for (int64_t i = 0; i < x.rows; i++) REF_AT(x, i, j) /= norm[j];
     }
 }
@@ -83,6 +68,7 @@ static void compare(ref_mat H, ref_mat start, cplx direction, const double *time
         double growth, norm[WIDTH];
         ref_mat should = propagate(H, start, direction * time[i], &growth);
         scale_columns(should, norm);
+        for (int64_t j = 0; j < start.cols; j++) assert_true(fabs(seen->norm[i][j] - 1) < 1e-5);
         const double error = relative_error(seen->psi[i], should);
         /* The oracle rounds, too: its eigenvalues alone by a few units of the largest. */
         const double allowed = off[i] + 1e-14 * (double)H.rows * (1 + cabs(direction * time[i]));
@@ -133,7 +119,7 @@ static void random_matrices(void **state)
         whole += status == WISP_OK;
         ended += status != WISP_OK;
         compare(H, start, direction.re + i_unit * direction.im, time, &seen, log_norm, off, tolerance);
-        for (int64_t i = 0; i < seen.seen; i++) ref_free(seen.psi[i]);
+        forget(&seen);
         wisp_blk_free(psi);
         wisp_mat_free(A);
         ref_free(H), ref_free(start);
@@ -210,6 +196,8 @@ static void refusals(void **state)
     o.start_off = 1e-12;
     REF_OK(ctx, wisp_evolve(NULL, A, psi, 1, &time, &o));
     assert_true(off >= 1e-12 && off < 1e-10);
+    o.start_off = 1e-9;
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &o), WISP_ERR_ARG, "opts.start_off, 1e-09, is all of");
     o.start_off = -1;
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &o), WISP_ERR_ARG, "opts.start_off");
     o = (wisp_evolve_opts){.direction = {NAN, 0}};
@@ -236,40 +224,12 @@ static void refusals(void **state)
     ref_free(H);
 }
 
-static wisp_status evolve_all(wisp_ctx *ctx, void *arg)
-{
-    static const double time[] = {1, 2, 3};
-    wisp_mat *A = NULL;
-    wisp_blk *psi = NULL;
-    wisp_status status;
-    (void)arg;
-    WISP_TRY(wisp_mat_open(&A, ctx, "graphene:nx=6,ny=6", NULL));
-    WISP_TRY(wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 2));
-    WISP_TRY(wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 2, 0));
-    status = wisp_evolve(NULL, A, psi, 3, time, &(wisp_evolve_opts){.direction = {0.1, -1}});
-out:
-    wisp_blk_free(psi);
-    wisp_mat_free(A);
-    return status;
-}
-
 static void failing_memory(void **state)
 {
     (void)state;
     if (ref_ranks() > 1) return;
-    assert_true(ref_failing_memory(evolve_all, NULL, 200, 20) > 20);
-}
-
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
+    assert_true(
+        ref_failing_memory(evolve_all, &(whole_case){"graphene:nx=6,ny=6", 1, {.direction = {0.1, -1}}}, 200, 20) > 20);
 }
 
 int main(void)

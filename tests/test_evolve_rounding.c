@@ -4,6 +4,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
+#include "evolve_cases.h"
 #include "kpm_dense.h"
 
 typedef _Complex long double wide;
@@ -49,11 +50,11 @@ typedef struct {
     wide direction;
     double shift, *log_norm, *off, worst, worst_log;
     const double *time;
-} record;
+} record_of;
 
 static int compare(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
 {
-    record *r = arg;
+    record_of *r = arg;
     const int64_t n = r->H->rows;
     ref_mat is = ref_get(psi);
     (void)norm;
@@ -120,13 +121,13 @@ static void told(void **state)
         double time[TIMES], log_norm[2 * TIMES], off[TIMES];
         for (int i = 0; i < TIMES; i++) time[i] = span * (run % 3 ? (i + 1.0) / TIMES : 2 * uniform(&rng) - 1);
         const wisp_scalar direction = {run % 5 < 2 ? 0 : cos(angle), run % 5 < 2 ? -sin(angle) : -sin(angle)};
-        record seen = {.H = &H,
-                       .start = &start,
-                       .direction = direction.re + (wide)I * direction.im,
-                       .shift = creal(H.a[0]),
-                       .log_norm = log_norm,
-                       .off = off,
-                       .time = time};
+        record_of seen = {.H = &H,
+                          .start = &start,
+                          .direction = direction.re + (wide)I * direction.im,
+                          .shift = creal(H.a[0]),
+                          .log_norm = log_norm,
+                          .off = off,
+                          .time = time};
         const wisp_evolve_opts o = {.tolerance = 0.5,
                                     .direction = direction,
                                     .at_once = (int)(run / 6 % 3) * 4,
@@ -165,13 +166,13 @@ static void coherent(void **state)
         double log_norm, off;
         REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_C, 1));
         ref_put(psi, start);
-        record seen = {.H = &H,
-                       .start = &start,
-                       .direction = 1 - (wide)I * 1e-6,
-                       .shift = P,
-                       .log_norm = &log_norm,
-                       .off = &off,
-                       .time = &time};
+        record_of seen = {.H = &H,
+                          .start = &start,
+                          .direction = 1 - (wide)I * 1e-6,
+                          .shift = P,
+                          .log_norm = &log_norm,
+                          .off = &off,
+                          .time = &time};
         const wisp_evolve_opts o = {.tolerance = 0.5,
                                     .direction = {1, -1e-6},
                                     .observe = compare,
@@ -189,20 +190,64 @@ static void coherent(void **state)
     if (!(all <= 1)) fail_msg("off by %g of what is told", all);
 }
 
-static int setup(void **state)
+/* Real times, with tolerances that rounding alone just allows. */
+static void real_times(void **state)
 {
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
+    wisp_ctx *ctx = *state;
+    static const ref_types combo[] = {{WISP_Z, WISP_Z}, {WISP_D, WISP_Z}, {WISP_C, WISP_C}, {WISP_S, WISP_C}};
+    enum { REAL_CASES = 300 };
+    ref_rng rng = {23};
+    for (int run = 0; run < REAL_CASES; run++) {
+        const ref_types t = combo[run % 4];
+        const bool single = t.blk == WISP_C;
+        const double size = any_size(&rng, 0.01, 100), center = (run % 3 - 1) * size * any_size(&rng, 1, 1e3),
+                     epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON,
+                     span = any_size(&rng, 0.01, 100) / (size + fabs(center));
+        ref_mat H = near(&rng, t.mat, true, 1 + ref_below(&rng, ROWS), center, size);
+        ref_mat start = ref_random_block(&rng, t.blk, H.rows, 1 + run % 2);
+        double time[TIMES], log_norm[2 * TIMES], off[TIMES], path = 0, low = HUGE_VAL, high = -HUGE_VAL;
+        for (int i = 0; i < TIMES; i++) {
+            time[i] = span * (run % 3 ? (i + 1.0) / TIMES : 2 * uniform(&rng) - 1);
+            path += fabs(time[i] - (i ? time[i - 1] : 0));
+        }
+        for (int64_t i = 0; i < H.rows; i++) {
+            double radius = 0;
+            for (int64_t j = 0; j < H.rows; j++) radius += i == j ? 0 : cabs(REF_AT(H, i, j));
+            low = fmin(low, creal(REF_AT(H, i, i)) - radius), high = fmax(high, creal(REF_AT(H, i, i)) + radius);
+        }
+        const wisp_bounds given = {low / 2 + high / 2, (high / 2 - low / 2) * (1 + 1e-6) + 1e-5 * size, 0};
+        wisp_mat *A = ref_mat_of(ctx, H, t.mat);
+        wisp_blk *psi;
+        REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), t.blk, (int)start.cols));
+        ref_put(psi, start);
+        record_of seen = {.H = &H,
+                          .start = &start,
+                          .direction = 1,
+                          .shift = creal(H.a[0]),
+                          .log_norm = log_norm,
+                          .off = off,
+                          .time = time};
+        const wisp_evolve_opts o = {.tolerance =
+                                        fmin(0.5, 1.01 * epsilon * (4 + (given.halfwidth + fabs(given.center)) * path)),
+                                    .at_once = run / 6 % 3 * 4,
+                                    .observe = compare,
+                                    .observe_arg = &seen,
+                                    .log_norm = log_norm,
+                                    .off = off,
+                                    .bounds.method = WISP_BOUNDS_GIVEN,
+                                    .bounds.given = given};
+        REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, &o));
+        if (!(seen.worst <= 1 && seen.worst_log <= 1))
+            fail_msg("run %d: off by %g of what is told, the logarithm by %g", run, seen.worst, seen.worst_log);
+        wisp_blk_free(psi);
+        wisp_mat_free(A);
+        ref_free(H), ref_free(start);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(told), cmocka_unit_test(coherent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(told), cmocka_unit_test(coherent),
+                                       cmocka_unit_test(real_times)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -454,10 +454,16 @@ typedef struct {
     wisp_state *resume;      /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
     /* d of psi(t) = exp(-i d A t) psi(0), finite. 0: 1. (0, -1) is exp(-A t), which cools to the ground state */
     wisp_scalar direction;
-    double start_off; /* how far psi(0) may be off to begin with, as `off`, in which it counts */
+    /* how far psi(0) may be off to begin with, as `off`, in which it counts; finite, and below the tolerance where
+       direction is not real */
+    double start_off;
     double *log_norm; /* [times][width] ln ||psi(time[i])||, set before observe() is called; NULL: not wanted */
-    double *off;      /* [times] likewise: how far psi(time[i])/||psi(time[i])||, and the logarithm of its norm, may */
-                      /* be off at most, by truncation and, about, by rounding. NULL: not wanted */
+    /* [times] likewise: how far psi(time[i])/||psi(time[i])||, and the logarithm of its norm, may be off. An estimate,
+       no bound: what is left out of a series is bounded, for a spectrum within the bounds; but rounding is counted as
+       three times the epsilon of psi's type times (4 + (halfwidth + |center|) |d t|) over the way from time to time.
+       Nobody has proven that; random cases against long double arithmetic stay below it
+       (tests/test_evolve_rounding.c). NULL: not wanted */
+    double *off;
     /* of psi(0), finite: time[], and times in messages, are those of the same clock, and psi(t) is exp(-i d A (t -
        start_time)) psi(0) */
     double start_time;
@@ -487,27 +493,29 @@ typedef struct {
    nothing overflows, and opts->log_norm has the logarithms of their norms. From one time to the next the scaled
    exp(-i d (A - edge) t) has norm 1 at most, edge being the end of the bounds where it is largest, and the share n of
    the norm that is left is computed. So psi is off by (what it was off before + truncation + rounding)/n, relative to
-   its norm, or less: that is opts->off, and a time where it is above opts->tolerance ends the call
-   (WISP_ERR_PRECISION). A start that has hardly a part of what grows most, or bounds that are far wider than the
-   spectrum over a long time, make n small. Truncation is bounded on a Bernstein ellipse (Trefethen, Approximation
-   Theory and Approximation Practice, 2013, theorem 8.1).
-   With opts->non_hermitian A = H - iW is any square matrix: H + diag(-iw) with absorbing potentials w >= 0, for
-   example. opts->direction is real then. psi(t) keeps its norm, which goes at most like g(t) = exp(-t w), w being the
-   end of the bounds of W where it is largest; observe is told of it, and its square over that of psi(0) is what is
-   left. Faber polynomials of an ellipse around the rectangle of both bounds take the place of Chebyshev's; long times
-   go in steps, with no more terms than rounding allows. opts->off bounds ||psi(t) - exact||/||psi(0)||, of the worst
-   column: what is left out of a series is proven (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)),
-   rounding is about. opts->tolerance is for it, beside opts->start_off, times g(t) where that is above 1; a time where
-   it is more ends the call (WISP_ERR_PRECISION). Bounds that are not given are found of both parts of A, which are
-   assembled for that one after the other; an operator needs both given. WISP_ERR_NUMERIC: also if norms grow beyond all
-   numbers of psi's type. With opts->resume psi(0) is of no interest; times and options must be as they were, but for
-   depth and cache_budget; observe is called for times alone that had not been observed when the state was offered.
-   After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
-   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept (or is more than g(t)), or a Chebyshev vector grew, so
-   that eigenvalues lie outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended
-   it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and
-   WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite, or has a column of zeros that is to
-   be scaled. */
+   its norm, or less, if rounding is no more than the estimate of it: that is opts->off, and a time where it is above
+   opts->tolerance ends the call (WISP_ERR_PRECISION). A start that has hardly a part of what grows most, or bounds that
+   are far wider than the spectrum over a long time, make n small. Truncation is bounded on a Bernstein ellipse
+   (Trefethen, Approximation Theory and Approximation Practice, 2013, theorem 8.1).
+   With opts->non_hermitian A = H - iW
+   is any square matrix: H + diag(-iw) with absorbing potentials w >= 0, for example. opts->direction is real then.
+   psi(t) keeps its norm, which goes at most like g(t) = exp(-t w), w being the end of the bounds of W where it is
+   largest; observe is told of it, and its square over that of psi(0) is what is left. Faber polynomials of an ellipse
+   around the rectangle of both bounds take the place of Chebyshev's; long times go in steps, with no more terms than
+   rounding allows. opts->off is about ||psi(t) - exact||/||psi(0)||, of the worst column: what is left out of a series
+   is bounded (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)), rounding is told as three times epsilon (4
+   + |c t| + terms exp(t (q - b))) of a sequence, which is an estimate (c, q and b: of the ellipse and the bounds of W,
+   see docs/solvers.md). With rounding taken once it has to be within opts->tolerance, beside opts->start_off, times
+   g(t) where that is above 1; a time where it is more ends the call (WISP_ERR_PRECISION). Bounds that are not given are
+   found of both parts of A, which are assembled for that one after the other; an operator needs both given.
+   WISP_ERR_NUMERIC: also if norms grow beyond all numbers of psi's type. With opts->resume psi(0) is of no interest;
+   times and options must be as they were, but for depth and cache_budget; observe is called for times alone that had
+   not been observed when the state was offered. After a failure psi holds anything, and e->done times have been
+   observed. WISP_ERR_ARG: also if rounding alone would exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept (or
+   is more than g(t)), or a Chebyshev vector grew, so that eigenvalues lie outside the bounds. WISP_ERR_CANCELLED: the
+   call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume is of
+   another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite,
+   or has a column of zeros that is to be scaled. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts);
 

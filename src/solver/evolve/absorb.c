@@ -34,12 +34,12 @@ int64_t wisp__absorbed_terms(const wisp__absorbed *s, double time)
 static double rounded(const wisp__absorbed *s, wisp_type type, double t, double terms)
 {
     const double center = hypot(s->ellipse.center.re, s->ellipse.center.im);
-    return WISP__ROUNDING_MOST * epsilon(type) * (4 + center * t + terms * exp(t * (s->ellipse.q - s->halfwidth)));
+    return epsilon(type) * (4 + center * t + terms * exp(t * (s->ellipse.q - s->halfwidth)));
 }
 
-double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time)
+double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time, double roundings)
 {
-    return s->share + rounded(s, type, fabs(s->scale * time), (double)wisp__absorbed_terms(s, time));
+    return s->share + roundings * rounded(s, type, fabs(s->scale * time), (double)wisp__absorbed_terms(s, time));
 }
 
 /* ---- which ellipse, and which steps ----------------------------------------------------------------- */
@@ -108,7 +108,7 @@ wisp_status wisp__absorbed_choose(wisp__absorbed *s, wisp_ctx *ctx, const wisp_e
     double h = H->halfwidth, b = W->halfwidth;
     floor_halfwidths(&h, &b, center, w.path, type);
     wisp__absorbed best = {.on = true, .scale = o->direction.re, .center = W->center, .halfwidth = b};
-    best.start = s->start, best.base = s->base, best.off = s->off, best.width = s->width;
+    best.start = s->start, best.base = s->base, best.off = s->off, best.counted = s->counted, best.width = s->width;
     wisp__absorbed now = best;
     choice found = {.rounding = HUGE_VAL, .cost = HUGE_VAL};
     for (int i = 0; i < HEIGHTS; i++) {
@@ -161,10 +161,11 @@ wisp_status wisp__absorbed_series(const wisp__absorbed *s, wisp_ctx *ctx, double
 
 wisp_status wisp__absorbed_open(wisp__absorbed *s, wisp_ctx *ctx, int width)
 {
-    const wisp_status status = wisp_alloc(ctx, &s->start, 3 * (size_t)width, sizeof *s->start);
+    const wisp_status status = wisp_alloc(ctx, &s->start, 4 * (size_t)width, sizeof *s->start);
     if (status != WISP_OK) return status;
     s->base = s->start + width;
     s->off = s->base + width;
+    s->counted = s->off + width;
     s->width = width;
     return WISP_OK;
 }
@@ -176,7 +177,7 @@ wisp_status wisp__absorbed_begin(wisp__absorbed *s, wisp_blk *psi, double off)
     const wisp_status status = wisp_norm(psi, s->start);
     for (int j = 0; j < s->width && status == WISP_OK; j++) {
         s->base[j] = s->start[j];
-        s->off[j] = off * s->start[j];
+        s->off[j] = s->counted[j] = off * s->start[j];
     }
     return status;
 }
@@ -199,11 +200,11 @@ wisp_status wisp__absorbed_check(const wisp__absorbed *s, const wisp_blk *v, dou
 
 static wisp_status not_met(const wisp__absorbed *s, const wisp_blk *z, int j, double at, double off, double tolerance)
 {
-    return wisp_ctx_failf(wisp_blk_ctx(z), WISP_ERR_PRECISION,
-                          "evolve: column %d may be off by %.1g of psi(0) at time %g, more than opts.tolerance, %g, of "
-                          "what the norm may be; take a larger one, or a shorter time%s",
-                          j, off / s->start[j], at, tolerance,
-                          wisp__is_single(wisp_blk_type(z)) ? ", or double precision" : "");
+    return wisp_ctx_failf(
+        wisp_blk_ctx(z), WISP_ERR_PRECISION,
+        "evolve: column %d is off by about %.1g of psi(0) at time %g, more than opts.tolerance, %g, of "
+        "what the norm may be; take a larger one, or a shorter time%s",
+        j, off / s->start[j], at, tolerance, wisp__is_single(wisp_blk_type(z)) ? ", or double precision" : "");
 }
 
 wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wisp_blk *z, int64_t i, double at,
@@ -211,8 +212,10 @@ wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wi
 {
     wisp_ctx *ctx = wisp_blk_ctx(z);
     const wisp_type type = wisp_blk_type(z);
-    const double grown = exp(wisp__absorbed_growth(s, passed)), made = wisp__absorbed_made(s, type, passed),
-                 terms = (double)wisp__absorbed_terms(s, passed), rows = (double)wisp_map_rows(wisp_blk_map(z)),
+    const double grown = exp(wisp__absorbed_growth(s, passed)),
+                 made = wisp__absorbed_made(s, type, passed, WISP__ROUNDING_MOST),
+                 once = wisp__absorbed_made(s, type, passed, 1), terms = (double)wisp__absorbed_terms(s, passed),
+                 rows = (double)wisp_map_rows(wisp_blk_map(z)),
                  most = fmax(1, exp(wisp__absorbed_growth(s, at - o->start_time)));
     double worst = 0;
     const wisp_status status = wisp_norm(z, norm);
@@ -224,7 +227,8 @@ wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wi
         const double over = fmax(1, 2 / (s->ellipse.p + s->ellipse.q)),
                      larger = fmax(1, grown * exp(fabs(s->scale * passed) * (s->ellipse.q - s->halfwidth)));
         const double lost = terms * tiny(type) * (terms * sqrt(rows) * over * larger + 4 * s->base[j]);
-        const double off = grown * (s->off[j] + made * s->base[j]) + lost, told = off > 0 ? off / s->start[j] : 0;
+        const double off = grown * (s->off[j] + made * s->base[j]) + lost, told = off > 0 ? off / s->start[j] : 0,
+                     counted = grown * (s->counted[j] + once * s->base[j]) + lost;
         if (!isfinite(norm[j]) || !isfinite(off))
             return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC,
                                   "evolve: the norm of column %d may grow beyond all numbers of %s at time %g", j,
@@ -235,10 +239,11 @@ wisp_status wisp__absorbed_take(wisp__absorbed *s, const wisp_evolve_opts *o, wi
                 "evolve: the norm of column %d goes from %.6g to %.6g at time %g, more than the bounds "
                 "of W allow; take wider opts.bounds and opts.absorption",
                 j, s->base[j], norm[j], at);
-        if (i >= 0 && !(told <= (o->tolerance + o->start_off) * most)) return not_met(s, z, j, at, off, o->tolerance);
+        if (i >= 0 && !(counted / s->start[j] <= (o->tolerance + o->start_off) * most))
+            return not_met(s, z, j, at, counted, o->tolerance);
         worst = fmax(worst, told);
         if (i >= 0 && o->log_norm) o->log_norm[i * s->width + j] = log(norm[j]);
-        if (keep) s->base[j] = norm[j], s->off[j] = off;
+        if (keep) s->base[j] = norm[j], s->off[j] = off, s->counted[j] = counted;
     }
     if (i >= 0 && o->off) o->off[i] = worst;
     return WISP_OK;
@@ -250,7 +255,7 @@ wisp_status wisp__absorbed_items(wisp__absorbed *s, wisp_state *state, wisp__evo
     double way[WISP__MOST_AT_ONCE + 1];
     for (int i = 0; i < WISP__MOST_AT_ONCE; i++) way[i] = g->at[i];
     way[WISP__MOST_AT_ONCE] = g->between;
-    WISP_TRY(wisp_state_data(state, "absorbed", s->start, 3 * (size_t)s->width * sizeof *s->start));
+    WISP_TRY(wisp_state_data(state, "absorbed", s->start, 4 * (size_t)s->width * sizeof *s->start));
     WISP_TRY(wisp_state_data(state, "times at once", way, sizeof way));
     for (int i = 0; i < WISP__MOST_AT_ONCE; i++) g->at[i] = way[i];
     g->between = way[WISP__MOST_AT_ONCE] != 0;

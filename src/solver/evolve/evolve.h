@@ -23,11 +23,12 @@ typedef struct {
 typedef struct {
     bool on;
     wisp__ellipse ellipse;
-    double scale;               /* opts.direction, by which times are multiplied */
-    double center, halfwidth;   /* of W */
-    double longest;             /* time of a sequence */
-    double share;               /* truncation of a sequence, over the most that the norm may become */
-    double *start, *base, *off; /* [width] norms of psi(0) and psi(base); how far that is off, in all */
+    double scale;             /* opts.direction, by which times are multiplied */
+    double center, halfwidth; /* of W */
+    double longest;           /* time of a sequence */
+    double share;             /* truncation of a sequence, over the most that the norm may become */
+    double *start, *base;     /* [width] norms of psi(0) and psi(base) */
+    double *off, *counted;    /* [width] how far that is off, in all: as it is told; with rounding as it is about */
     int width;
 } wisp__absorbed;
 
@@ -70,8 +71,9 @@ enum { WISP__ROUNDING_MOST = 3 };
 /* The logarithm of the most that the norm can grow by over so much time. */
 double wisp__absorbed_growth(const wisp__absorbed *s, double time);
 int64_t wisp__absorbed_terms(const wisp__absorbed *s, double time);
-/* What is proven and what rounding adds, of one sequence, over the norm of its start and that growth. */
-double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time);
+/* What is left out, which is proven, and so many times what rounding adds about, of one sequence, over the norm of its
+   start and that growth. */
+double wisp__absorbed_made(const wisp__absorbed *s, wisp_type type, double time, double roundings);
 /* The ellipse and the steps for these times, from the bounds of both parts; WISP_ERR_ARG: rounding alone would exceed
    the tolerance. */
 wisp_status wisp__absorbed_choose(wisp__absorbed *s, wisp_ctx *ctx, const wisp_evolve_opts *o, const wisp_bounds *H,

@@ -18,13 +18,17 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     if (o->direction.re == 0 && o->direction.im == 0) o->direction.re = 1;
     if (!isfinite(o->direction.re) || !isfinite(o->direction.im))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.direction is %g%+gi", o->direction.re, o->direction.im);
-    if (!(o->start_off >= 0) || !(o->start_off < 1))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.start_off is %g; it is at least 0 and below 1",
-                              o->start_off);
+    if (!(o->start_off >= 0) || !isfinite(o->start_off))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.start_off is %g; it is at least 0", o->start_off);
     if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
                               o->tolerance);
+    if (wisp__evolve_damps(o) && !(o->start_off < o->tolerance))
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "evolve: opts.start_off, %g, is all of opts.tolerance, %g, which counts it where the "
+                              "direction of time is not real; take a larger one",
+                              o->start_off, o->tolerance);
     if (o->depth < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
@@ -189,7 +193,7 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
                                        .depth = o->depth};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
     const bool scalars = wisp__evolve_damps(o) || o->non_hermitian;
-    const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 56.0 * width;
+    const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 64.0 * width;
     *about += number * J;
     *most += number * J * (o->non_hermitian ? 2 : 1) + (scalars ? own : 0); /* a series is made of real numbers */
     return status;

@@ -2,6 +2,7 @@
 #include "evolve.h"
 #include "../machine/machine.h"
 #include "../out/out.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,20 @@ static int go_on(tool *t, wisp_blk *psi, states_last *last)
     return rc;
 }
 
+/* How far psi(0) is off: a state of a file as it says, and by one rounding more in a narrower type; else by the norm
+   that it is divided by, and by the rounding of a file's numbers, of the factor and of the product. */
+static double start_off(const tool *t, const evolve_results *r)
+{
+    const double epsilon = type_is_single(r->type) ? (double)FLT_EPSILON : DBL_EPSILON;
+    const states_last *last = &r->last;
+    if (t->opt.from) {
+        const bool narrower = type_is_single(r->type) && !type_is_single(last->kind.type);
+        return last->at.off + (narrower ? epsilon * last->at.norm : 0);
+    }
+    if (t->opt.site_count == 1) return 0; /* a unit vector, divided by 1 */
+    return sum_rounding(r->type, r->kind.rows) / 2 + 2 * epsilon;
+}
+
 /* psi(0), normalised. */
 static int begin(tool *t, wisp_blk *psi, const wisp_src *start, states_last *last)
 {
@@ -156,9 +171,12 @@ static int set_run(tool *t, evolve_results *r)
     r->kind.direction = direction_of(o);
     r->damps = r->kind.direction.im != 0;
     r->absorbs = absorbs(o);
+    r->start_off = start_off(t, r);
+    if (r->absorbs && o->from && !(r->last.at.norm > 0))
+        return tool_fail(t, "the state in %s has norm 0: nothing is left of it to go on from", o->from);
     r->tolerance = o->tolerance > 0 ? o->tolerance : is_single ? 1e-4 : 1e-10;
     r->opts = (wisp_evolve_opts){.direction = direction_of(o),
-                                 .start_off = r->absorbs ? r->last.at.off / exp(r->last.at.log_norm) : r->last.at.off,
+                                 .start_off = r->absorbs && o->from ? r->start_off / r->last.at.norm : r->start_off,
                                  .non_hermitian = r->absorbs,
                                  .start_time = first,
                                  .tolerance = r->tolerance,
@@ -181,7 +199,7 @@ static int reserve(tool *t, evolve_results *r, observer *o)
         return tool_fail_ctx(t);
     r->off = r->norm + r->times;
     r->log_norm = r->off + r->times;
-    r->off[0] = r->last.at.off;
+    r->off[0] = r->start_off;
     r->log_norm[0] = r->last.at.log_norm;
     return EXIT_FINE;
 }
@@ -229,6 +247,8 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     int rc = states_begin(t, &o->states, &r->kind, r->times, r->time);
     if (rc) return rc;
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
+    if (t->opt.from && !(norm > 0))
+        return tool_fail(t, "the state in %s is too small for %s", t->opt.from, wisp_type_name(r->type));
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
     checkpoint_set(t, &eo);
     eo.observe = observe;
@@ -237,6 +257,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     eo.observe_arg = o;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
     checkpoint_pause(t);
+    if (r->absorbs) expectations_absorbed(&r->x, &r->e.bounds, &r->e.absorption, r->done, r->off, r->norm);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);
     if (status == WISP_ERR_PRECISION || status == WISP_ERR_NUMERIC) return too_far_off(t, r, &o->states);

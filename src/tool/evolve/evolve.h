@@ -10,7 +10,7 @@ typedef struct {
     int64_t watched;
     const int64_t *watch; /* [watched] rows */
     double *density;      /* [watched][times] */
-    double *off;          /* [times] |psi - exact| at most */
+    double *off;          /* [times] |psi - exact|, estimated */
     double *log_norm;     /* [times] of psi, where it is scaled to norm 1 */
     double deviation;     /* largest |norm - 1| */
     expectations x;
@@ -19,6 +19,7 @@ typedef struct {
     wisp_mat_info info;
     wisp_type type; /* of psi */
     wisp_evolve_opts opts;
+    double start_off; /* |psi(0) - exact| at most about */
     int64_t cache_budget;
     double assemble_seconds;
     states_kind kind; /* of what --states writes */

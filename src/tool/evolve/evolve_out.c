@@ -2,13 +2,18 @@
 #include "evolve.h"
 #include "../out/out.h"
 #include "../out/text.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of the norm, as a probability, and how far that may be off. */
+/* What is left of the norm, as a probability, and how far that may be off, also by the sum of squares and their range;
+   not finite: no double holds it. */
 static double survival_at(const evolve_results *r, int64_t i) { return r->norm[i] * r->norm[i]; }
-static double survival_off(const evolve_results *r, int64_t i) { return (2 * r->norm[i] + r->off[i]) * r->off[i]; }
+static double survival_off(const evolve_results *r, int64_t i)
+{
+    return (2 * r->norm[i] + r->off[i]) * r->off[i] + sum_rounding(r->type, r->info.rows) * survival_at(r, i) + DBL_MIN;
+}
 
 static json_t *absorption_json(const evolve_results *r)
 {
@@ -64,7 +69,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
              J("off", json_numbers(r->off, r->done)),
              J("direction", json_numbers((double[]){r->kind.direction.re, r->kind.direction.im}, 2)),
-             J_IF(r->damps, "log_norm", json_numbers(r->log_norm, r->done)),
+             J_IF(r->damps || r->absorbs, "log_norm", json_numbers(r->log_norm, r->done)),
              J_IF(r->absorbs, "absorption", absorption_json(r)),
              J_IF(r->absorbs, "survival", survival_json(r, survival_at)),
              J_IF(r->absorbs, "survival_off", survival_json(r, survival_off)), J("states", t->opt.states),
@@ -75,6 +80,22 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_decref(names), json_decref(re), json_decref(im), json_decref(off);
     json_decref(density);
     return o;
+}
+
+static void expectation_line(const evolve_results *r, int b)
+{
+    const expectations *x = &r->x;
+    const int64_t at = b * x->times + r->done - 1;
+    const char *head = b ? "" : "operator";
+    char value[TEXT];
+    snprintf(value, sizeof value, x->hermitian[b] ? "%.10g" : "%.10g%+.10gi", x->re[at], x->im[at]);
+    if (!isfinite(x->re[at]) || !isfinite(x->im[at]))
+        text_line(head, "%s at the end is no number that double precision holds", x->name[b]);
+    else if (isfinite(x->off[at]))
+        text_line(head, "%s of %s at the end, may be off by %.2g", value, x->name[b], x->off[at]);
+    else
+        text_line(head, "%s of %s at the end (%s)", value, x->name[b],
+                  x->hermitian[b] ? "how far off is not known" : "not Hermitian");
 }
 
 void evolve_summary(tool *t, const evolve_results *r)
@@ -101,25 +122,20 @@ void evolve_summary(tool *t, const evolve_results *r)
     text_rate(r->e.flops, r->e.seconds);
     if (t->opt.states) text_line("states", "%s", t->opt.states);
     if (r->damps)
-        text_line("norm", "exp(%.12g) at the end, off by a factor of exp(%.2g) at most", r->log_norm[r->done - 1],
+        text_line("norm", "exp(%.12g) at the end, may be off by a factor of exp(%.2g)", r->log_norm[r->done - 1],
                   r->off[r->done - 1]);
-    else if (r->absorbs)
-        text_line("left", "%.10g of the probability at the end, off by at most %.2g", survival_at(r, r->done - 1),
+    else if (r->absorbs && isfinite(survival_off(r, r->done - 1)))
+        text_line("left", "%.10g of the probability at the end, may be off by %.2g", survival_at(r, r->done - 1),
                   survival_off(r, r->done - 1));
+    else if (r->absorbs)
+        text_line("left", "exp(%.12g) of the probability at the end, of a norm of %.10g, may be off by %.2g",
+                  2 * r->log_norm[r->done - 1], r->norm[r->done - 1], r->off[r->done - 1]);
     else
         text_line("norm", "1 to within %.2g at all times", r->deviation);
     for (int64_t w = 0; w < r->watched && w < 8; w++)
         text_line(w ? "" : "density", "%.6g of row %lld at the end%s", r->density[w * r->times + r->done - 1],
                   (long long)r->watch[w], w == 7 && r->watched > 8 ? ", ..." : "");
-    for (int64_t b = 0; b < r->x.count; b++) {
-        const int64_t at = b * r->x.times + r->done - 1;
-        if (isfinite(r->x.off[at]))
-            text_line(b ? "" : "operator", "%.10g of %s at the end, off by at most %.2g", r->x.re[at], r->x.name[b],
-                      r->x.off[at]);
-        else
-            text_line(b ? "" : "operator", "%.10g%+.10gi of %s at the end (not Hermitian)", r->x.re[at], r->x.im[at],
-                      r->x.name[b]);
-    }
+    for (int b = 0; b < r->x.count; b++) expectation_line(r, b);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

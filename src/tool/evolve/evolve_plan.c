@@ -105,7 +105,9 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     if (t->opt.checkpoint) checkpoint_plan(copy_of(t, in->r, &about));
     if (t->opt.states)
         text_line("states", "about %s on the disk", text_bytes(b, (double)states_bytes(t, &in->r->kind, in->r->times)));
-    if (isnan(run.sweeps))
+    if (isnan(run.sweeps) && in->r->absorbs)
+        text_line("sweeps", "not known: their number follows from the bounds of H and of W, and those of W are found");
+    else if (isnan(run.sweeps))
         text_line("sweeps", "not known: their number follows from the bounds (--bounds A,B gives them)");
     else
         text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));

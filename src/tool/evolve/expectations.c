@@ -30,6 +30,7 @@ int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times)
     if (n == 0) return EXIT_FINE;
     if (wisp_alloc(t->ctx, &x->name, n, sizeof *x->name) || wisp_alloc(t->ctx, &x->src, n, sizeof *x->src) ||
         wisp_alloc(t->ctx, &x->mat, n, sizeof(wisp_mat *)) || wisp_alloc(t->ctx, &x->largest, n, sizeof *x->largest) ||
+        wisp_alloc(t->ctx, &x->hermitian, n, sizeof *x->hermitian) ||
         wisp_alloc(t->ctx, &x->rounding, n, sizeof *x->rounding) ||
         wisp_alloc(t->ctx, &x->re, 3 * numbers, sizeof *x->re))
         return tool_fail_ctx(t);
@@ -50,18 +51,25 @@ static wisp_mat_opts options_of(const wisp_src *src, wisp_type type, wisp_map *m
     return (wisp_mat_opts){.type = own, .width = 1, .map = map};
 }
 
-/* Of a Hermitian matrix, and what rounding adds to a value. */
-static int find_largest(tool *t, const wisp_mat *B, wisp_type type, double *largest, double *rounding)
+double sum_rounding(wisp_type type, int64_t rows)
 {
-    enum { STRIP = 128, OTHERS = 8 }; /* rows; the scaling of entries, of psi, and the last sums */
+    enum { STRIP = 128, OTHERS = 8 }; /* rows; the scaling of numbers, and the last sums */
+    const double epsilon = type_is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON, n = (double)rows;
+    return epsilon * (fmin(n, STRIP) + OTHERS) + DBL_EPSILON * n / STRIP;
+}
+
+/* |B| of a Hermitian matrix at most, and what rounding adds to a value: sums of |b_ij| over rows count. */
+static int find_largest(tool *t, const wisp_mat *B, wisp_type type, expectations *x, int i)
+{
     wisp_mat_props p;
     wisp_mat_info info;
     if (wisp_mat_get_props(B, &p)) return tool_fail_ctx(t);
     wisp_mat_get_info(B, &info);
-    const double epsilon = type_is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON, rows = (double)info.rows;
-    *largest = p.hermitian ? fmax(fabs(p.gershgorin_min), fabs(p.gershgorin_max)) : NAN;
-    *rounding =
-        *largest * (epsilon * (2 * (double)p.max_row + fmin(rows, STRIP) + OTHERS) + DBL_EPSILON * rows / STRIP);
+    const double epsilon = type_is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON;
+    const double rows = fmax(fabs(p.gershgorin_min), fabs(p.gershgorin_max)) + (p.hermitian ? 0 : p.largest);
+    x->hermitian[i] = p.hermitian;
+    x->largest[i] = p.hermitian ? rows : NAN;
+    x->rounding[i] = rows * (epsilon * 2 * (double)p.max_row + sum_rounding(type, info.rows));
     return EXIT_FINE;
 }
 
@@ -75,7 +83,7 @@ int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type typ
             if (wisp_mat_create(x->mat + i, t->ctx, x->src + i, &mo)) return tool_fail_ctx(t);
             wisp_src_close(x->src + i);
         }
-        rc = find_largest(t, x->mat[i] ? x->mat[i] : A, type, x->largest + i, x->rounding + i);
+        rc = find_largest(t, x->mat[i] ? x->mat[i] : A, type, x, i);
     }
     if (!rc && x->count && wisp_blk_create(&x->y, t->ctx, wisp_mat_map(A), type, 1)) rc = tool_fail_ctx(t);
     return rc;
@@ -92,6 +100,7 @@ int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, 
 {
     const bool single = type_is_single(wisp_blk_type(psi));
     const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON;
+    x->epsilon = epsilon;
     for (int b = 0; b < x->count; b++) {
         wisp_scalar dot[3];
         const wisp_aug aug = {.terms = WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
@@ -104,6 +113,18 @@ int expectations_take(tool *t, expectations *x, int64_t i, const wisp_blk *psi, 
             2 * e * length_of(dot[2].re, largest * norm, single) + e * e * largest + x->rounding[b] * norm * norm;
     }
     return EXIT_FINE;
+}
+
+/* |<psi|A|psi> - exact| <= e (|A psi| + |A^H psi|) + e^2 |A|, and |A| <= |H| + |W|. */
+void expectations_absorbed(expectations *x, const wisp_bounds *H, const wisp_bounds *W, int64_t done, const double *off,
+                           const double *norm)
+{
+    if (!x->energy || x->hermitian[0]) return;
+    const double largest = fabs(H->center) + H->halfwidth + fabs(W->center) + W->halfwidth;
+    for (int64_t i = 0; i < done; i++) {
+        const double e = off[i] + 8 * x->epsilon * norm[i];
+        x->off[i] = (2 * norm[i] + e) * e * largest + x->rounding[0] * norm[i] * norm[i];
+    }
 }
 
 wisp_status expectations_items(expectations *x, wisp_state *s)
@@ -140,6 +161,7 @@ void expectations_close(tool *t, expectations *x)
     wisp_free(t->ctx, x->re);
     wisp_free(t->ctx, x->rounding);
     wisp_free(t->ctx, x->largest);
+    wisp_free(t->ctx, x->hermitian);
     wisp_free(t->ctx, x->mat);
     wisp_free(t->ctx, x->src);
     wisp_free(t->ctx, x->name);

@@ -11,7 +11,7 @@ typedef struct {
     wisp_scalar direction; /* of time */
 } states_kind;
 
-/* Of one state: psi has this norm; off: |psi - exact| at most; log_norm: of exp(-i d H t) psi(0). */
+/* Of one state: psi has this norm; off: |psi - exact|, estimated; log_norm: of exp(-i d H t) psi(0). */
 typedef struct {
     double time, norm, off, log_norm;
 } states_at;

@@ -51,7 +51,7 @@ static bool write_head(const states_set *s)
     json_t *o =
         JSON_PUT(json_head(s->t, s->t->opt.arg[0]), J("format", format_name), J("format_version", VERSION),
                  J("matrix_hash", hash), J("rows", s->kind.rows), J("type", wisp_type_name(s->kind.type)),
-                 J("direction", direction), J("units", "time: 1 / unit of the matrix; off: |psi - exact|, at most"));
+                 J("direction", direction), J("units", "time: 1 / unit of the matrix; off: |psi - exact|, estimated"));
     const char *key;
     json_t *value;
     bool ok = o != NULL;
