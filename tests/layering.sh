@@ -29,8 +29,13 @@ while IFS=: read -r file line; do
     room=${file#src/} room=${room%%/*}
     used=${line#*\"} used=${used%\"*}
     case $used in config.h | widths.h) continue ;; esac
-    target=$(realpath -m --relative-to=. "$(dirname "$file")/$used") target=${target#src/}
-    case $target in solver/*/*) [ "${target%/*}" = "$(dirname "${file#src/}")" ] || say "$file includes $used" ;; esac
+    target=${file%/*}/$used
+    while [[ $target == */../* ]]; do # A/B/../C is A/C
+        above=${target%%/../*}
+        target=${above%/*}/${target#*/../}
+    done
+    target=${target#src/}
+    case $target in solver/*/*) [ "src/${target%/*}" = "${file%/*}" ] || say "$file includes $used" ;; esac
     target=${target%%/*}
     case $room in
     kernel | solver | abi | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
@@ -42,29 +47,23 @@ if grep -rnE '#[[:space:]]*include[[:space:]]+"' examples --include='*.c'; then 
 # Symbols: what an object needs is defined in a room that its own may use.
 objects=$build/src/CMakeFiles/wisp_objects.dir
 [ -d "$objects" ] || { echo "layering.sh: $build holds no library; name the folder of a build" >&2; exit 2; }
-# A build folder keeps the objects of files that have moved: those whose source is there count.
-living=$(mktemp -d)
-trap 'rm -rf "$living"' EXIT
-while read -r o; do
-    [ -e "src/${o%.o}" ] || continue
-    mkdir -p "$living/$(dirname "$o")"
-    ln -s "$objects/$o" "$living/$o"
-done < <(cd "$objects" && find . -name '*.o' -printf '%P\n')
-objects=$living
+symbols=$(mktemp)
+trap 'rm -f "$symbols"' EXIT
+# Lines of file, kind and symbol, by one call of nm. A build folder keeps the objects of files that have moved: those whose
+# source is there count.
+find "$objects" -name '*.o' -printf '%P\n' | while read -r o; do [ ! -e "src/${o%.o}" ] || echo "$o"; done |
+    (cd "$objects" && xargs nm -A) | awk '$(NF-1) ~ /^[TDRBU]$/ { sub(/\.o:.*/, "", $1); print $1, $(NF-1), $NF }' >"$symbols"
+[ -s "$symbols" ] || { echo "layering.sh: $objects has no object of this source" >&2; exit 2; }
 while read -r user symbol definer; do
     if [ "$user" = solver ] && [[ $symbol == wisp__* ]]; then say "src/solver uses $symbol of src/$definer, which is not public"; fi
     allowed "$user" "$definer" || say "src/$user uses $symbol of src/$definer"
-done < <(cd "$objects" && find . -name '*.o' | while read -r o; do
-    room=${o#./} room=${room%%/*}
-    nm "$o" | awk -v room="$room" '$(NF-1) ~ /^[TDRBU]$/ { print room, $(NF-1), $NF }'
-done | sort -u | awk '$2 != "U" { at[$3] = $1; next } { need[$1 " " $3] } END {
-    for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }')
+done < <(awk '{ sub(/\/.*/, "", $1) } $2 == "U" { need[$1 " " $3]; next } { at[$3] = $1 } END {
+    for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }' "$symbols")
 
 # What the system is asked for, and the only rooms and files that may ask (docs/design.md, section 3).
-while read -r symbols askers; do
-    while read -r file symbol; do say "src/${file%.o} calls $symbol, which is left to $askers"; done < <(
-        cd "$objects" && find . -name '*.o' -printf '%P\n' | grep -vE "^($askers)" | xargs nm -A |
-            awk -v symbols="^($symbols)$" '$(NF-1) == "U" && $NF ~ symbols { sub(/:$/, "", $1); print $1, $NF }')
+while read -r asked askers; do
+    while read -r file symbol; do say "src/$file calls $symbol, which is left to $askers"; done < <(
+        awk -v asked="^($asked)$" -v askers="^($askers)" '$2 == "U" && $3 ~ asked && $1 !~ askers { print $1, $3 }' "$symbols")
 done <<'END'
 sched_[gs]etaffinity|sched_getcpu|pthread_[gs]etaffinity_np|pthread_getcpuclockid|hwloc_.*|prctl topo/
 pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/(queue|fork)|backend/plain/
@@ -82,9 +81,9 @@ END
 for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/cuda backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear solver/transport abi; do
     circle=$({
         grep -sHoE '^#include "[a-z0-9_]+\.h"' "src/$folder"/*.h | sed -E 's/^.*\/([^/]*):#include "(.*)"/\1 \2/'
-        cd "$objects/$folder" && nm -A -- *.o | awk '{ sub(/\.o:.*/, "", $1) } $(NF-1) ~ /^[TDRB]$/ { at[$NF] = $1 }
-            $(NF-1) == "U" { need[$1 " " $NF] }
-            END { for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], at[f[2]] } }'
+        awk -v folder="$folder/" 'index($1, folder) != 1 { next } { $1 = substr($1, length(folder) + 1) } $1 ~ /\// { next }
+            $2 != "U" { at[$3] = $1; next } { need[$1 " " $3] }
+            END { for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], at[f[2]] } }' "$symbols"
     } | sort -u | tsort 2>&1 >/dev/null | awk '/loop/ { loops++; next } loops == 1 { printf " %s", $NF }') || true
     [ -z "$circle" ] || say "files of src/$folder use one another in a circle:$circle"
 done
