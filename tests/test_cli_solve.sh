@@ -75,6 +75,8 @@ printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '4 4 8' '1 1 3' 
 check "it is solved" "$wisp" solve kershaw.mtx --precond ic --json >out 2>err
 check "the shift is said" grep -q 'pivots were not positive' err
 json out 'd["preconditioner"] == "ic" and 1e-3 <= d["preconditioner_shift"] <= 2'
+stop factoring INT 0 solve A.mtx --precond ic
+check "a stop while factors are made: $(tail -1 log)" grep -q 'stopped by Ctrl-C after 0 iterations' log
 refused 1 "take --precond ilu" solve matpde:nx=5,ny=4 --precond ic
 # multigrid, where the build has HYPRE; else what is missing, and what to install
 if "$wisp" --version | grep -q '^features:.* hypre'; then
@@ -82,6 +84,11 @@ if "$wisp" --version | grep -q '^features:.* hypre'; then
     ok solve A.mtx --rhs b.mtx --precond amg -o x.mtx --json && solves A.mtx b.mtx x.mtx 1.001e-8
     json out 'd["preconditioner"] == "amg" and d["iterations"] < 15'
     ok solve A.mtx --precond amg --plan && check "the plan has memory" grep -q 'about.*by cg' out
+    check "which is an estimate" grep -q '^multigrid .*an estimate and no bound' out
+    ok solve A.mtx --precond amg --plan --json && json out '0 < d["multigrid_bytes_estimated"] < d["vectors_bytes"]'
+    printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 -1' '2 2 1' >pair.mtx
+    refused 1 "is singular: each of its rows sums to 0" solve pair.mtx --precond amg
+    stop "reading for multigrid" TERM 0 solve A.mtx --precond amg
     WISP_RANKS=2 refused 1 "processes of MPI, not threads" solve A.mtx --precond amg
     refused 1 "is for real matrices" solve topi:nx=4,ny=4,nz=4 --precond amg
     unset ASAN_OPTIONS

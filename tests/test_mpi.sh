@@ -23,6 +23,11 @@ by() { $launcher -n "$@"; }
 
 echo "- the library, by 1, 2 and 5 processes" # by 3, and all by 5: tests/nightly/ranks_all.sh
 for n in 1 2 5; do by $n "$(dirname "$wisp")/tests/ranks_mpi" >library 2>&1 || { tail -n 20 library >&2; fail "ranks_mpi by $n"; }; done
+for n in 2 3; do
+    rc=0
+    by $n "$(dirname "$wisp")/tests/ranks_mpi_threads" >library 2>&1 || rc=$?
+    [ $rc = 0 ] || [ $rc = 77 ] || { tail -n 20 library >&2; fail "ranks_mpi_threads by $n"; }
+done
 
 # same A B NUMBER WHAT: two results; ranks may round differently.
 same() {

@@ -39,7 +39,9 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
    and Yang 2002, Appl. Numer. Math. 41, 155), of real matrices, where the build has it (wisp_features: "hypre").
    Definite if A is so, it takes CG. Its library is opened by the first call that takes it, and starts MPI where the
    program has not; several ranks have to be processes of MPI. Its memory is HYPRE's, which no limit of the context's
-   holds, and of which plans have an estimate. It works on the host, in one thread of each process.
+   holds, and of which plans have an estimate, no bound. It works on the host, in one thread of each process; contexts
+   take turns. One of several processes is refused (UNSUPPORTED) while a context of others has its multigrid. While its
+   levels are made the call can't be cancelled.
    ILU, IC: incomplete factors L U, L D L^H with the pattern of A (ILU(0); IC(0): Meijerink and van der Vorst 1977,
    Math. Comp. 31, 148), IC of a Hermitian A, of the rows and columns that a rank has, in the natural order. They work
    on the host, with the same bits for any number of threads. For CG and MINRES both are L D L^H. Where a pivot is not

@@ -1,6 +1,7 @@
 /* Algebraic multigrid by HYPRE's BoomerAMG (Henson and Yang 2002, Appl. Numer. Math. 41, 155): one V-cycle from 0. Its
    library is opened when it is first asked for, for it loads others, and a BLAS with threads among them. It exchanges
    by MPI, also in a process alone. */
+#include "amg_calls.h"
 #include "precond.h"
 #include "config.h"
 #ifdef WISP_HAVE_HYPRE
@@ -8,6 +9,7 @@
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_parcsr_ls.h>
 #include <dlfcn.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,45 +19,14 @@
 
 /* ---- the library ---------------------------------------------------------------------------------- */
 
-#define FUNCTIONS(X)               \
-    X(Init)                        \
-    X(GetError)                    \
-    X(ClearAllErrors)              \
-    X(DescribeError)               \
-    X(IJMatrixCreate)              \
-    X(IJMatrixSetObjectType)       \
-    X(IJMatrixSetRowSizes)         \
-    X(IJMatrixInitialize)          \
-    X(IJMatrixSetValues)           \
-    X(IJMatrixAssemble)            \
-    X(IJMatrixGetObject)           \
-    X(IJMatrixDestroy)             \
-    X(IJVectorCreate)              \
-    X(IJVectorSetObjectType)       \
-    X(IJVectorInitialize)          \
-    X(IJVectorAssemble)            \
-    X(IJVectorSetValues)           \
-    X(IJVectorGetValues)           \
-    X(IJVectorGetObject)           \
-    X(IJVectorDestroy)             \
-    X(ParVectorSetConstantValues)  \
-    X(BoomerAMGCreate)             \
-    X(BoomerAMGSetTol)             \
-    X(BoomerAMGSetMaxIter)         \
-    X(BoomerAMGSetPrintLevel)      \
-    X(BoomerAMGSetStrongThreshold) \
-    X(BoomerAMGSetCycleRelaxType)  \
-    X(BoomerAMGSetup)              \
-    X(BoomerAMGSolve)              \
-    X(BoomerAMGDestroy)
-
 static struct {
 #define MEMBER(name) __typeof__(HYPRE_##name) *name;
-    FUNCTIONS(MEMBER)
+    WISP__HYPRE(MEMBER)
 } hypre;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* it has globals */
-static const char *refusal;                              /* NULL: it may be called, once it is open */
+/* HYPRE has globals. Calls of several processes come in the order in which process 0 has the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *refusal; /* NULL: it may be called, once it is open */
 static char why[256];
 static bool tried;
 
@@ -92,7 +63,7 @@ static void open_library(void)
 {
     static const char *const name[] = {
 #define NAME(name) "HYPRE_" #name,
-        FUNCTIONS(NAME)};
+        WISP__HYPRE(NAME)};
     void *const library = dlopen(WISP_HYPRE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     int begun, ended;
     if (!library) {
@@ -145,9 +116,18 @@ struct wisp__amg {
     HYPRE_Solver solver;
     HYPRE_ParCSRMatrix A;
     HYPRE_ParVector B, X;
+    bool shares; /* it counts in `shared` */
     int64_t rows;
-    double *column; /* [rows] */
+    double *column;    /* [rows] */
+    double other_rows; /* of all ranks: those that do not sum to 0; -1: not known yet */
 };
+
+/* Those of several processes, whose calls wait for each other: of one group, in which process 0 says whose turn it is.
+ */
+static struct {
+    int count;
+    MPI_Group group;
+} shared;
 
 /* No rank waits within HYPRE for one that has failed before it. */
 static wisp_status agree(wisp_ctx *ctx)
@@ -155,15 +135,41 @@ static wisp_status agree(wisp_ctx *ctx)
     return wisp_ctx_processes(ctx) > 1 ? wisp_ctx_sum(ctx, &(double){0}, 1) : WISP_OK;
 }
 
-/* Of the calls before. */
-static wisp_status check_errors(wisp_ctx *ctx, const char *what)
+/* Calls of HYPRE from here to leave: meanwhile no thread has others, of any process that shares the work. After a
+   failure there is nothing to leave. */
+static wisp_status enter(const wisp__amg *m)
 {
+    const bool first = wisp_ctx_rank(m->ctx) == 0;
+    if (first) pthread_mutex_lock(&lock);
+    const wisp_status status = agree(m->ctx);
+    if (!first && status == WISP_OK) pthread_mutex_lock(&lock);
+    if (first && status != WISP_OK) pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static wisp_status leave(const wisp__amg *m, wisp_status status)
+{
+    const bool first = wisp_ctx_rank(m->ctx) == 0;
+    if (!first) pthread_mutex_unlock(&lock);
+    if (status == WISP_OK) status = agree(m->ctx);
+    if (first) pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* Of the calls before. */
+static wisp_status check_errors(const wisp__amg *m, const char *what)
+{
+    wisp_ctx *ctx = m->ctx;
     char text[128] = "";
     const HYPRE_Int error = hypre.GetError();
     hypre.ClearAllErrors();
     if (!(error & ~HYPRE_ERROR_CONV)) return WISP_OK;
     hypre.DescribeError(error, text);
     text[strcspn(text, "\n")] = '\0';
+    if (m->other_rows == 0 && !(error & HYPRE_ERROR_MEMORY))
+        return wisp_ctx_fail(ctx, WISP_ERR_SINGULAR,
+                             "multigrid: the matrix is singular: each of its rows sums to 0, so that it makes 0 of a "
+                             "constant vector: take another opts.precond");
     return wisp_ctx_failf(ctx, error & HYPRE_ERROR_MEMORY ? WISP_ERR_NOMEM : WISP_ERR_NUMERIC,
                           "HYPRE can't %s the multigrid preconditioner (error %d: %s): take another opts.precond", what,
                           (int)error, text);
@@ -191,6 +197,30 @@ static wisp_status check(const wisp_mat *A)
     return WISP_OK;
 }
 
+/* Whether its processes, with their order, are those of all others that are shared: then it is one more of them. */
+static bool share(wisp__amg *m)
+{
+    MPI_Group group;
+    int result = MPI_IDENT;
+    MPI_Comm_group(m->comm, &group);
+    pthread_mutex_lock(&lock);
+    if (shared.count > 0) MPI_Group_compare(group, shared.group, &result);
+    m->shares = result == MPI_IDENT;
+    const bool keeps = m->shares && shared.count == 0;
+    if (keeps) shared.group = group;
+    shared.count += m->shares;
+    pthread_mutex_unlock(&lock);
+    if (!keeps) MPI_Group_free(&group);
+    return m->shares;
+}
+
+/* With the lock. */
+static void end_share(wisp__amg *m, bool mpi_ended)
+{
+    if (!m->shares || --shared.count > 0 || mpi_ended) return;
+    MPI_Group_free(&shared.group);
+}
+
 static wisp_status choose_comm(wisp__amg *m)
 {
     MPI_Comm comm;
@@ -198,6 +228,11 @@ static wisp_status choose_comm(wisp__amg *m)
     if (wisp_ctx_mpi_comm(m->ctx, &comm)) {
         MPI_Comm_dup(comm, &m->comm);
         m->copied = true;
+        if (!share(m))
+            return wisp_ctx_fail(m->ctx, WISP_ERR_UNSUPPORTED,
+                                 "multigrid is in use by another context, of other processes than this one's, which "
+                                 "could wait for each other for ever: end that solver before, or take another "
+                                 "opts.precond");
     } else if (wisp_ctx_processes(m->ctx) > 1) {
         return wisp_ctx_fail(m->ctx, WISP_ERR_UNSUPPORTED,
                              "the multigrid preconditioner takes ranks that are processes of MPI, not threads: take "
@@ -206,12 +241,22 @@ static wisp_status choose_comm(wisp__amg *m)
     return WISP_OK;
 }
 
+/* Whether it is so but for rounding. */
+static bool sums_to_zero(int count, const double *val)
+{
+    double sum = 0, all = 0;
+    for (int k = 0; k < count; k++) sum += val[k], all += fabs(val[k]);
+    return fabs(sum) <= 4 * DBL_EPSILON * count * all;
+}
+
 /* The diagonal is in each row, as smoothers need it. */
 static wisp_status check_row(wisp_ctx *ctx, int64_t row, int count, const int64_t *col, const double *val,
                              double factor, const char *definite)
 {
     double diagonal = 0;
-    if (count < 0) return WISP_ERR_CALLBACK;
+    if (count < 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_CALLBACK, "preconditioner: row %lld of the matrix can't be read",
+                              (long long)row);
     for (int k = 0; k < count; k++)
         if (col[k] == row) diagonal += val[k];
     if (diagonal == 0)
@@ -235,6 +280,7 @@ typedef struct {
 
 static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double factor, const char *definite)
 {
+    enum { OF_A_STEP = 1 << 14 };
     wisp_src src = {0};
     wisp_mat_info info;
     int64_t first, *col = NULL, at = 0;
@@ -242,6 +288,7 @@ static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double fa
     wisp_status status;
     wisp_map_local(wisp_mat_map(A), &first);
     wisp_mat_get_info(A, &info);
+    m->other_rows = 0;
     WISP_TRY(wisp_src_open_mat(&src, A));
     const size_t n = (size_t)m->rows + 1, entries = (size_t)info.local_nnz + 1, longest = (size_t)src.max_row + 1;
     WISP_TRY(wisp_alloc(m->ctx, &r->count, n, sizeof *r->count));
@@ -254,6 +301,8 @@ static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double fa
         const int count = src.row(src.arg, first + i, col, val);
         for (int k = count - 1; k >= 0; k--) val[k] = factor * creal(wisp__number_at(src.type, val, k));
         WISP_TRY(check_row(m->ctx, first + i, count, col, val, factor, definite));
+        if (i % OF_A_STEP == 0) WISP_TRY(wisp_ctx_step(m->ctx, "reading for multigrid", 0, 0));
+        m->other_rows += !sums_to_zero(count, val);
         r->count[i] = count;
         r->row[i] = (HYPRE_BigInt)(first + i);
         for (int k = 0; k < count; k++) r->col[at] = (HYPRE_BigInt)col[k], r->val[at++] = val[k];
@@ -322,9 +371,9 @@ static wisp_status make(wisp__amg *m, const wisp_mat *A, double factor, const ch
     WISP_TRY(choose_comm(m));
     WISP_TRY(wisp_alloc(m->ctx, &m->column, (size_t)m->rows + 1, sizeof *m->column));
     WISP_TRY(read_rows(m, &r, A, factor, definite));
-    WISP_TRY(agree(m->ctx));
+    WISP_TRY(wisp_ctx_sum(m->ctx, &m->other_rows, 1));
     const HYPRE_BigInt begin = (HYPRE_BigInt)first, last = (HYPRE_BigInt)(first + m->rows - 1);
-    pthread_mutex_lock(&lock);
+    WISP_TRY(enter(m));
     hypre.ClearAllErrors();
     make_matrix(m, begin, last, &r);
     free_rows(m->ctx, &r);
@@ -332,9 +381,7 @@ static wisp_status make(wisp__amg *m, const wisp_mat *A, double factor, const ch
     make_vector(m, begin, last, &m->b, &m->B);
     make_vector(m, begin, last, &m->x, &m->X);
     make_solver(m, A);
-    status = check_errors(m->ctx, "make");
-    pthread_mutex_unlock(&lock);
-    if (status == WISP_OK) status = agree(m->ctx);
+    status = leave(m, check_errors(m, "make"));
 out:
     free_rows(m->ctx, &r);
     return status;
@@ -356,6 +403,7 @@ wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, co
     WISP_TRY(agree(ctx));
     WISP_TRY(wisp_alloc(ctx, amg, 1, sizeof **amg));
     (*amg)->ctx = ctx;
+    (*amg)->other_rows = -1;
     WISP_TRY(make(*amg, A, factor, definite));
 out:
     return status;
@@ -367,9 +415,8 @@ wisp_status wisp__amg_apply(void *amg, double *x, int width)
 {
     wisp__amg *m = amg;
     const HYPRE_Int n = (HYPRE_Int)m->rows;
-    wisp_status status = agree(m->ctx);
+    const wisp_status status = enter(m);
     if (status != WISP_OK) return status;
-    pthread_mutex_lock(&lock);
     for (int j = 0; j < width; j++) {
         for (int64_t i = 0; i < m->rows; i++) m->column[i] = x[i * width + j];
         hypre.IJVectorSetValues(m->b, n, NULL, m->column);
@@ -378,9 +425,7 @@ wisp_status wisp__amg_apply(void *amg, double *x, int width)
         hypre.IJVectorGetValues(m->x, n, NULL, m->column);
         for (int64_t i = 0; i < m->rows; i++) x[i * width + j] = m->column[i];
     }
-    status = check_errors(m->ctx, "apply");
-    pthread_mutex_unlock(&lock);
-    return status;
+    return leave(m, check_errors(m, "apply"));
 }
 
 void wisp__amg_free(wisp__amg *m)
@@ -393,6 +438,7 @@ void wisp__amg_free(wisp__amg *m)
     if (m->matrix) hypre.IJMatrixDestroy(m->matrix);
     if (m->b) hypre.IJVectorDestroy(m->b);
     if (m->x) hypre.IJVectorDestroy(m->x);
+    end_share(m, ended);
     pthread_mutex_unlock(&lock);
     if (m->copied && !ended) MPI_Comm_free(&m->comm);
     wisp_free(m->ctx, m->column);

@@ -35,6 +35,24 @@ static int64_t find(const wisp__ilu *f, int64_t i, int64_t j)
     return low < f->begin[i + 1] && f->col[low] == j ? low : -1;
 }
 
+/* The first entry from `from` on whose column is not before j; end: there is none. Its steps double, so that a short
+   row costs little beside a long one. */
+static int64_t seek(const wisp__ilu *f, int64_t from, int64_t end, int32_t j)
+{
+    if (from >= end || f->col[from] >= j) return from;
+    int64_t low = from, step = 1;
+    for (; low + step < end && f->col[low + step] < j; step *= 2) low += step;
+    int64_t high = low + step < end ? low + step : end;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (f->col[middle] < j)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 #define NUMBER double
 #define NAME(name) real_##name
 static inline double real_times(double a, double b) { return a * b; }
@@ -74,6 +92,8 @@ struct run {
     row_fn row;
     const int32_t *order; /* NULL: rows as they come */
     int64_t from, to;
+    int64_t at_once,
+        since; /* rows between two questions whether to stop, and since the last; at_once 0: none is asked */
     double *x;
     int width;
 };
@@ -86,14 +106,30 @@ static void some_rows(void *arg, int64_t i, int number_of_part)
         r->row(r, r->parts ? r->parts + number_of_part : NULL, r->order ? r->order[k] : k);
 }
 
+/* Asks whether the user wants to stop, from time to time. */
+static wisp_status ask(run *r, int64_t rows)
+{
+    r->since += rows;
+    if (r->at_once == 0 || r->since < r->at_once) return WISP_OK;
+    r->since = 0;
+    return wisp_ctx_step(r->f->ctx, "factoring", 0, 0);
+}
+
 /* Rows from `from` on to `to`, of the order. */
 static wisp_status each_row(run *r, const int32_t *order, int64_t from, int64_t to, row_fn row)
 {
-    const int64_t pieces = (to - from + AT_A_TIME - 1) / AT_A_TIME;
-    r->order = order, r->from = from, r->to = to, r->row = row;
-    if (pieces > 1) return wisp_ctx_each(r->f->ctx, pieces, some_rows, r);
-    if (pieces == 1) some_rows(r, 0, 0);
-    return WISP_OK;
+    wisp_status status = WISP_OK;
+    r->order = order, r->row = row;
+    for (int64_t next; from < to; from = next) {
+        next = r->at_once > 0 && to - from > r->at_once ? from + r->at_once : to;
+        r->from = from, r->to = next;
+        const int64_t pieces = (next - from + AT_A_TIME - 1) / AT_A_TIME;
+        if (pieces == 1) some_rows(r, 0, 0);
+        if (pieces > 1) WISP_TRY(wisp_ctx_each(r->f->ctx, pieces, some_rows, r));
+        WISP_TRY(ask(r, next - from));
+    }
+out:
+    return status;
 }
 
 static const part *first_refused(const run *r)
@@ -123,6 +159,35 @@ static void refuse(part *p, int64_t row, wisp_status why, double pivot)
 
 /* ---- the pattern --------------------------------------------------------------------------------- */
 
+static void swap_entries(part *p, size_t size, int64_t a, int64_t b)
+{
+    char number[sizeof(double complex)];
+    const int64_t col = p->col[a];
+    p->col[a] = p->col[b], p->col[b] = col;
+    memcpy(number, p->val + (size_t)a * size, size);
+    memcpy(p->val + (size_t)a * size, p->val + (size_t)b * size, size);
+    memcpy(p->val + (size_t)b * size, number, size);
+}
+
+/* Entries by rising columns, as most rows have them already (Williams 1964, Comm. ACM 7, 347, heapsort). */
+static void sort_entries(part *p, size_t size, int64_t n)
+{
+    int64_t rising = 1;
+    while (rising < n && p->col[rising - 1] < p->col[rising]) rising++;
+    if (rising >= n) return;
+    for (int64_t from = n / 2, left = n; left > 1;) {
+        if (from > 0)
+            from--;
+        else
+            swap_entries(p, size, 0, --left);
+        for (int64_t at = from, child; (child = 2 * at + 1) < left; at = child) {
+            if (child + 1 < left && p->col[child + 1] > p->col[child]) child++;
+            if (p->col[at] >= p->col[child]) break;
+            swap_entries(p, size, at, child);
+        }
+    }
+}
+
 /* Reads a row: the entries of the rank's own columns, by rising columns, the diagonal among them. How many; -1: the
    row can't be read. */
 static int read_row(const run *r, part *p, int64_t i)
@@ -132,29 +197,21 @@ static int read_row(const run *r, part *p, int64_t i)
     const int count = r->src.row(r->src.arg, f->first + i, p->col, p->val);
     bool diagonal = false;
     int n = 0;
+    if (count < 0) return -1;
     for (int k = 0; k < count; k++) {
-        char number[sizeof(double complex)];
         const int64_t col = p->col[k] - f->first;
         if (col < 0 || col >= f->rows) continue;
-        memcpy(number, p->val + (size_t)k * size, size);
-        int at = n++;
-        for (; at > 0 && p->col[at - 1] > col; at--) {
-            p->col[at] = p->col[at - 1];
-            memcpy(p->val + (size_t)at * size, p->val + (size_t)(at - 1) * size, size);
-        }
-        p->col[at] = col;
-        memcpy(p->val + (size_t)at * size, number, size);
+        p->col[n] = col;
+        memmove(p->val + (size_t)n * size, p->val + (size_t)k * size, size);
         diagonal |= col == i;
+        n++;
     }
-    if (count < 0) return -1;
-    if (diagonal) return n;
-    int at = n++;
-    for (; at > 0 && p->col[at - 1] > i; at--) {
-        p->col[at] = p->col[at - 1];
-        memcpy(p->val + (size_t)at * size, p->val + (size_t)(at - 1) * size, size);
+    if (!diagonal) {
+        p->col[n] = i;
+        memset(p->val + (size_t)n * size, 0, size);
+        n++;
     }
-    p->col[at] = i;
-    memset(p->val + (size_t)at * size, 0, size);
+    sort_entries(p, size, n);
     return n;
 }
 
@@ -171,7 +228,7 @@ static void fill_row(run *r, part *p, int64_t i)
     wisp__ilu *f = r->f;
     const calls *c = calls_of(f);
     const int n = read_row(r, p, i);
-    if (n != f->begin[i + 1] - f->begin[i]) {
+    if (n < 0 || n != f->begin[i + 1] - f->begin[i]) {
         refuse(p, i, WISP_ERR_CALLBACK, 0);
         return;
     }
@@ -214,6 +271,17 @@ out:
     return status;
 }
 
+static wisp_status refusal(const run *r, const part *p, const char *definite)
+{
+    wisp_ctx *ctx = r->f->ctx;
+    const long long row = r->f->first + p->row;
+    if (p->why == WISP_ERR_INDEFINITE)
+        return wisp_ctx_failf(ctx, p->why,
+                              "the diagonal of row %lld is %g, so that the matrix is not positive definite: take %s",
+                              row, p->pivot, definite ? definite : "another opts.precond");
+    return wisp_ctx_failf(ctx, p->why, "preconditioner: row %lld of the matrix can't be read", row);
+}
+
 static wisp_status find_pattern(run *r)
 {
     wisp__ilu *f = r->f;
@@ -221,6 +289,7 @@ static wisp_status find_pattern(run *r)
     wisp_status status;
     WISP_TRY(wisp_alloc(f->ctx, &f->begin, rows, sizeof *f->begin));
     WISP_TRY(each_row(r, NULL, 0, f->rows, count_row));
+    if (first_refused(r)) WISP_TRY(refusal(r, first_refused(r), NULL));
     for (int64_t i = 0; i < f->rows; i++) f->begin[i + 1] += f->begin[i];
     const size_t entries = (size_t)f->begin[f->rows] + 1;
     WISP_TRY(wisp_alloc(f->ctx, &f->col, entries, sizeof *f->col));
@@ -248,17 +317,6 @@ static void mirror_row(run *r, part *p, int64_t i)
 {
     (void)p;
     calls_of(r->f)->mirror(r->f, i);
-}
-
-static wisp_status refusal(const run *r, const part *p, const char *definite)
-{
-    wisp_ctx *ctx = r->f->ctx;
-    const long long row = r->f->first + p->row;
-    if (p->why == WISP_ERR_INDEFINITE)
-        return wisp_ctx_failf(ctx, p->why,
-                              "the diagonal of row %lld is %g, so that the matrix is not positive definite: take %s",
-                              row, p->pivot, definite ? definite : "another opts.precond");
-    return wisp_ctx_failf(ctx, p->why, "preconditioner: row %lld of the matrix can't be read", row);
 }
 
 /* With A's diagonal larger by alpha times a row's size. *bad: ranks where a pivot can't be one. */
@@ -334,6 +392,14 @@ static wisp_status check(const wisp_mat *A, const wisp__ilu *f, bool cholesky)
                           (long long)props.bad_row);
 }
 
+/* To factor a row may take as long as the square of its entries says. */
+static int64_t rows_at_once(const wisp_mat_info *A)
+{
+    enum { MOST = 1 << 16 };
+    const double work = 0x1p24, mean = A->local_rows > 0 ? (double)A->local_nnz / (double)A->local_rows : 1;
+    return (int64_t)fmax(1, fmin(MOST, work / (mean * mean + 1)));
+}
+
 wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
@@ -348,6 +414,7 @@ wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool 
     f->rows = wisp_map_local(wisp_mat_map(A), &f->first);
     WISP_TRY(check(A, f, cholesky));
     WISP_TRY(wisp_src_open_mat(&r.src, A));
+    r.since = r.at_once = rows_at_once(&info); /* it is asked at once */
     const size_t longest = (size_t)r.src.max_row + 1, value = wisp_type_size(r.src.type);
     WISP_TRY(wisp_alloc(ctx, &r.parts, (size_t)threads, sizeof *r.parts));
     WISP_TRY(wisp_alloc(ctx, &col, (size_t)threads * longest, sizeof *col));

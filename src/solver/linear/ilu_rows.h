@@ -31,10 +31,15 @@ static double NAME(factor)(const wisp__ilu *f, int64_t i)
     for (int64_t k = f->begin[i]; k < middle; k++) {
         const int64_t row = f->col[k];
         const NUMBER l = val[k] = NAME(times)(val[k], inverse[row]);
-        int64_t at = k + 1;
-        for (int64_t u = f->diagonal[row] + 1; u < f->begin[row + 1] && at < end; u++) {
-            while (at < end && f->col[at] < f->col[u]) at++;
-            if (at < end && f->col[at] == f->col[u]) val[at] -= NAME(times)(l, val[u]);
+        const int64_t last = f->begin[row + 1];
+        int64_t at = k + 1, u = f->diagonal[row] + 1;
+        while (at < end && u < last) {
+            if (f->col[at] == f->col[u])
+                val[at++] -= NAME(times)(l, val[u++]);
+            else if (f->col[at] < f->col[u])
+                at = seek(f, at, end, f->col[u]);
+            else
+                u = seek(f, u, last, f->col[at]);
         }
     }
     if (f->hermitian) val[middle] = creal(val[middle]);

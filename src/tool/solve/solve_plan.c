@@ -94,13 +94,27 @@ out:
     return status;
 }
 
+/* What is told of HYPRE's own memory is no bound. 0: there is none. */
+static int64_t multigrid_bytes(tool *t, const solve_results *r, const wisp_mat_info *a)
+{
+    wisp_plan with = {0}, without = {0};
+    wisp_solve_opts o = r->opts;
+    if (o.precond != WISP_AMG) return 0;
+    wisp_solve_plan(&with, t->ctx, a, r->type, r->columns, &o, NULL);
+    o.precond = WISP_PRECOND_NONE;
+    wisp_solve_plan(&without, t->ctx, a, r->type, r->columns, &o, NULL);
+    return with.bytes - without.bytes;
+}
+
 /* ---- both, shown --------------------------------------------------------------------------------- */
 
 static int show_json(tool *t, const solve_results *r, const plan_bytes *most, const plan_bytes *about,
                      const iteration *i)
 {
+    const int64_t multigrid = multigrid_bytes(t, r, &about->matrix);
     json_t *o = JSON_PUT(
         plan_json(t, r->type, about, most), J("columns", r->columns), J("method", solve_method_name(i->method)),
+        J_IF(multigrid > 0, "multigrid_bytes_estimated", multigrid),
         J("checkpoint_bytes", copy_bytes(t, r, &about->matrix)), J("method_assumed", json_boolean(i->assumed)),
         J("iteration_bytes", i->plan.iteration_bytes), J_IF(i->known, "iteration_seconds", i->plan.iteration_seconds),
         J_IF(i->known, "load_gbs", i->load_gbs), J_IF(i->known, "ceilings", i->kept ? "kept" : "now"),
@@ -108,12 +122,18 @@ static int show_json(tool *t, const solve_results *r, const plan_bytes *most, co
     return json_print_new(t, o);
 }
 
-static void show_text(const tool *t, const solve_results *r, const plan_bytes *most, const plan_bytes *about,
+static void show_text(tool *t, const solve_results *r, const plan_bytes *most, const plan_bytes *about,
                       const iteration *i)
 {
     char b[TEXT];
+    const int64_t multigrid = multigrid_bytes(t, r, &about->matrix);
     plan_bytes_show(t, r->type, r->columns, about, most);
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, &about->matrix));
+    if (multigrid > 0) {
+        text_line("multigrid", "about %s of it, an estimate and no bound: HYPRE's own memory,",
+                  text_bytes(b, (double)multigrid));
+        text_line("", "which is less for meshes, and some times as much for graphs without geometry");
+    }
     text_line("iteration", "about %s%s%s%s", text_bytes(b, i->plan.iteration_bytes),
               i->assumed ? ", if it is by " : " by ", solve_method_name(i->method),
               r->opts.precond == WISP_AMG ? ", without its multigrid" : "");
