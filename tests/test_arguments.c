@@ -162,6 +162,7 @@ SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
 SOURCE(wisp_src_part, P(1, f->ctx), P(2, &f->src), WISP_PART_ANTIHERMITIAN)
 SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
+SOURCE(wisp_src_near, P(1, f->ctx), P(2, &f->src), P(3, (int64_t[1]){0}), 1, 1, 9, P(4, (int64_t[1]){0}))
 PLAIN(wisp_src_deal, P(0, &f->src), P(1, f->ctx), P(2, (int64_t[1]){1}))
 CALL(wisp_src_numbers) { return wisp_src_numbers(P(0, &f->src)) ? WISP_ERR_ARG : WISP_OK; }
 SOURCE(wisp_src_open_mat, P(1, f->A))
@@ -242,6 +243,7 @@ CALL(wisp_mat_get_info)
 QUERY(wisp_mat_map, P(0, f->A))
 QUERY(wisp_mat_col_map, P(0, f->A))
 QUERY(wisp_mat_ctx, P(0, f->A))
+QUERY(wisp_mat_reached, P(0, f->A), 1)
 PLAIN(wisp_mat_bound, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_mat_plan, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_src_choose, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), WISP_D, 4, 8, P(3, &(wisp_choice){0}))
@@ -363,6 +365,7 @@ static const argument_row table[] = {
     ROW(wisp_src_hermitian_part, 4, 8, 2),
     ROW(wisp_src_part, 3, 0, 2),
     ROW(wisp_src_partition, 3, 0, 2),
+    ROW(wisp_src_near, 5, 0, 2),
     ROW(wisp_src_deal, 3, 4, 2),
     ROW(wisp_src_numbers, 1, 1, ALL),
     ROW(wisp_src_open_mat, 2, 0, 2),
@@ -394,6 +397,7 @@ static const argument_row table[] = {
     ROW(wisp_mat_map, 1, 0, ALL),
     ROW(wisp_mat_col_map, 1, 0, ALL),
     ROW(wisp_mat_ctx, 1, 0, ALL),
+    ROW(wisp_mat_reached, 1, 0, ALL),
     ROW(wisp_mat_bound, 4, 4, 1),
     ROW(wisp_mat_plan, 4, 4, 1),
     ROW(wisp_src_choose, 4, 4, 1),

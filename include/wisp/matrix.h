@@ -178,12 +178,18 @@ typedef struct {
     int width;
     wisp_order tiles_on; /* TILES, of a matrix that is made: as in opts; else DEFAULT and 0 */
     int64_t slices;
+    int64_t
+        near_rows; /* of a matrix of wisp_src_near whose sweeps may leave out what is not reached yet: how many rows */
+                   /* were given, which are its first ones; else 0 */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
 WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
+/* How many rows step number `step` (from 0) of a series does that begins on the rows which wisp_src_near was given:
+   those that may be reached, rounded up to what is done together. All local rows of other matrices, and of step 0. */
+WISP_API int64_t wisp_mat_reached(const wisp_mat *A, int64_t step);
 /* Predict the matrix that wisp_mat_create would make of this source, and the bytes that it and its maps would take.
    plan: about, in the storage that is likely to be chosen, for which a million rows are read as when the matrix is
    made; half storage has the spill rows of lattices and bands. bound: at most, whatever is chosen, for which all rows

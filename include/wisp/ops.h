@@ -128,6 +128,10 @@ typedef struct {
     const wisp_blk *u;    /* apart from the blocks of v and z; for add, and for DOT_UY */
     const wisp_scalar *add; /* [steps][width]; NULL: nothing is added */
     wisp_place dot_at;      /* where it has a slot: the dots go there, in the order of dot; all rows are written */
+    int64_t near;           /* of a matrix of wisp_src_near (see wisp_mat_info.near_rows): 1 + how many steps of this */
+                            /* series were made before, from a first v[0] that was zero but on the given rows. The */
+                            /* first step of all does all rows; then those that are not reached yet are 0 in all */
+                            /* blocks, and are left alone. 0: every step does all rows */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the

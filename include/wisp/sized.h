@@ -28,6 +28,9 @@ WISP_API wisp_status wisp_src_part_sized(wisp_src *src, size_t src_size, wisp_ct
                                          size_t other_size, wisp_matrix_part which);
 WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                               size_t other_size, wisp_partition how);
+WISP_API wisp_status wisp_src_near_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                         size_t other_size, const int64_t *row, int64_t rows, int64_t steps,
+                                         int64_t most, int64_t *place);
 WISP_API wisp_status wisp_src_deal_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const int64_t *weights);
 WISP_API const int64_t *wisp_src_numbers_sized(const wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A);
@@ -217,6 +220,11 @@ static inline wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp
 static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {
     return wisp_src_partition_sized(src, sizeof *src, ctx, other, sizeof *other, how);
+}
+static inline wisp_status wisp_src_near(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, const int64_t *row,
+                                        int64_t rows, int64_t steps, int64_t most, int64_t *place)
+{
+    return wisp_src_near_sized(src, sizeof *src, ctx, other, sizeof *other, row, rows, steps, most, place);
 }
 static inline wisp_status wisp_src_deal(wisp_src *src, wisp_ctx *ctx, const int64_t *weights)
 {

@@ -89,6 +89,19 @@ typedef enum { WISP_PARTITION_ROWS, WISP_PARTITION_LEVELS, WISP_PARTITION_SCOTCH
 WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how);
 /* The numbers that the rank's rows had before that, as long as the source is open; NULL: they have them still. */
 WISP_SIZED const int64_t *wisp_src_numbers(const wisp_src *src);
+/* Opens the part of a square source that is near the given row[rows]: those rows and columns to which at most `steps`
+   entries lead from one of them, level by level of a breadth-first search from there (duplicates among the given ones
+   count once). place[rows] becomes which rows of *src they are. For vectors a and b on the given rows, <b|p(A)|a> is
+   the same of both matrices for any polynomial p of degree 2 steps + 1 and less, if an entry leads back wherever one
+   leads: a path from row to row of so many entries is nowhere further from both ends. So local densities and Green's
+   functions of huge lattices need no more than that; and sweeps may leave out rows that are not reached yet
+   (wisp_mpk_opts.near, wisp_mat_info.near_rows). The entries are held in memory, by each rank all of them; `other` may
+   be closed afterwards. If more than `most` rows are reached on average over the steps, *src stays empty, and the
+   status is WISP_OK. WISP_ERR_ARG: the source is not square, a given row is not there, or rows, steps or most are
+   negative; WISP_ERR_UNSUPPORTED: a source that answers for a rank's own rows alone, of several ranks. All ranks make
+   this call together, with the same arguments. */
+WISP_SIZED wisp_status wisp_src_near(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, const int64_t *row,
+                                     int64_t rows, int64_t steps, int64_t most, int64_t *place);
 /* Deals the rows of a source out by other weights: the same rows with the same numbers (and wisp_src_numbers), but each
    rank has those that it has on a map with these weights (wisp_map_create_weighted; NULL: those of the context).
    A source with own_rows sends its entries to the ranks that have their rows then; they are held in memory, twice

@@ -120,9 +120,11 @@ struct wisp_mat {
     wisp_mat_props props;             /* kept by wisp_mat_get_props until there are new values, as props_kept says */
     atomic_int props_kept;
     wisp__grid grid;
-    struct wisp__halo *halo; /* NULL: one rank */
-    wisp_halo way;           /* in which it is exchanged */
-    int32_t *visit;          /* with a halo, grid.order: row blocks that need none of it come first */
+    struct wisp__halo *halo;   /* NULL: one rank */
+    wisp_halo way;             /* in which it is exchanged */
+    int32_t *visit;            /* with a halo, grid.order: row blocks that need none of it come first */
+    int64_t near_rows, levels; /* of wisp_src_near: the given rows, which are the first ones; and [levels] row blocks */
+    int64_t *reached;          /* up to the end of each level; else NULL */
 };
 
 /* What cascade.c keeps with a matrix: orders of steps, made when they are first asked for. */

@@ -36,7 +36,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .slices = A->map->slices,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
-                            .local_nnz = A->local.nnz};
+                            .local_nnz = A->local.nnz,
+                            .near_rows = A->near_rows};
     wisp__halo_info(A->halo, A->way, info);
     if (!half && !wisp__operator_of(A)) info->props_bytes = wisp__props_bytes(A->ctx, info);
     info->halo_rows = WISP__MAX(info->halo_rows, A->col_map->halo); /* blocks have room for the largest of the map */
@@ -45,6 +46,13 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A ? A->map : NULL; }
 
 wisp_map *wisp_mat_col_map(const wisp_mat *A) { return A ? A->col_map : NULL; }
+
+int64_t wisp_mat_reached(const wisp_mat *A, int64_t step)
+{
+    if (!A) return 0;
+    if (step < 1 || step + 1 >= A->levels) return A->local_rows;
+    return WISP__MIN(A->reached[step + 1] * (A->grid.chunks_per_block << A->log_c), A->local_rows);
+}
 
 wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A ? A->ctx : NULL; }
 

@@ -28,7 +28,9 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
 {
     wisp_ctx *ctx = A->ctx;
     const wisp_src *whole = part->whole;
-    const wisp__order_want want = {A->order, o->tiles_on, o->slices};
+    int64_t levels;
+    wisp__order_want want = {A->order, o->tiles_on, o->slices};
+    if (wisp__near_levels(whole, &levels) && !want.order) want.order = WISP_ROWS_NATURAL;
     wisp_status status = WISP_OK;
     if (o->map) {
         if (o->map->rows != whole->rows)
@@ -192,6 +194,24 @@ wisp_status wisp__make_grid(wisp_mat *A)
     return A->halo ? wisp__visit_halo_last(A) : WISP_OK;
 }
 
+/* Of a source whose rows come level by level, the row blocks up to the end of each. */
+static wisp_status find_reached(wisp_mat *A, const wisp_src *whole)
+{
+    int64_t levels, last = -1;
+    const int64_t *level = wisp__near_levels(whole, &levels), per = A->grid.chunks_per_block << A->log_c;
+    wisp_status status;
+    if (!level || A->grid.order || A->halo || per == 0) return WISP_OK;
+    WISP_TRY(wisp__alloc_raw(A->ctx, &A->reached, (size_t)levels, sizeof *A->reached));
+    for (int64_t l = 0, row = 0; l < levels; l++) {
+        for (; row < level[l]; row++) last = WISP__MAX(last, wisp__map_position(A->map, row));
+        A->reached[l] = last / per + 1;
+    }
+    A->levels = levels;
+    A->near_rows = level[0];
+out:
+    return status;
+}
+
 /* The entries, in the kind of storage that suits what was found; len[] becomes the matrix's where rows have entries of
    their own. */
 static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, int32_t **len)
@@ -339,6 +359,7 @@ void wisp_mat_free(wisp_mat *A)
     if (!A) return;
     wisp__halo_free(A->halo);
     wisp_free(A->ctx, A->visit);
+    wisp_free(A->ctx, A->reached);
     wisp__cascades_free(A);
     wisp__mat_release(A);
     wisp__stored_free(A->ctx, &A->local);
@@ -368,6 +389,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(build(A, &part, &o));
     WISP_TRY(wisp__refuse_too_small(A, &part.src));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
+    WISP_TRY(find_reached(A, part.whole));
     WISP_TRY(wisp__mat_take(A));
     if (A->halo) WISP_TRY(wisp__halo_settle(A->halo, A->col_map));
     WISP_TRY(wisp__mat_join(A));

@@ -57,6 +57,8 @@ static wisp_status check_options(const mpk *m)
                               "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
     if (o->add && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
     if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
+    if (o->near < 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.near is %lld, it can't be negative", (long long)o->near);
     if ((o->terms & WISP_DOTS) && !o->dot && !o->dot_at.slot)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
     if (m->A->map != m->A->col_map)
@@ -135,6 +137,7 @@ static wisp_status set_step(mpk *m, int k, int i)
     const wisp__sums sums = {z, to, m->chain + at, count};
     WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, &sums,
                              m->factors + (size_t)i * m->factor_bytes));
+    if (o->near > 0 && o->near + k > 1 && o->near + k < m->A->levels) m->sweep[i].blocks = m->A->reached[o->near + k];
 out:
     wisp_free(m->A->ctx, gamma);
     return status;
@@ -176,6 +179,7 @@ static wisp_status choose_depth(mpk *m, int steps)
     wisp__cascade_release(m->A, m->cascade);
     m->cascade = NULL;
     m->depth = 1;
+    if (o->near > 0 && m->A->reached) return WISP_OK; /* each step has other rows */
     if (m->A->halo) return WISP_OK; /* each step waits for rows of other ranks: they are not interleaved yet */
     const wisp_status status =
         o->depth == 0

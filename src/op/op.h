@@ -73,6 +73,7 @@ typedef struct {
     wisp_blk *y, *const *z; /* z: of the sums */
     const wisp_blk *x, *prev, *u;
     unsigned terms; /* of wisp_aug */
+    int64_t blocks; /* the first row blocks, which are done; 0: all */
     wisp__spmmv_params p;
 } wisp__sweep;
 

@@ -167,6 +167,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
                               f + K_FACTORS_SHIFT));
     WISP_TRY(wisp__factors_of(A->ctx, op, aug->add, aug->terms & WISP_ADD ? aug->add_at : none, x->width,
                               f + K_FACTORS_ADD));
+    s->blocks = 0;
     s->A = A, s->y = y, s->z = sums->z, s->x = x, s->prev = prev, s->u = aug->u, s->terms = aug->terms;
     /* Before any address is looked up: x may move, and its memory's views. */
     if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
@@ -201,8 +202,13 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     if (half) return backend->launch_half(ctx, &key, &s->p, &half->h, dot, dot_size);
     if (A->halo) return wisp__sweep_with_halo(s, dot, dot_size);
     const wisp__kernel kernel = backend->find_spmmv(ctx, &key, &s->p.a);
-    WISP_TRY(backend->launch_spmmv(ctx, kernel, &s->p, &A->grid, 0, A->grid.blocks, dot ? dot_size : 0));
-    if (dot) status = backend->finish_dots(ctx, &A->grid, dot, dot_size);
+    wisp__grid grid = A->grid;
+    if (s->blocks) {
+        grid.blocks = s->blocks;
+        grid.chunks = WISP__MIN(grid.chunks, s->blocks * grid.chunks_per_block);
+    }
+    WISP_TRY(backend->launch_spmmv(ctx, kernel, &s->p, &grid, 0, grid.blocks, dot ? dot_size : 0));
+    if (dot) status = backend->finish_dots(ctx, &grid, dot, dot_size);
 out:
     return status;
 }

@@ -6,6 +6,9 @@
 #include "../data/shape.h"
 #include "graph.h"
 
+/* near.c: of wisp_src_near, how many rows there are up to the end of each level; NULL: of another source. */
+const int64_t *wisp__near_levels(const wisp_src *src, int64_t *levels);
+
 /* ---- the choice ------------------------------------------------------------------------------ */
 
 /* What is asked for, as in wisp_mat_opts. */

@@ -180,5 +180,8 @@ wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
     int32_t *const visit = A->visit;
     A->halo = B->halo, B->halo = halo;
     A->visit = B->visit, B->visit = visit;
+    int64_t *const reached = A->reached;
+    A->reached = B->reached, B->reached = reached;
+    A->levels = B->levels, A->near_rows = B->near_rows;
     return WISP_OK;
 }

@@ -33,6 +33,7 @@ static wisp_status steps_fused(wisp__kpm_run *k, int64_t first, int count)
                        .depth = k->asked_depth,
                        .cache_budget = k->opts->cache_budget,
                        .depth_used = count == k->per_call ? &k->depth : NULL,
+                       .near = k->near ? 1 + first : 0,
                        .u = k->left};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
@@ -131,6 +132,26 @@ static wisp_status observe(const wisp__kpm_run *k, int64_t moments, int64_t vect
                           (long long)vectors, (long long)moments);
 }
 
+/* Whether vectors begin on the rows that a matrix of wisp_src_near was made from. */
+static bool begins_near(const wisp__kpm_run *k)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    if (k->opts->trace != WISP_TRACE_SITES || k->opts->variant == WISP_KPM_NAIVE) return false;
+    for (int64_t i = 0; i < k->vectors; i++)
+        if (k->opts->sites[i] >= info.near_rows) return false;
+    return true;
+}
+
+/* Of so many sweeps of all columns. */
+static double flops_of(const wisp__kpm_run *k, int64_t first, int count)
+{
+    const double whole = (double)wisp_mat_reached(k->A, 0), all = k->sweep_flops * k->width;
+    double flops = 0;
+    for (int i = 0; i < count; i++) flops += k->near ? all * (double)wisp_mat_reached(k->A, first + i) / whole : all;
+    return flops;
+}
+
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. With two sides: n - 1 sweeps, a dot each, and one before. */
 static wisp_status run_batch(wisp__kpm_run *k, int64_t first)
@@ -154,7 +175,7 @@ static wisp_status run_batch(wisp__kpm_run *k, int64_t first)
         WISP_TRY(k->steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
-        k->flops += k->sweep_flops * k->width * count;
+        k->flops += flops_of(k, first_step, count);
         if (k->sweeps < sweeps) WISP_TRY(observe(k, k->left ? k->sweeps + 1 : 2 * k->sweeps, first));
     }
     if (!whole) {
@@ -364,6 +385,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
                        .m = m,
                        .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
                        .sweep_flops = sweep.flops};
+    k.near = begins_near(&k);
     k.began = wisp_now();
     status = run(&k, m);
     m->seconds = k.before + wisp_now() - k.began - k.rounding_seconds;

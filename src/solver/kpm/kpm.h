@@ -22,6 +22,7 @@ typedef struct wisp__kpm_run {
     int width;           /* their columns */
     int most;            /* of them: those of all batches but the last */
     int per_call;        /* steps of a call of wisp_mpk, */
+    bool near;           /* sweeps leave out rows that are not reached yet */
     int asked_depth;     /* and the depth that it is given; 0: left to it */
     int depth;           /* of the last call that had all its steps; 1: there was none */
     int parts;           /* 2: moments are complex, see wisp__kpm_two_sides; else 1 */

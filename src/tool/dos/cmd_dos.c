@@ -233,6 +233,7 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     wisp_ctx_memory(t->ctx, NULL, &files.reading);
     if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
+    if (!rc) rc = tool_agree(t, near_open(t, &s->near, src, k));
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
     if (!rc) rc = set_matrix_options(t, r, s, k, src, mo);
     if (!rc) rc = operator_plan(t, s, mo, k, &files);
@@ -267,6 +268,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, r, &s, searched, source, &k, m);
+        near_done(&s.near, t, r, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     starts_free(&s);

@@ -47,10 +47,11 @@ typedef struct {
     char *where, *operator; /* what these options are, or were in a kept run; NULL: nothing */
     int runs;               /* of --from; seed of each: */
     uint64_t seed[LIST];
-    wisp_mat_info stored; /* not with --from */
-    int64_t cache_budget; /* likewise */
-    char precision[512];  /* why --precision auto took the one it took; empty without it */
-    wisp_ensemble *heat;  /* [options.temperature_count], thermal; what is not served has terms = 0 */
+    wisp_mat_info stored;          /* not with --from */
+    int64_t near_rows, near_steps; /* likewise, of a part of the matrix; 0: it is whole */
+    int64_t cache_budget;          /* likewise */
+    char precision[512];           /* why --precision auto took the one it took; empty without it */
+    wisp_ensemble *heat;           /* [options.temperature_count], thermal; what is not served has terms = 0 */
     int64_t served;
     char refused[WISP_MESSAGE]; /* why not all of them are */
     wisp_scalar *green;         /* [curves][points]; NULL: not of green */
@@ -102,7 +103,8 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
 int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
-int64_t plan_steps(const wisp_kpm_opts *ko);                 /* of each of them, 1 if none may be interleaved */
+int64_t plan_moments(const wisp_kpm_opts *ko);
+int64_t plan_steps(const wisp_kpm_opts *ko); /* of each of them, 1 if none may be interleaved */
 wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko); /* of the vectors */
 
 /* where.c: the rows of --where; without it there are none. */
@@ -117,6 +119,18 @@ void where_free(where *w);
 void where_projector(where *w, wisp_src *src); /* 1 on the diagonal at these rows, which stay w's */
 int where_sites(tool *t, const where *w);      /* they become those of --sites */
 
+/* near.c: the rows that moments can see from --sites and --left-sites, in the place of the whole matrix where that
+ * pays. */
+typedef struct {
+    wisp_ctx *ctx;
+    int64_t *place;   /* which these rows are, --left-sites behind --sites; NULL: the matrix is whole */
+    int64_t of, rows; /* of the whole, and those that are near */
+    int64_t steps;    /* within which they are */
+} near;
+int near_open(tool *t, near *n, wisp_src *src, wisp_kpm_opts *k);   /* *src and k->sites may become others */
+const int64_t *near_places(const near *n, const tool *t, int side); /* 1: on the left */
+void near_free(near *n);
+
 /* starts.c: the vectors of --start, --left and --left-sites; without these options nothing is done. */
 typedef struct {
     wisp_src src[2];  /* on the right, on the left: open until their blocks are filled */
@@ -126,6 +140,7 @@ typedef struct {
     wisp_mat *B;
     uint64_t hash; /* of it, where there are checkpoints */
     where where;
+    near near;
 } starts;
 const wisp_blk *starts_some_block(void); /* of a run that is planned, of which it is asked alone whether there is one */
 bool starts_are_given(const tool *t);
@@ -175,6 +190,11 @@ void results_add_curves(json_t *o, const tool *t, const results *r); /* which ro
 const char *results_column(char *buf, const results *r, int64_t c);
 csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
+
+/* near.c again: m is of the whole; what is told of it. */
+void near_done(const near *n, const tool *t, results *r, wisp_moments *m);
+void near_json(json_t *o, const results *r);
+void near_summary(const results *r);
 
 /* green.c: of the rows r->site, as densities -Im G / pi besides; what was found. */
 int64_t green_moments(const tool *t, double halfwidth);

@@ -23,7 +23,7 @@ static bool of_curves(const wisp_kpm_opts *ko)
     return ko->trace == WISP_TRACE_SITES || ko->trace == WISP_TRACE_GIVEN;
 }
 wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko) { return ko->type ? ko->type : mo->type; }
-static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
+int64_t plan_moments(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
 
 /* What is held at most to evaluate traces: series, the functions' values and their transform, and sums by vector. */
 static double traces_bytes(const tool *t, double n, double kept)
@@ -44,7 +44,7 @@ static double points_of(const tool *t, double moments)
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, BATCH = 4096, FILE_HEAD = 64 << 10 }; /* energies side by side; of a Green's function at once */
-    const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
+    const double n = (double)plan_moments(ko), vectors = (double)plan_vectors(ko, rows);
     const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
     const double points = grid ? points_of(t, n) : 0;
     const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
@@ -70,7 +70,7 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type matri
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
     const int64_t numbers = t->opt.partition ? 8 * rows : 0;
     const int64_t stamps = ko->trace == WISP_TRACE_GIVEN ? 8 * STAMP * run_sides(ko) * kept : 0;
-    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * run_sides(ko) * moments_of(ko) * (kept + width) +
+    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * run_sides(ko) * plan_moments(ko) * (kept + width) +
            stamps + numbers + HEADS;
 }
 
@@ -88,7 +88,7 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bo
                                       p->files.operator[most] + p->files.making[most],
                                   evaluation_bytes(t, ko, r->matrix.rows)};
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
-    const int64_t on_host = 8 * run_sides(ko) * moments_of(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
+    const int64_t on_host = 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
     const plan_held held = {r->matrix.bytes, r->blocks, on_host, parts, HELD, PARTS};
     r->total = plan_total(t, &held, most, &r->sides);
 }
@@ -227,7 +227,7 @@ int64_t plan_steps(const wisp_kpm_opts *ko)
 {
     return ko->depth == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED
                ? 1
-               : moments_of(ko) / (3 - run_sides(ko));
+               : plan_moments(ko) / (3 - run_sides(ko));
 }
 
 /* Seconds of a step of so many columns by the model, in groups of `width`. */
@@ -268,8 +268,8 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
         WISP_TRY(wisp_bounds_plan(&bounds, t->ctx, &plan->about.matrix, &bo, &step));
     }
     time->bounds = bounds.seconds;
-    const double points = points_of(t, (double)moments_of(ko));
-    if (of_green(t)) time->evaluation = green_seconds(t, moments_of(ko), (double)vectors * run_sides(ko), points);
+    const double points = points_of(t, (double)plan_moments(ko));
+    if (of_green(t)) time->evaluation = green_seconds(t, plan_moments(ko), (double)vectors * run_sides(ko), points);
     time->total = time->source + time->assembly + time->bounds + time->moments + time->evaluation;
 out:
     return status;

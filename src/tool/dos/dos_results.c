@@ -149,6 +149,7 @@ json_t *results_json(tool *t, const results *r)
     json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
     add_run(o, t, r);
     overlap_json(o, t, r);
+    near_json(o, r);
     if (of_traces(t)) {
         JSON_PUT(o, J("number_of_moments", r->n));
         traces_json(o, t, r);
@@ -337,6 +338,7 @@ void results_summary(tool *t, const results *r)
     text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     overlap_summary(t, r);
+    near_summary(r);
     text_bounds(&m->bounds, m->bounds_method);
     if (of_traces(t) || of_green(t))
         text_line("moments", "%s", text_count(a, r->n));

@@ -16,7 +16,7 @@ typedef struct {
 static side_def side_of(const tool *t, const starts *s, int side)
 {
     const options *o = &t->opt;
-    side_def d = {.file = side ? o->left : o->start, .row = side ? o->left_sites : o->sites};
+    side_def d = {.file = side ? o->left : o->start, .row = near_places(&s->near, t, side)};
     d.count = d.file ? s->src[side].cols : side ? o->left_site_count : o->site_count;
     return d;
 }
@@ -110,6 +110,7 @@ void starts_free(starts *s)
     wisp_src_close(&s->op);
     wisp_mat_free(s->B);
     where_free(&s->where);
+    near_free(&s->near);
     *s = (starts){0};
 }
 

@@ -117,7 +117,10 @@ void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more)
 {
     char a[TEXT], b[TEXT];
     text_line("matrix", "%s", name);
-    text_line("rows", "%s   nonzeros %s%s%s", text_count(a, rows), text_count(b, nnz), *more ? "   " : "", more);
+    if (!nnz && rows) /* it was not stored as a whole */
+        text_line("rows", "%s%s%s", text_count(a, rows), *more ? "   " : "", more);
+    else
+        text_line("rows", "%s   nonzeros %s%s%s", text_count(a, rows), text_count(b, nnz), *more ? "   " : "", more);
 }
 
 void text_bounds(const wisp_bounds *b, wisp_bounds_method method)
