@@ -174,8 +174,35 @@ static void refusals(void **state)
     assert_true(wisp_green_moments(1, 1e-3, 1e-10) > 20000 && wisp_green_moments(1, 1e-3, 1e-10) < 30000);
 }
 
+/* The error that is told is the largest of all energies, wherever that stands among them. */
+static void worst_energy(void **state)
+{
+    enum { POINTS = 5001 };
+    wisp_ctx *ctx = *state;
+    double mu[8] = {1}, *energy = calloc(POINTS, sizeof *energy);
+    wisp_scalar *g = calloc(POINTS, sizeof *g);
+    const wisp_moments m = {
+        .rows = 9, .n = 8, .vectors = 1, .mu = mu, .trace = WISP_TRACE_GIVEN, .bounds = {0, 1, 0}, .type = WISP_D};
+    static const int at[] = {0, 1, 2500, 4097, POINTS - 1};
+    for (int k = 0; k < 5; k++) {
+        char words[64];
+        const double eta = 0.1, worst = 0.25;
+        const cplx z = worst + eta * I, root = csqrt(z - 1) * csqrt(z + 1);
+        const double w = cabs(1 / (z + root));
+        for (int i = 0; i < POINTS; i++)
+            energy[i] = 1.05 + 0.01 * i; /* beyond the spectrum, where the series is short */
+        energy[at[k]] = worst;
+        snprintf(words, sizeof words, "up to %.2g/eta, at energy %g", 2 / cabs(root) * pow(w, 8) / (1 - w) * eta,
+                 worst);
+        REF_FAILS(ctx, wisp_green(ctx, &m, &(wisp_green_opts){.eta = eta}, 0, POINTS, energy, g, NULL, NULL),
+                  WISP_ERR_ARG, words);
+    }
+    free(energy), free(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(traces), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(traces), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(worst_energy)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

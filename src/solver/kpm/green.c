@@ -109,42 +109,50 @@ static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, wisp_green_opts *
     return WISP_OK;
 }
 
-/* beside: what is not of chance, over the norms of the vectors. */
-static wisp_status check_beside(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *o, double energy,
-                                double truncated, double rounding)
+/* What is not of chance, over the norms of the vectors, where it is most: by the series and rounding, and by rounding.
+ */
+typedef struct {
+    double error, at, rounding, rounding_at;
+} worst_of;
+
+static void look_at(worst_of *w, double energy, double truncated, double rounding)
+{
+    const double both = isnan(truncated + rounding) ? INFINITY : truncated + rounding;
+    if (both > w->error) w->error = both, w->at = energy;
+    if (rounding > w->rounding) w->rounding = rounding, w->rounding_at = energy;
+}
+
+static wisp_status check_beside(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *o, const worst_of *w)
 {
     const double allowed = o->tolerance / o->eta;
-    if (truncated + rounding <= allowed) return WISP_OK;
-    if (rounding <= allowed / 2)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "at energy %g there are %lld moments, and %lld do for opts.tolerance, %g, with opts.eta "
-                              "%g; these leave an error of up to %.2g/eta",
-                              energy, (long long)m->n,
-                              (long long)wisp_green_moments(m->bounds.halfwidth, o->eta, o->tolerance), o->tolerance,
-                              o->eta, (truncated + rounding) * o->eta);
+    if (w->error <= allowed) return WISP_OK;
+    if (w->rounding <= allowed / 2)
+        return wisp_ctx_failf(
+            ctx, WISP_ERR_ARG,
+            "there are %lld moments, and %lld do for opts.tolerance, %g, with opts.eta %g; these leave "
+            "an error of up to %.2g/eta, at energy %g",
+            (long long)m->n, (long long)wisp_green_moments(m->bounds.halfwidth, o->eta, o->tolerance), o->tolerance,
+            o->eta, w->error * o->eta, w->at);
     return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                           "opts.tolerance, %g, can't be met at energy %g: rounding of the moments alone may make "
                           "%.2g/eta; take a larger one, or a larger opts.eta",
-                          o->tolerance, energy, rounding * o->eta);
+                          o->tolerance, w->rounding_at, w->rounding * o->eta);
 }
 
 /* Of a batch of energies: means, errors, and how far they may be off beside. */
-static wisp_status finish(const lanes_run *r, wisp_ctx *ctx, const wisp_green_opts *o, double norms, wisp_scalar *g,
-                          wisp_scalar *error, double *beside)
+static void finish(const lanes_run *r, double norms, wisp_scalar *g, wisp_scalar *error, double *beside,
+                   worst_of *worst)
 {
-    wisp_status status = WISP_OK;
     for (int64_t i = 0; i < r->points; i++) {
-        const series s = series_at(&r->m->bounds, r->energy[i], o->eta);
+        const series s = series_at(&r->m->bounds, r->energy[i], r->eta);
         const double truncated = tail(&s, r->m->n), *value = r->value + 2 * i * r->chosen->count;
         wisp_scalar e;
-        WISP_TRY(check_beside(ctx, r->m, o, r->energy[i], truncated, r->rounding[i]));
+        look_at(worst, r->energy[i], truncated, r->rounding[i]);
         g[i].re = wisp__combine(r->chosen, value, 2, &e.re);
         g[i].im = wisp__combine(r->chosen, value + 1, 2, &e.im);
         if (error) error[i] = e;
         if (beside) beside[i] = norms * (truncated + r->rounding[i]);
     }
-out:
-    return status;
 }
 
 wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *opts, int64_t vector,
@@ -153,6 +161,7 @@ wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_op
     wisp_status status = WISP_OK;
     wisp_eval_opts any;
     double *value = NULL, *off = NULL;
+    worst_of worst = {0};
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, opts);
@@ -173,8 +182,9 @@ wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_op
         r.rounding = value + 2 * chosen.count * r.points;
         WISP_TRY(wisp_ctx_step(ctx, "energies", (double)i / (double)points, 0));
         WISP_TRY(wisp_ctx_each(ctx, (r.points + LANES - 1) / LANES, lanes, &r));
-        WISP_TRY(finish(&r, ctx, &full, norms, g + i, error ? error + i : NULL, beside ? beside + i : NULL));
+        finish(&r, norms, g + i, error ? error + i : NULL, beside ? beside + i : NULL, &worst);
     }
+    status = check_beside(ctx, m, &full, &worst);
 out:
     wisp_free(ctx, value);
     wisp_free(ctx, off);
