@@ -77,34 +77,46 @@ static wisp_status apply_diagonal(void *arg, wisp_blk *y, const wisp_blk *x)
     return WISP_OK;
 }
 
+static void check_diagonal(wisp_ctx *ctx, wisp_type type, int64_t rows, uint64_t seed, diagonal d)
+{
+    wisp_map *map;
+    wisp_mat *A;
+    wisp_bounds b;
+    REF_OK(ctx, wisp_map_create(&map, ctx, rows));
+    REF_OK(ctx, wisp_mat_from_apply(&A, ctx,
+                                    &(wisp_operator){.map = map, .type = type, .apply = apply_diagonal, .arg = &d}));
+    REF_OK(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.seed = seed}));
+    const double w = rows == 1 ? 0 : d.width, rounding = type == WISP_D ? 0 : 1e-6 * (w + fabs(d.center)),
+                 least = fmax(w, 1e-6 * fabs(d.center)) + 100 * rounding;
+    if (!(b.center - b.halfwidth <= d.center - w + rounding && b.center + b.halfwidth >= d.center + w - rounding))
+        fail_msg("%s, %g -+ %g, %lld rows: bounds %g -+ %g", wisp_type_name(type), d.center, w, (long long)rows,
+                 b.center, b.halfwidth);
+    if ((w > 0 || d.center != 0) && !(b.halfwidth <= 1.3 * least))
+        fail_msg("%s, %g -+ %g, %lld rows: bounds %g -+ %g are wide", wisp_type_name(type), d.center, w,
+                 (long long)rows, b.center, b.halfwidth);
+    wisp_mat_free(A);
+    wisp_map_free(map);
+}
+
+/* Also where the squares of all its numbers are none of the type. */
 static void bounds(void **state)
 {
     (void)state;
     static const diagonal cases[] = {{0, 1},    {0, 1e-8}, {3, 1},     {-1e4, 1}, {1e6, 1e-3}, {7, 0},    {0, 0},
                                      {1e12, 5}, {-2, 1e9}, {0, 1e-25}, {0, 1e25}, {1, 1e-7},   {1e-9, 0}, {5, 4.999}};
     static const int64_t rows[] = {1, 2, 300};
+    static const double units[][5] = {{1e-300, 1e-165, 1, 1e165, 1e300}, {1e-37, 1e-23, 1, 1e22, 1e35}};
     wisp_ctx *ctx = ref_ctx(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int n = 0; n < 3; n++)
-            for (uint64_t seed = 0; seed < 3; seed++) {
-                diagonal d = cases[i];
-                wisp_map *map;
-                wisp_mat *A;
-                wisp_bounds b;
-                REF_OK(ctx, wisp_map_create(&map, ctx, rows[n]));
-                REF_OK(ctx,
-                       wisp_mat_from_apply(
-                           &A, ctx, &(wisp_operator){.map = map, .type = WISP_D, .apply = apply_diagonal, .arg = &d}));
-                REF_OK(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.seed = seed}));
-                const double w = n == 0 ? 0 : d.width, least = fmax(w, 1e-6 * fabs(d.center));
-                if (!(b.center - b.halfwidth <= d.center - w && b.center + b.halfwidth >= d.center + w))
-                    fail_msg("%g -+ %g, %lld rows: bounds %g -+ %g", d.center, w, (long long)rows[n], b.center,
-                             b.halfwidth);
-                if ((w > 0 || d.center != 0) && !(b.halfwidth <= 1.3 * least))
-                    fail_msg("%g -+ %g, %lld rows: bounds %g -+ %g are wide", d.center, w, (long long)rows[n], b.center,
-                             b.halfwidth);
-                wisp_mat_free(A);
-                wisp_map_free(map);
+            for (uint64_t seed = 0; seed < 3; seed++) check_diagonal(ctx, WISP_D, rows[n], seed, cases[i]);
+    static const diagonal plain[] = {{0, 1}, {3, 1}, {-1, 4}, {0.5, 0}};
+    for (int single = 0; single < 2; single++)
+        for (int u = 0; u < 5; u++)
+            for (int i = 0; i < 4; i++) {
+                const double by = units[single][u];
+                const diagonal d = {plain[i].center * by, plain[i].width * by};
+                for (int n = 0; n < 3; n++) check_diagonal(ctx, single ? WISP_S : WISP_D, rows[n], 0, d);
             }
     wisp_ctx_free(ctx);
 }

@@ -289,25 +289,41 @@ static outline outline_of(const wisp_mat_props *props)
     return (outline){low, high, low / 2 + high / 2, high / 2 - low / 2, norm};
 }
 
+/* w times a power of two, so that the squares of its numbers are none that are too small or too large: *exponent is
+   what it lacks. */
+static wisp_status near_one(wisp_blk *w, double norm, int *exponent)
+{
+    const int most = wisp__is_single(wisp_blk_type(w)) ? 120 : 1000; /* what 2^-exponent can be in that type */
+    *exponent = norm > 0 && isfinite(norm) ? (int)fmin(fmax(ilogb(norm), -most), most) : 0;
+    return wisp_scal(w, wisp__real(ldexp(1, -*exponent)));
+}
+
 /* Of an operator by a random vector v: <v|A|v> and ||A v|| are the mean of the eigenvalues and their root mean square,
    about; the halfwidth is mostly twice their standard deviation, or a little more. Lanczos needs no better scale. */
 static wisp_status look_at_operator(const wisp_mat *A, wisp_type type, uint64_t seed, outline *found)
 {
-    const wisp_aug aug = {.terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = (wisp_scalar[3]){{0}}};
     wisp_blk *v = NULL, *w = NULL;
+    wisp_scalar dot;
+    double of_v, of_w;
+    int exponent;
     wisp_status status;
     WISP_TRY(wisp_blk_create(&v, wisp_mat_ctx(A), wisp_mat_map(A), type, 1));
     WISP_TRY(wisp_blk_create(&w, wisp_mat_ctx(A), wisp_mat_map(A), type, 1));
     WISP_TRY(wisp_blk_fill_random(v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, B));
-    WISP_TRY(wisp_spmmv(w, A, v, &aug));
-    const double mean = aug.dot[1].re / aug.dot[0].re, square = aug.dot[2].re / aug.dot[0].re;
-    const double halfwidth = 2 * sqrt(fmax(square - mean * mean, 0)), norm = sqrt(square) + halfwidth;
-    *found = (outline){-INFINITY, INFINITY, mean, fmax(halfwidth, 1e-6 * norm), norm};
-    if (!(norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64))
+    WISP_TRY(wisp_norm(v, &of_v));
+    WISP_TRY(wisp_spmmv(w, A, v, NULL));
+    WISP_TRY(wisp_norm(w, &of_w));
+    WISP_TRY(near_one(w, of_w, &exponent));
+    WISP_TRY(wisp_dot(v, w, &dot));
+    const double mean = dot.re / of_v / of_v, root = ldexp(of_w, -exponent) / of_v;
+    const double halfwidth = 2 * sqrt(fmax(root * root - mean * mean, 0)), norm = root + halfwidth;
+    *found = (outline){-INFINITY, INFINITY, ldexp(mean, exponent), ldexp(fmax(halfwidth, 1e-6 * norm), exponent),
+                       ldexp(norm, exponent)};
+    if (!(found->norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64))
         status = wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
                                 "the operator's values are too large for %s, or not finite: of random numbers it makes "
                                 "some of about %g",
-                                wisp_type_name(type), sqrt(square));
+                                wisp_type_name(type), ldexp(root, exponent));
 out:
     wisp_blk_free(v);
     wisp_blk_free(w);
