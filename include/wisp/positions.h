@@ -64,7 +64,9 @@ typedef enum { WISP_VELOCITY, WISP_VELOCITY_REAL } wisp_velocity;
    as zeros; single precision stays so. h and the positions are used, and must stay open as long as it is; the structs
    need not stay. All bonds are looked at once, over the rows of each rank, so all ranks make this call together.
    WISP_ERR_ARG: two images of a bond are equally near and differ along the direction, or bonds of the lattice (reach)
-   are not shorter than half of the way around, and the message says how large a cell has to be; WISP_ERR_MISMATCH: the
+   are not shorter than half of the way around, and the message says how large a cell has to be; or, where reach is 0,
+   positions extend over more than the cell, or a bond joins images of one place (a cell that is far larger than the
+   sample is warned of, by the log); WISP_ERR_MISMATCH: the
    source is not square, or has not so many positions; WISP_ERR_UNSUPPORTED: its rows were partitioned anew. */
 WISP_SIZED wisp_status wisp_src_velocity(wisp_src *src, wisp_ctx *ctx, const wisp_src *h,
                                          const wisp_positions *positions, const double *direction, wisp_velocity form);

@@ -124,8 +124,8 @@ struct wisp_ctx {
 /* Refuses what are no weights[ranks], in these words. NULL is fine. */
 wisp_status wisp__weights_check(wisp_ctx *ctx, const int64_t *weights, const char *from);
 
-/* Performance warnings that are logged once per context. */
-enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4, WISP__ONCE_COMPILE = 8 };
+/* Warnings that are logged once per context. */
+enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4, WISP__ONCE_COMPILE = 8, WISP__ONCE_CELL = 16 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 /* In a child of fork, in which only the calling thread is left. */
 void wisp__log_forked(wisp_ctx *ctx);

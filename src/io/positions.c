@@ -98,7 +98,33 @@ out:
     return status;
 }
 
-static wisp_status take_cell(wisp_positions *p, wisp_ctx *ctx, const double *cell, int vectors)
+/* Whether all rows lie in the line, or plane, of the vectors of the cell. */
+static bool is_flat(const wisp_positions *p, const listed *l, int vectors)
+{
+    const double same = 1e-6;
+    double e[3][3], largest = 0;
+    for (int i = 0; i < vectors; i++) { /* made orthonormal */
+        memcpy(e[i], p->cell[i], sizeof e[i]);
+        for (int j = 0; j <= i; j++) {
+            double part = 0;
+            for (int d = 0; d < 3; d++) part += e[i][d] * e[j][d];
+            for (int d = 0; d < 3; d++) e[i][d] = j < i ? e[i][d] - part * e[j][d] : e[i][d] / sqrt(part);
+        }
+        for (int d = 0; d < 3; d++) largest = fmax(largest, fabs(p->cell[i][d]));
+    }
+    for (int64_t row = 1; row < p->rows; row++) {
+        double off[3];
+        for (int d = 0; d < 3; d++) off[d] = l->xyz[row][d] - l->xyz[0][d];
+        for (int i = 0; i < vectors; i++) {
+            const double part = off[0] * e[i][0] + off[1] * e[i][1] + off[2] * e[i][2];
+            for (int d = 0; d < 3; d++) off[d] -= part * e[i][d];
+        }
+        if (!(fabs(off[0]) + fabs(off[1]) + fabs(off[2]) <= same * largest)) return false;
+    }
+    return true;
+}
+
+static wisp_status take_cell(wisp_positions *p, wisp_ctx *ctx, const listed *l, const double *cell, int vectors)
 {
     double most = 1;
     for (int i = 0; i < vectors; i++) {
@@ -115,8 +141,9 @@ static wisp_status take_cell(wisp_positions *p, wisp_ctx *ctx, const double *cel
             ctx, WISP_ERR_ARG,
             "the vectors of the cell span none: they must be finite, not 0, not huge, and point in different "
             "directions");
-    p->dimensions = WISP__MAX(columns, vectors);
-    if (columns > vectors || vectors == 0) p->volume = 0; /* it is open along others */
+    if (columns <= vectors || (vectors > 0 && is_flat(p, l, vectors))) return WISP_OK;
+    p->dimensions = columns;
+    p->volume = 0; /* it is open along others */
     return WISP_OK;
 }
 
@@ -154,7 +181,7 @@ static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *pat
         status = read_lines(ctx, path, file, p->rows, l, &p->dimensions);
     if (status == WISP_OK) status = same_on_all(ctx, path, l, p->rows);
     if (status == WISP_OK) p->dimensions = used_columns(l, p->rows, p->dimensions);
-    if (status == WISP_OK) status = take_cell(p, ctx, cell, vectors);
+    if (status == WISP_OK) status = take_cell(p, ctx, l, cell, vectors);
 out:
     if (file) fclose(file);
     return status;
@@ -174,7 +201,7 @@ static wisp_status copy_array(wisp_positions *p, wisp_ctx *ctx, const double *fr
             goto out;
         }
     p->dimensions = used_columns(l, p->rows, p->dimensions);
-    status = take_cell(p, ctx, cell, vectors);
+    status = take_cell(p, ctx, l, cell, vectors);
 out:
     return status;
 }

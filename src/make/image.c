@@ -24,20 +24,20 @@ static void reduce(wisp__image *m)
     }
 }
 
-static void find_dual(wisp__image *m)
+static void find_dual(const double v[3][3], int vectors, double dual[3][3])
 {
     double g[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    for (int i = 0; i < m->vectors; i++)
-        for (int j = 0; j < m->vectors; j++) g[i][j] = dot(m->v[i], m->v[j]);
+    for (int i = 0; i < vectors; i++)
+        for (int j = 0; j < vectors; j++) g[i][j] = dot(v[i], v[j]);
     double c[3][3], det = 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             c[i][j] = g[(i + 1) % 3][(j + 1) % 3] * g[(i + 2) % 3][(j + 2) % 3] -
                       g[(i + 1) % 3][(j + 2) % 3] * g[(i + 2) % 3][(j + 1) % 3];
     for (int j = 0; j < 3; j++) det += g[0][j] * c[0][j];
-    for (int i = 0; i < m->vectors; i++)
-        for (int j = 0; j < m->vectors; j++)
-            for (int d = 0; d < 3; d++) m->dual[i][d] += c[i][j] / det * m->v[j][d];
+    for (int i = 0; i < vectors; i++)
+        for (int j = 0; j < vectors; j++)
+            for (int d = 0; d < 3; d++) dual[i][d] += c[i][j] / det * v[j][d];
 }
 
 /* Image number k of so many around; false: all were there. */
@@ -63,9 +63,13 @@ void wisp__image_make(wisp__image *m, const wisp_positions *p, const double dire
     *m = (wisp__image){.p = *p, .half = INFINITY};
     if (direction) memcpy(m->direction, direction, sizeof m->direction);
     for (int i = 0; i < p->dimensions; i++)
-        if (p->periodic >> i & 1) memcpy(m->v[m->vectors++], p->cell[i], sizeof m->v[0]);
+        if (p->periodic >> i & 1) {
+            m->number[m->vectors] = i;
+            memcpy(m->v[m->vectors++], p->cell[i], sizeof m->v[0]);
+        }
+    find_dual((const double(*)[3])m->v, m->vectors, m->given);
     reduce(m);
-    find_dual(m);
+    find_dual((const double(*)[3])m->v, m->vectors, m->dual);
     for (int k = 0; around(m, k, shift); k++) {
         const double length = dot(shift, shift);
         if (length > 0 && leads_along(m, shift)) m->half = fmin(m->half, sqrt(length) / 2);

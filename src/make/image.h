@@ -7,6 +7,8 @@ typedef struct {
     wisp_positions p;
     int vectors;
     double v[3][3], dual[3][3]; /* along which the lattice repeats, as short as they can be made; dual to them */
+    int number[3];              /* of the vectors that they are made of, as the cell has them; */
+    double given[3][3];         /* dual to these */
     double direction[3];        /* 0: all count */
     double half;                /* of the shortest way around that leads along the direction; infinity: none */
 } wisp__image;
@@ -19,6 +21,8 @@ wisp__image_result wisp__image_step(const wisp__image *m, int64_t from, int64_t 
 
 /* Refuses positions that are not those of the rows of a square source, and sources whose rows have other numbers. */
 wisp_status wisp__image_fits(wisp_ctx *ctx, const wisp_src *h, const wisp_positions *p);
-/* Collective, over the rank's own rows: refuses bonds that are ambiguous. */
+/* Collective, over the rank's own rows: refuses bonds that are ambiguous, or join images of the same place; of
+   positions that are listed (no reach) those that extend over more than a cell, too, and it warns of a cell far larger
+   than they are. */
 wisp_status wisp__image_look(wisp_ctx *ctx, const wisp__image *m, const wisp_src *h);
 #endif

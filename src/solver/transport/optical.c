@@ -18,17 +18,6 @@ typedef struct {
     double *value; /* [vectors][count] */
 } optical_run;
 
-/* sum of c_k T_k(x), by Clenshaw's recurrence. */
-static double polynomial(const double *c, int64_t terms, double x)
-{
-    double c1 = 0, c2 = 0;
-    for (int64_t k = terms - 1; k > 0; k--) {
-        const double c0 = c[k] + 2 * x * c1 - c2;
-        c2 = c1, c1 = c0;
-    }
-    return c[0] + x * c1 - c2;
-}
-
 /* to[k] = sum over j of T_j(cos t) Re Gamma_jk, damped. */
 static void sum_left(const optical_run *r, double t, double *to)
 {
@@ -42,17 +31,11 @@ static void sum_left(const optical_run *r, double t, double *to)
     for (int64_t k = 0; k < n; k++) to[k] *= r->g[k];
 }
 
-/* The mean of f(E) - f(E') where E' goes from low to high. Of narrow cells differences by differences. */
+/* The mean of f(E) - f(E') where E' goes from low to high. */
 static double filled(const optical_run *r, double low, double high, double omega)
 {
-    enum { WIDE = 16 };
-    const double T = r->temperature, a = low - r->mu, b = high - r->mu;
-    if (b - a > T / WIDE) return wisp__fermi_mean(a - omega, b - omega, T) - wisp__fermi_mean(a, b, T);
-    const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
-    return (8 * wisp__fermi_drop(middle - omega, middle, T) +
-            5 * (wisp__fermi_drop(middle - off - omega, middle - off, T) +
-                 wisp__fermi_drop(middle + off - omega, middle + off, T))) /
-           18;
+    const double a = low - r->mu, b = high - r->mu;
+    return wisp__fermi_drop_mean(a - omega, b - omega, a, b, r->temperature);
 }
 
 static void cell_at(void *arg, int64_t p, int part)
@@ -69,7 +52,7 @@ static void cell_at(void *arg, int64_t p, int part)
         if (!(low < top)) continue; /* E lies below the bounds */
         const double angles = (acos(low) - acos(top)) * (acos(fmax(low - w, -1)) - acos(top - w)) / (top - low);
         const double states = filled(r, b->center + h * low, b->center + h * top, omega);
-        const double S = polynomial(sums, r->o.n, fmax(fmax(y, low) - w, -1));
+        const double S = wisp__sigma_series(sums, NULL, r->o.n, fmax(fmax(y, low) - w, -1), 0);
         r->cell[p * r->count + i] = 8 / (r->o.volume * h * omega) * states * angles * S;
     }
 }

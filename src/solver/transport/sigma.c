@@ -87,8 +87,7 @@ static void collect_greenwood(const sigma_run *r, int64_t v)
         }
 }
 
-/* sum of c_l cos lt + s_l sin lt, l < terms, by Clenshaw's recurrence; x = cos t, y = sin t. */
-static double series(const double *c, const double *s, int64_t terms, double x, double y)
+double wisp__sigma_series(const double *c, const double *s, int64_t terms, double x, double y)
 {
     double c1 = 0, c2 = 0, s1 = 0, s2 = 0;
     for (int64_t l = terms - 1; l > 0; l--) {
@@ -104,8 +103,9 @@ static double integrand(const sigma_run *r, double t)
     const int64_t terms = 2 * r->o.n;
     const double x = cos(t), s = sin(t), h = r->m->bounds.halfwidth, *p = r->series, *q = p + 2 * terms;
     const double unit = 8 / r->o.volume;
-    if (r->o.formula == WISP_GREENWOOD) return unit * series(p, NULL, terms, x, s) / (s * s) / h / h;
-    const double S = x * series(p, p + terms, terms, x, s) + s * series(q, q + terms, terms, x, s);
+    if (r->o.formula == WISP_GREENWOOD) return unit * wisp__sigma_series(p, NULL, terms, x, s) / (s * s) / h / h;
+    const double S =
+        x * wisp__sigma_series(p, p + terms, terms, x, s) + s * wisp__sigma_series(q, q + terms, terms, x, s);
     return unit * S / (s * s) / (s * s) / h / h / h;
 }
 
@@ -127,7 +127,7 @@ static void integrand_at(void *arg, int64_t i, int part)
 
 /* ---- Fermi's function --------------------------------------------------------------------------- */
 
-double wisp__fermi(double d, double T)
+static double fermi(double d, double T)
 {
     if (T == 0) return d < 0 ? 1 : d > 0 ? 0 : 0.5;
     return d > 0 ? exp(-d / T) / (1 + exp(-d / T)) : 1 / (1 + exp(d / T));
@@ -135,8 +135,8 @@ double wisp__fermi(double d, double T)
 
 double wisp__fermi_drop(double a, double b, double T)
 {
-    if (T == 0) return wisp__fermi(a, 0) - wisp__fermi(b, 0);
-    return wisp__fermi(a, T) * wisp__fermi(-b, T) * -expm1(-(b - a) / T);
+    if (T == 0) return fermi(a, 0) - fermi(b, 0);
+    return fermi(a, T) * fermi(-b, T) * -expm1(-(b - a) / T);
 }
 
 /* Its integral from -infinity up, but for a constant. */
@@ -146,13 +146,21 @@ static double fermi_integral(double d, double T)
     return d < 0 ? d - T * log1p(exp(d / T)) : -T * log1p(exp(-d / T));
 }
 
+static double fermi_mean(double a, double b, double T)
+{
+    return b > a ? (fermi_integral(b, T) - fermi_integral(a, T)) / (b - a) : fermi(a, T);
+}
+
 /* Of a narrow interval integrals are nearly the same number: there it is Gauss's rule, right to rounding. */
-double wisp__fermi_mean(double a, double b, double T)
+double wisp__fermi_drop_mean(double a, double b, double to_a, double to_b, double T)
 {
     enum { WIDE = 16 };
-    if (b - a > T / WIDE) return (fermi_integral(b, T) - fermi_integral(a, T)) / (b - a);
+    if (b - a > T / WIDE) return fermi_mean(a, b, T) - fermi_mean(to_a, to_b, T);
     const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
-    return (8 * wisp__fermi(middle, T) + 5 * (wisp__fermi(middle - off, T) + wisp__fermi(middle + off, T))) / 18;
+    const double to_middle = (to_a + to_b) / 2, to_off = 0.77459666924148338 * (to_b - to_a) / 2;
+    return (8 * wisp__fermi_drop(middle, to_middle, T) + 5 * (wisp__fermi_drop(middle - off, to_middle - to_off, T) +
+                                                              wisp__fermi_drop(middle + off, to_middle + to_off, T))) /
+           18;
 }
 
 /* What Bastin's integrand is multiplied by from a to b, energies over mu: Fermi's function less its value at the end of
@@ -160,12 +168,7 @@ double wisp__fermi_mean(double a, double b, double T)
    where temperatures are far above the band. */
 static double bastin_weight(double a, double b, double end, double T)
 {
-    enum { WIDE = 16 };
-    if (b - a > T / WIDE) return (b - a) * (wisp__fermi_mean(a, b, T) - wisp__fermi(end, T));
-    const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
-    return (b - a) / 18 *
-           (8 * wisp__fermi_drop(middle, end, T) +
-            5 * (wisp__fermi_drop(middle - off, end, T) + wisp__fermi_drop(middle + off, end, T)));
+    return (b - a) * wisp__fermi_drop_mean(a, b, end, end, T);
 }
 
 /* The integrand is taken as constant between two angles, and its weight is integrated exactly: so temperature 0 is no

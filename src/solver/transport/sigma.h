@@ -12,11 +12,12 @@ wisp_status wisp__sigma_check(wisp_ctx *ctx, const wisp_moments *m, const wisp_s
                               double temperature, int64_t count, const double *x, const char *what, const char *caller);
 /* *g becomes the damping of each of full->n polynomials, half of it for number 0; freed by wisp_free. */
 wisp_status wisp__sigma_damping(wisp_ctx *ctx, const wisp_sigma_opts *full, double **g);
-/* Fermi's function, of an energy over the chemical potential; f(a) - f(b) to its last digits, also where both are
-   nearly the same; its mean from a to b. a < b. */
-double wisp__fermi(double d, double temperature);
+/* f(a) - f(b) of Fermi's function, a <= b over the chemical potential, to its last digits, also where both are nearly
+   the same; and its mean where the first goes from a to b while the other one goes evenly from to_a to to_b. */
 double wisp__fermi_drop(double a, double b, double temperature);
-double wisp__fermi_mean(double a, double b, double temperature);
+double wisp__fermi_drop_mean(double a, double b, double to_a, double to_b, double temperature);
+/* sum of c_l cos lt + s_l sin lt, l < terms, by Clenshaw's recurrence; x = cos t, y = sin t. s may be NULL: 0. */
+double wisp__sigma_series(const double *c, const double *s, int64_t terms, double x, double y);
 /* The mean of value[i * stride] of each vector, with Student's bar. WISP_ERR_NUMERIC: it is too large for a number; the
    message says at which x. */
 wisp_status wisp__sigma_estimate(wisp_ctx *ctx, const wisp_moments *m, const double *value, int64_t stride, double x,
