@@ -1,24 +1,13 @@
 #!/bin/bash
-# wisp eig --overlap: A x = lambda S x. A chain's hopping and overlap have the same vectors, so that its values are known:
-# c / (1 + s c) with c = 2 cos(pi k / (n + 1)).
+# wisp eig --overlap: A x = lambda S x.
 . "$2/tests/cli.sh"
 rows=120
-chain() { # chain DIAGONAL HOPPING [FIELD]: of so many rows
-    awk -v n=$rows -v d="$1" -v h="$2" -v field="${3:-real}" 'BEGIN {
-        imag = field == "complex" ? " 0" : ""
-        print "%%MatrixMarket matrix coordinate " field (field == "complex" ? " hermitian" : " symmetric")
-        print n, n, (d != 0) * n + n - 1
-        for (i = 1; i <= n; i++) {
-            if (d != 0) print i, i, d imag
-            if (i < n) print i + 1, i, h imag
-        }
-    }'
-}
+. "$2/tests/pencil.sh"
 chain 0 1 >a.mtx
 chain 1 0.45 >s.mtx
 chain 1 0.45 complex >z.mtx
 chain 1e-30 0.45e-30 >tiny.mtx
-value='sorted(c/(1+0.45*c) for k in range(1,121) for c in [2*math.cos(math.pi*k/121)])'
+value=$(values_of 0.45)
 for method in dense lanczos; do
     for s in s.mtx z.mtx; do
         ok eig a.mtx --overlap $s --largest 3 --method $method --json
@@ -34,6 +23,12 @@ ok eig a.mtx --overlap s.mtx --largest 2 --precision single --json
 json out "close(d['eigenvalues'], $value[-2:], 1e-3) and d['type'] == 'single'"
 ok eig a.mtx --overlap tiny.mtx --largest 2 --json
 json out "close([1e-30 * v for v in d['eigenvalues']], $value[-2:], 1e-7)"
+for units in "1e0 1e165" "1e-200 1e-200" "1e300 1e300"; do
+    chain 0 ${units% *} >far.a.mtx
+    chain ${units#* } 0.45e${units##*e} >far.s.mtx
+    ok eig far.a.mtx --overlap far.s.mtx --largest 2 --json
+    json out "close([v / ${units% *} * ${units#* } for v in d['eigenvalues']], $value[-2:], 1e-7)"
+done
 
 # A spectrum of one value has no width: what rounding leaves of residuals is small enough.
 for row in "0.7 2.3" "-3 0.4" "5.1 1.7" "1e-3 0.9"; do

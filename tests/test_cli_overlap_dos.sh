@@ -1,25 +1,14 @@
 #!/bin/bash
-# wisp dos and count --overlap: the density of states of A x = lambda S x. A chain's hopping and overlap have the same
-# vectors, so that its values are known: c / (1 + s c) with c = 2 cos(pi k / (n + 1)).
+# wisp dos and count --overlap: the density of states of A x = lambda S x.
 . "$2/tests/cli.sh"
 rows=70
-chain() { # chain DIAGONAL HOPPING [FIELD]: of so many rows
-    awk -v n=$rows -v d="$1" -v h="$2" -v field="${3:-real}" 'BEGIN {
-        imag = field == "complex" ? " 0" : ""
-        print "%%MatrixMarket matrix coordinate " field (field == "complex" ? " hermitian" : " symmetric")
-        print n, n, (d != 0) * n + n - 1
-        for (i = 1; i <= n; i++) {
-            if (d != 0) print i, i, d imag
-            if (i < n) print i + 1, i, h imag
-        }
-    }'
-}
+. "$2/tests/pencil.sh"
 chain 0 1 >a.mtx
 chain 1 0.4 >s.mtx
 chain 1 0.39 >other.mtx
 chain 1 0.4 complex >z.mtx
 chain 1e-60 0.4e-60 >tiny.mtx
-value='[c/(1+0.4*c) for k in range(1,71) for c in [2*math.cos(math.pi*k/71)]]'
+value=$(values_of 0.4)
 
 # Moments of an exact trace are sums over the eigenvalues; the number of vectors, and bounds of the user's, change none.
 for s in s.mtx z.mtx tiny.mtx; do
@@ -35,6 +24,22 @@ done
 ok dos a.mtx --overlap s.mtx --overlap-bounds 0.2,1.8 --moments 40 --trace exact --json
 json out "close(d['moments'], [sum(math.cos(n*math.acos((v-d['bounds']['center'])/d['bounds']['halfwidth'])) for v in $value) for n in range(40)], 1e-7)"
 json out "d['overlap']['bounds']['method'] == 'given'"
+
+# Matrices of any unit; what has no eigenvalues of double precision is refused.
+for units in "0 165" "0 -300" "-200 -200" "-300 -300" "300 300" "100 -190" "-150 150" "300 -3"; do
+    chain 0 1e${units% *} >far.a.mtx
+    chain 1e${units#* } 0.4e${units#* } >far.s.mtx
+    ok dos far.a.mtx --overlap far.s.mtx --moments 20 --trace exact --json
+    json out "close(d['moments'], [sum(math.cos(n*math.acos((v*10.0**(${units% *}-(${units#* }))-d['bounds']['center'])/d['bounds']['halfwidth'])) for v in $value) for n in range(20)], 1e-7)"
+    ok count far.a.mtx --overlap far.s.mtx --interval=0,inf --moments 100 --trace exact --json
+    json out "abs(d['count'] - sum(v >= 0 for v in $value)) <= d['count_smearing'] + 0.5"
+done
+for units in "-200 200 small" "200 -200 large"; do
+    set -- $units
+    chain 0 1e$1 >far.a.mtx
+    chain 1e$2 0.4e$2 >far.s.mtx
+    refused 1 "--overlap far.s.mtx: the eigenvalues of A x = lambda S x are too $3 for double" count far.a.mtx --overlap far.s.mtx --interval=0,inf
+done
 
 # Bars of random vectors hold what is exact, five times wider in any case; a count likewise.
 ok dos a.mtx --overlap s.mtx --moments 40 --vectors 40 --json

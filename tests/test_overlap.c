@@ -227,6 +227,76 @@ static void roots(void **state)
     }
 }
 
+static void times(ref_mat m, int exponent, wisp_type type)
+{
+    for (int64_t i = 0; i < m.rows * m.cols; i++)
+        m.a[i] = ldexp(creal(m.a[i]), exponent) + I * ldexp(cimag(m.a[i]), exponent);
+    ref_round(m, type);
+}
+
+/* Products with 2^a A and 2^s S, and with 2^x vectors, are 2^(a - s + x) those of A and S, though what is between may
+   be far from any number of the type. */
+static void units(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
+    static const int unit[][2][3] = {{{0, 548, 0}, {0, 60, 0}},          {{0, 980, 0}, {0, 110, 0}},
+                                     {{-990, -990, 0}, {-100, -100, 0}}, {{990, 990, 0}, {110, 110, 0}},
+                                     {{-500, 440, 0}, {-50, 50, 0}},     {{500, -480, 0}, {50, -50, 0}},
+                                     {{0, -980, -980}, {0, -90, -90}},   {{0, 900, 900}, {0, 90, 90}},
+                                     {{-900, 0, 880}, {-90, 0, 90}},     {{900, 10, -880}, {90, 2, -90}}};
+    for (int c = 0; c < 40; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const wisp_type type = types[c % 4];
+        const int single = type == WISP_S || type == WISP_C;
+        const int *by = unit[c / 4][single], width = 1 + c % 3 * 2;
+        const int64_t n = 1 + ref_below(&r, 40);
+        ref_mat A = random_hermitian(&r, type, n, 1), S = random_overlap(&r, type, n), root = power_of(S, -0.5),
+                x = ref_random_block(&r, type, n, width), y[3] = {ref_times(root, x)};
+        y[1] = ref_times(A, y[0]), y[2] = ref_times(root, y[1]);
+        times(A, by[0], type), times(S, by[1], type), times(x, by[2], type);
+        pencil p = make(ctx, A, type, S, type, NULL);
+        wisp_blk *X, *Y;
+        REF_OK(ctx, wisp_blk_create(&X, ctx, wisp_mat_map(p.A), type, width));
+        REF_OK(ctx, wisp_blk_create(&Y, ctx, wisp_mat_map(p.A), type, width));
+        ref_put(X, x);
+        REF_OK(ctx, wisp_spmmv(Y, p.C, X, NULL));
+        ref_mat got = ref_get(Y);
+        times(got, by[1] - by[0] - by[2], WISP_Z);
+        ref_assert_close("C x in other units", got, y[2], single ? 1e-4 : 1e-11);
+        REF_OK(ctx, wisp_overlap_apply(p.overlap, Y, X));
+        ref_mat of_root = ref_get(Y);
+        times(of_root, by[1] / 2 - by[2], WISP_Z);
+        ref_assert_close("S^-1/2 x in other units", of_root, y[0], single ? 1e-4 : 1e-11);
+        wisp_blk_free(X), wisp_blk_free(Y);
+        ref_free(got), ref_free(of_root), ref_free(x), ref_free(root);
+        for (int i = 0; i < 3; i++) ref_free(y[i]);
+        drop(&p);
+    }
+}
+
+/* Eigenvalues that are no numbers of the type are refused, and not 0. */
+static void beyond(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < 4; c++) {
+        ref_rng r = {3};
+        const wisp_type type = c < 2 ? WISP_D : WISP_S;
+        const int by = (c < 2 ? 520 : 64) * (c % 2 ? 1 : -1);
+        ref_mat A = random_hermitian(&r, type, 20, 1), S = random_overlap(&r, type, 20);
+        times(A, by, type), times(S, -by, type);
+        wisp_mat *of_A = ref_mat_of(ctx, A, type), *C = NULL;
+        wisp_mat *of_S = on_map(ctx, S, type, wisp_mat_map(of_A));
+        wisp_overlap *v;
+        REF_OK(ctx, wisp_overlap_create(&v, of_S, NULL));
+        REF_FAILS(ctx, wisp_overlap_matrix(&C, v, of_A), WISP_ERR_NUMERIC, c % 2 ? "too large for" : "too small for");
+        assert_null(C);
+        wisp_overlap_free(v);
+        wisp_mat_free(of_S), wisp_mat_free(of_A);
+        ref_free(A), ref_free(S);
+    }
+}
+
 /* The density of states of the pencil: an exact trace's moments are sums over its eigenvalues. */
 static void moments(void **state)
 {
@@ -351,8 +421,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots),
-                                       cmocka_unit_test(moments),    cmocka_unit_test(conditions),
-                                       cmocka_unit_test(costs),      cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots), cmocka_unit_test(moments),
+                                       cmocka_unit_test(conditions), cmocka_unit_test(costs), cmocka_unit_test(refused),
+                                       cmocka_unit_test(units),      cmocka_unit_test(beyond)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

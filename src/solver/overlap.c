@@ -10,8 +10,11 @@ struct wisp_overlap {
     wisp_bounds bounds;
     wisp__series series;
     wisp__chebyshev_sum sum; /* its v and w are kept for further blocks of their kind */
+    int exponent;            /* series: S^-1/2 times 2^-exponent, which is 0 but where that is far from 1 */
     wisp_blk *between;       /* of a product with C */
-    double *norm;            /* [2][width], where the bounds were given */
+    double *norm;            /* [2][width] */
+    wisp_scalar *factor;     /* [width] */
+    int *by;                 /* [width] powers of 2 that were taken out of columns */
 };
 
 static int inverse_root(void *arg, double above_low, wisp_scalar *value)
@@ -24,8 +27,9 @@ static int inverse_root(void *arg, double above_low, wisp_scalar *value)
 static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 {
     (void)i;
-    const wisp__series *s = arg;
-    return k < s->terms ? (wisp_scalar){ldexp(s->c[k].re, s->exponent), 0} : wisp__real(0);
+    const wisp_overlap *v = arg;
+    const wisp__series *s = &v->series;
+    return k < s->terms ? (wisp_scalar){ldexp(s->c[k].re, s->exponent - v->exponent), 0} : wisp__real(0);
 }
 
 /* ---- making --------------------------------------------------------------------------------------------- */
@@ -73,6 +77,13 @@ out:
     return status;
 }
 
+/* A product with S alone takes a vector out of the range of its type, where both are far from 1 to the same side. */
+enum { FAR_S = 12, FAR_A = 3 };
+static bool is_far(int exponent, wisp_type type, int part)
+{
+    return abs(exponent) > (wisp__is_single(type) ? FLT_MAX_EXP : DBL_MAX_EXP) / part;
+}
+
 static wisp_status make(wisp_overlap *v)
 {
     wisp_mat_info info;
@@ -87,13 +98,14 @@ static wisp_status make(wisp_overlap *v)
     WISP_TRY(wisp__check_range(v->ctx, "overlap: ", "cache_budget", v->o.cache_budget, 0, INT64_MAX));
     WISP_TRY(find_bounds(v, info.type));
     WISP_TRY(fit(v, wisp__is_single(info.type)));
+    if (is_far(ilogb(v->bounds.center), info.type, FAR_S)) v->exponent = -ilogb(v->bounds.center) / 2;
     const int64_t least = wisp__least_vectors(isnan(v->bounds.failure_probability));
     v->sum = (wisp__chebyshev_sum){.A = v->S,
                                    .bounds = &v->bounds,
                                    .sums = 1,
                                    .terms = v->series.terms > least ? v->series.terms : least,
                                    .coefficient = coefficient,
-                                   .arg = &v->series,
+                                   .arg = v,
                                    .depth = v->o.depth,
                                    .cache_budget = v->o.cache_budget};
     status =
@@ -139,8 +151,10 @@ static void free_blocks(wisp_overlap *v)
     wisp_blk_free(v->sum.w);
     wisp_blk_free(v->between);
     wisp_free(v->ctx, v->norm);
+    wisp_free(v->ctx, v->factor);
+    wisp_free(v->ctx, v->by);
     v->sum.v = v->sum.w = v->between = NULL;
-    v->norm = NULL;
+    v->norm = NULL, v->factor = NULL, v->by = NULL;
 }
 
 void wisp_overlap_free(wisp_overlap *v)
@@ -165,8 +179,9 @@ static wisp_status take_blocks(wisp_overlap *v, const wisp_blk *like, bool betwe
     if (!v->sum.v) WISP_TRY(wisp_blk_create(&v->sum.v, v->ctx, map, type, width));
     if (!v->sum.w) WISP_TRY(wisp_blk_create(&v->sum.w, v->ctx, map, type, width));
     if (!v->between && between) WISP_TRY(wisp_blk_create(&v->between, v->ctx, map, type, width));
-    if (!v->norm && isnan(v->bounds.failure_probability))
-        WISP_TRY(wisp_alloc(v->ctx, &v->norm, 2 * (size_t)width, sizeof *v->norm));
+    if (!v->norm) WISP_TRY(wisp_alloc(v->ctx, &v->norm, 2 * (size_t)width, sizeof *v->norm));
+    if (!v->factor) WISP_TRY(wisp_alloc(v->ctx, &v->factor, (size_t)width, sizeof *v->factor));
+    if (!v->by) WISP_TRY(wisp_alloc(v->ctx, &v->by, (size_t)width, sizeof *v->by));
 out:
     if (status != WISP_OK) free_blocks(v);
     return status;
@@ -182,7 +197,46 @@ static wisp_status name_bounds(const wisp_overlap *v)
                           b->center - b->halfwidth, b->center + b->halfwidth);
 }
 
-/* y = S^-1/2 v; v is lost. */
+/* So far a factor of this type can take a number in one go. */
+static int most_of(const wisp_blk *x) { return wisp__is_single(wisp_blk_type(x)) ? 120 : 1000; }
+static int within(int exponent, int most) { return exponent > most ? most : exponent < -most ? -most : exponent; }
+
+/* Takes powers of 2 out of the columns of x, so that these are about as long as 1, and adds them to those in `by`. */
+static wisp_status to_one(wisp_overlap *v, wisp_blk *x)
+{
+    wisp_status status;
+    WISP_TRY(wisp_norm(x, v->norm));
+    for (int j = 0; j < wisp_blk_width(x); j++) {
+        const bool known = v->norm[j] > 0 && isfinite(v->norm[j]);
+        const int exponent = known ? within(ilogb(v->norm[j]), most_of(x)) : 0;
+        v->by[j] += exponent;
+        v->factor[j] = wisp__real(ldexp(1, -exponent));
+    }
+    status = wisp_vscal(x, v->factor);
+out:
+    return status;
+}
+
+/* Puts them back into y, and as many of 2^exponent as there were products with the root. */
+static wisp_status from_one(wisp_overlap *v, wisp_blk *y, int roots)
+{
+    wisp_status status = WISP_OK;
+    const int width = wisp_blk_width(y);
+    for (int j = 0; j < width; j++) v->by[j] += roots * v->exponent;
+    for (bool any = true; any && status == WISP_OK;) {
+        any = false;
+        for (int j = 0; j < width; j++) {
+            const int step = within(v->by[j], most_of(y));
+            v->factor[j] = wisp__real(ldexp(1, step));
+            v->by[j] -= step;
+            any |= step != 0;
+        }
+        if (any) status = wisp_vscal(y, v->factor);
+    }
+    return status;
+}
+
+/* y = S^-1/2 v 2^-exponent; v is lost. */
 static wisp_status multiply_root(wisp_overlap *v, wisp_blk *y)
 {
     wisp_status status = WISP_OK;
@@ -190,10 +244,11 @@ static wisp_status multiply_root(wisp_overlap *v, wisp_blk *y)
     const int width = wisp_blk_width(y);
     int count;
     s->z = &y;
-    if (v->norm) WISP_TRY(wisp_norm(s->v, v->norm));
+    const bool given = isnan(v->bounds.failure_probability);
+    if (given) WISP_TRY(wisp_norm(s->v, v->norm));
     WISP_TRY(wisp__chebyshev_sum_begin(s));
     while (s->step + 1 < s->terms) WISP_TRY(wisp__chebyshev_sum_next(s, &count));
-    if (v->norm) status = wisp__chebyshev_sum_check(s, v->norm, v->norm + width);
+    if (given) status = wisp__chebyshev_sum_check(s, v->norm, v->norm + width);
     if (status == WISP_ERR_BOUNDS) status = name_bounds(v);
 out:
     s->z = NULL;
@@ -219,7 +274,9 @@ wisp_status wisp_overlap_apply(wisp_overlap *v, wisp_blk *y, const wisp_blk *x)
     }
     WISP_TRY(take_blocks(v, x, false));
     WISP_TRY(wisp_copy(v->sum.v, x));
-    status = multiply_root(v, y);
+    if (v->exponent) WISP_TRY(to_one(v, v->sum.v));
+    WISP_TRY(multiply_root(v, y));
+    if (v->exponent) status = from_one(v, y, 1);
 out:
     return wisp_ctx_leave(ctx, status);
 }
@@ -227,18 +284,23 @@ out:
 typedef struct {
     wisp_overlap *overlap;
     const wisp_mat *A;
+    bool far; /* A is far from 1 */
 } product;
 
 static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     const product *p = arg;
     wisp_overlap *v = p->overlap;
+    const bool far = p->far || v->exponent;
     wisp_status status;
     WISP_TRY(take_blocks(v, x, true));
     WISP_TRY(wisp_copy(v->sum.v, x));
+    if (far) WISP_TRY(to_one(v, v->sum.v));
     WISP_TRY(multiply_root(v, v->between));
     WISP_TRY(wisp_spmmv(v->sum.v, p->A, v->between, NULL));
-    status = multiply_root(v, y);
+    if (far) WISP_TRY(to_one(v, v->sum.v));
+    WISP_TRY(multiply_root(v, y));
+    if (far) status = from_one(v, y, 2);
 out:
     return status;
 }
@@ -255,6 +317,21 @@ static void cost_of(void *arg, wisp_type type, int width, wisp_cost *cost)
     cost->flops += steps * step.flops;
 }
 
+/* Whether the eigenvalues, by the largest entry of A, are numbers of the type. */
+static wisp_status check_size(const wisp_overlap *v, double largest, wisp_type type)
+{
+    const wisp_bounds *s = &v->bounds;
+    const double most = log2(largest) - log2(s->center - s->halfwidth),
+                 least = log2(largest) - log2(s->center + s->halfwidth);
+    const int limit = (wisp__is_single(type) ? FLT_MAX_EXP : DBL_MAX_EXP) - 8;
+    if (largest == 0 || (most < limit && least > -limit)) return WISP_OK;
+    return wisp_ctx_failf(v->ctx, WISP_ERR_NUMERIC,
+                          "overlap: the eigenvalues of A x = lambda S x are too %s for %s: the largest entry of A is "
+                          "%.3g, eigenvalues of S lie between %.3g and %.3g; multiply A or S by a number",
+                          most < limit ? "small" : "large", wisp_type_name(type), largest, s->center - s->halfwidth,
+                          s->center + s->halfwidth);
+}
+
 static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
 {
     wisp_status status = WISP_OK;
@@ -266,15 +343,14 @@ static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
         return wisp_ctx_failf(v->ctx, WISP_ERR_MISMATCH,
                               "overlap: A is %lld x %lld and S %lld x %lld; they need the same map (opts.map)",
                               (long long)a.rows, (long long)a.cols, (long long)s.rows, (long long)s.cols);
-    if (a.format != WISP_FORMAT_OPERATOR) {
-        wisp_mat_props props;
-        WISP_TRY(wisp__require_hermitian(A, &props));
-    }
+    wisp_mat_props props = {0};
+    if (a.format != WISP_FORMAT_OPERATOR) WISP_TRY(wisp__require_hermitian(A, &props));
+    WISP_TRY(check_size(v, props.largest, a.type));
     wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free, .cost = cost_of};
     if (wisp_type_is_complex(s.type)) op.type = wisp__type_in(a.type, WISP_Z);
     op.arg = p = malloc(sizeof *p);
     if (!p) return wisp_ctx_failf(v->ctx, WISP_ERR_NOMEM, "overlap: out of memory");
-    *p = (product){v, A};
+    *p = (product){v, A, props.largest > 0 && is_far(ilogb(props.largest), a.type, FAR_A)};
     status = wisp_mat_from_apply(C, v->ctx, &op);
     if (status != WISP_OK) free(p);
 out:

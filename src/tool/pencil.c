@@ -99,7 +99,8 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
     int rc = make_matrix(t, p, A, width);
     if (!rc) rc = make_root(t, p);
     if (rc) return rc;
-    if (wisp_overlap_matrix(&p->C, p->overlap, A)) return tool_fail_ctx(t);
+    const wisp_status status = wisp_overlap_matrix(&p->C, p->overlap, A);
+    if (status) return pencil_fail(t, status);
     wisp_mat_info c;
     wisp_mat_get_info(p->C, &c);
     info->bytes += p->bytes;
