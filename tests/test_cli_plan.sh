@@ -58,6 +58,7 @@ planned thermal anderson:nx=6,ny=6,nz=6 --trace exact --moments 400 --temperatur
 planned trace anderson:nx=20,ny=20,nz=20 --function exp:0.01 --moments 32 --vectors 64 --width 64
 only_bound=1 planned trace laplace:nx=3,ny=3,points=5 --function inverse --moments 20000 --bounds 1e-5,9 --vectors 1 --tol 1e-8
 planned sigma haldane:nx=60,ny=50 --direction xy --moments 40 --vectors 2 --mu=-1,0
+planned sigma graphene:nx=20,ny=20 --direction xx --moments 32 --vectors 2 --optical 0.1:3:4000
 planned sigma square:nx=60,ny=50 --peierls 0.01 --direction xy --moments 40 --vectors 2 --mu=-1,0
 planned sigma graphene:nx=100,ny=90,disorder=1 --direction xx --moments 16 --vectors 1 --precision single --bounds gershgorin
 planned sigma square:nx=30,ny=30,flux=1/30 --direction xy --moments 64 --left-bytes 200kB --width 5 --bounds=-4.1,4.1

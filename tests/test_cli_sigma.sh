@@ -66,6 +66,23 @@ def sigma(n, A, B, M, h, kind, below, t2=.1, phi=.5, at_t=None, T=None):
                     else: # Gamma_jk and its adjoint
                         sums += 8 * width[i] * (v * D[q][i] * S[p][i] + v * D[p][i] * S[q][i].conjugate()).real / (math.sin(t) ** 4 * h ** 3)
     return sums / volume
+def optical(n, A, B, M, h, omega, mu, T, t2=.1, phi=.5):
+    """Weisse et al., Rev. Mod. Phys. 78, 275: by each pair of states, over the cosines of the middle of both energies."""
+    g, P, w, total, volume = jackson(M), 400, omega / h, 0, n * n * 1.5 * math.sqrt(3)
+    fermi = lambda e: 1 / (1 + math.exp((e - mu) / T))
+    cosines = [math.cos(math.pi * (i + .5) / P) for i in range(P)]
+    half = 1 - w / 2
+    x = [half * c - w / 2 for c in cosines]
+    weight = [(fermi(h * y) - fermi(h * (y + w))) * math.pi / P / math.sqrt((w + half * (1 - c)) * (w + half * (1 + c))) for y, c in zip(x, cosines)]
+    for k in vectors(n):
+        s, V, W = states(at(k, t2, phi)), at(k, t2, phi, A), at(k, t2, phi, B)
+        low = [[delta(E / h, math.acos(y), g) for y in x] for E, _ in s]
+        high = [[delta(E / h, math.acos(y + w), g) for y in x] for E, _ in s]
+        for p in (0, 1):
+            for q in (0, 1):
+                v = element(s[p][1], V, s[q][1]) * element(s[q][1], W, s[p][1])
+                total += v.real * sum(a * b * c for a, b, c in zip(low[p], high[q], weight))
+    return 8 / (volume * omega * h) * total
 PY
 sed -i 's/^import json.*/&\nsys.path.insert(0, ".")/' check.py
 sed -i '/^d = load/i exec(open("bloch.py").read())' check.py
@@ -118,6 +135,27 @@ json out 'd["volume"] == 10 and abs(d["sigma"][0] * 10 / (25 * 1.5 * math.sqrt(3
 ok sigma anderson:nx=4,ny=4,nz=4,disorder=2 --direction zz --formula greenwood --vectors 2 --moments 16 --mu 0 --json
 json out 'd["dimensions"] == 3 and d["volume"] == 64 and d["units"]["sigma"] == "e^2/h, over a length" and d["sigma"][0] > 0'
 
+# ---- optical conductivities: sums over pairs of states; graphene's exact ones, of e^2/(4 hbar) for both spins
+ok sigma $torus --direction yy $exact --optical 2.5,0.6 --mu 0.4 --temperature 0.3 --points 4000 --json
+json out 'all(abs(s - optical(5, 1, 1, 16, 3.1, w, .4, .3)) < 1e-3 * s for s, w in zip(d["sigma"], d["omega"])) and d["omega"] == [0.6, 2.5] and
+          d["formula"] == "optical" and d["chemical_potential"] == 0.4 and "mu" not in d and d["units"]["omega"] == "units of the matrix"'
+ok sigma graphene:nx=60,ny=60 --direction xx --moments 128 --vectors 8 --optical 0.5,1,1.5 --json
+json out 'all(abs(s / (math.pi / 4) - v) < 0.03 + b / (math.pi / 4) < 0.3 for s, b, v in zip(d["sigma"], d["sigma_95"], (1.0289, 1.1320, 1.4009)))'
+ok sigma $torus --direction xx --moments 16 --vectors 3 --optical 0.1:3:30
+check "over frequency" grep -q '^omega  *sigma_xx (e^2/h)$' out
+check "its formula" grep -q '^formula  *optical, chemical potential 0, temperature 0$' out
+check "what is blurred" grep -q '^note  *frequencies below the resolution, 0.[0-9]*, are blurred' out
+ok sigma $torus --direction xx --moments 16 --vectors 2 --optical 1,2 -o o.csv
+check "columns of frequencies" grep -q '^omega,sigma,sigma_error,sigma_95,sigma_low,sigma_high$' o.csv
+if [ $have_gnuplot = 1 ]; then
+    ok sigma $torus --direction xx --moments 16 --vectors 2 --optical 0.5:3:20 --plot o.svg
+    check "a picture over frequency" grep -q 'frequency (units of the matrix)' o.svg
+fi
+refused 2 "--plot needs two frequencies" sigma $torus --direction xx --optical 1 --plot o.svg
+refused 2 "--optical takes one chemical potential" sigma $torus --direction xx --optical 1 --mu 0,1
+refused 2 "--formula is not for --optical" sigma $torus --direction xx --optical 1 --formula greenwood
+for list in "" x 0 1,-1 1:2 0:1:3 nan; do refused 2 "expected frequencies above 0" sigma $torus --direction xx --optical="$list"; done
+
 # ---- velocities of one's own
 ok gen $torus -o H.mtx
 ok gen $torus --velocity x -o x.mtx
@@ -148,6 +186,18 @@ ok gen square:nx=6,ny=4 --velocity x -o vx.mtx --symmetry hermitian
 ok sigma square:nx=6,ny=4 --peierls 0.25 --velocity-a vx.mtx --moments 8 --vectors 1
 refused 1 "must be a whole number: the nearest field" sigma square:nx=6,ny=4 --peierls 0.24 --direction xy
 refused 1 "p.txt" sigma square:nx=6,ny=6 --positions p.txt --direction xx
+# A cell that does not fit: too small, by one step, far too large, flat; and one in another plane, of which the area is known.
+ok gen square:nx=10,ny=8 -o s.mtx --positions-out s.txt
+refused 1 "the positions extend over 1.125 times the vector 8,0,0" sigma s.mtx --positions s.txt --cell 8,0:0,8 --direction xx
+refused 1 "the periodic cell makes them images of each other" sigma s.mtx --positions s.txt --cell 9,0:0,8 --direction xx
+refused 1 "span none" sigma s.mtx --positions s.txt --cell 10,0:20,0 --direction xx
+"$wisp" sigma s.mtx --positions s.txt --cell 40,0:0,8 --direction xx --moments 8 --vectors 1 >out 2>err
+check "a cell that is far too large is warned of" grep -q 'warning: the vector 40,0,0 of the periodic cell is 4.44 times as long as the sample' err
+awk '{ print $1, 0, $2 }' s.txt >xz.txt
+ok sigma s.mtx --positions s.txt --cell 10,0:0,8 --direction yy --moments 8 --vectors 2 --bounds=-4.1,4.1 --mu 0.1 --json
+cp out xy.json
+ok sigma s.mtx --positions xz.txt --cell 10,0,0:0,0,8 --direction zz --moments 8 --vectors 2 --bounds=-4.1,4.1 --mu 0.1 --json
+json out 'd["volume_known"] and abs(d["volume"] - 80) < 1e-9 and d["dimensions"] == 2 and close(d["sigma"], e["sigma"], 1e-12)' xy.json
 refused 2 "--cell needs --positions" sigma $torus --cell 1,0 --direction xx
 refused 2 "--positions is for --direction and --peierls" sigma H.mtx --positions p.txt --velocity-a x.mtx
 for c in "" x 1, 1:2: 1,2,3,4 1:2:3:4 nan; do refused 2 "--cell" sigma H.mtx --positions p.txt --cell="$c" --direction xx; done
@@ -163,7 +213,15 @@ if [ $have_hdf5 = 1 ]; then
     ok sigma --from a.h5 --from b.h5 --mu=-4:4:9 --json
     json out 'd["sigma"] == e["sigma"] and d["sigma_low"] == e["sigma_low"] and d["volume"] == e["volume"] and d["vectors"] == 8 and
               d["direction"] == "xy" and d["dimensions"] == 2 and d["seeds"] == [0, 0]' hall.json
-    refused 1 "its sample has the volume 2660.4" sigma --from a.h5 --mu 0 --volume 7
+    # Another volume than that of the kept run is taken, and told of.
+    ok sigma --from a.h5 --mu 0 --json
+    cp out was.json
+    ok sigma --from a.h5 --mu 0 --volume 7
+    check "both volumes" grep -q '^volume  *7, that of --volume; the kept run had 2660.4' out
+    ok sigma --from a.h5 --mu 0 --volume 7 --json
+    json out 'd["volume"] == 7 and abs(d["volume_kept"] - 2660.43) < 0.01 and "volume_kept" not in e and abs(d["sigma"][0] * 7 / e["volume"] / e["sigma"][0] - 1) < 1e-12' was.json
+    ok sigma --from a.h5 --optical 1:3:5 --json
+    json out 'd["omega"] == [1, 1.5, 2, 2.5, 3] and d["volume"] == e["volume"]' was.json
     ok sigma --from a.h5 --mu 0 --moments 32 --kernel lorentz:3 --temperature 0.1 --points 400 --json
     json out 'd["number_of_moments"] == 32 and d["kernel"] == "lorentz" and d["lambda"] == 3 and d["temperature"] == 0.1 and
               d["points"] == 400 and abs(d["volume"] - 2660.43) < 0.01 and d["moments_command"].startswith("wisp sigma haldane")'
@@ -215,9 +273,10 @@ if [ $have_gnuplot = 1 ]; then
 fi
 refused 2 "--plot needs two chemical potentials" sigma $torus --direction xy --mu 0 --plot s.svg
 ok sigma $torus --direction xy --plan
-check "sweeps and work" sh -c 'grep -q "^sweeps  *about" out && grep -q "^work  *about" out'
+check "sweeps, work and time" sh -c 'grep -q "^sweeps  *about" out && grep -q "^work  *about" out && grep -q "^time  *about .* moments" out'
 ok sigma $torus --direction xy --plan --json
-json out 'd["total_bytes"] <= d["bound_bytes"] and d["moments"] == 128 and d["vectors"] == 4 and d["sweeps"] == 1016'
+json out 'd["total_bytes"] <= d["bound_bytes"] and d["moments"] == 128 and d["vectors"] == 4 and d["sweeps"] == 1016 and
+          0 < d["seconds"] < d["total_seconds"]'
 refused 1 "more than --mem-limit" sigma $hall --direction xy --mem-limit 4MB
 
 # ---- refusals

@@ -44,9 +44,10 @@ COMMAND(CMD_TRACE, cmd_dos, RANKS_ANY, "trace",
 COMMAND(CMD_SIGMA, cmd_sigma, RANKS_ANY, "sigma",
         "MATRIX --direction xy [options]\nMATRIX --velocity-a FILE [--velocity-b FILE] [options]\n--from FILE.h5 "
         "[options]",
-        "MATRIX", 0, 1, "conductivity, longitudinal or Hall, over chemical potential",
+        "MATRIX", 0, 1, "conductivity, longitudinal, Hall or optical",
         "The conductivity sigma_ab (current along a, field along b) at any chemical potential and\n"
-        "temperature by the Kubo formula, from Chebyshev moments of two velocities, with error bars.\n" A_HERMITIAN)
+        "temperature by the Kubo formula, from Chebyshev moments of two velocities, with error bars;\n"
+        "with --optical, over frequency.\n" A_HERMITIAN)
 COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATRIX", 1, 1,
         "powers of a matrix times a vector",
         "Applies a square matrix N times to a random or given vector (or to several side by side),\n"

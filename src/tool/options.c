@@ -309,7 +309,8 @@ void options_free(options *o)
     free(o->path);
     free(o->temperatures);
     free(o->mu);
-    o->temperatures = o->mu = NULL;
+    free(o->optical);
+    o->temperatures = o->mu = o->optical = NULL;
     o->sites = o->watch = o->weights = NULL;
     o->energies = NULL;
 }

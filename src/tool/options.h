@@ -23,7 +23,7 @@ enum {
 };
 
 enum { LIST = 33 };          /* one more than a list may have */
-enum { OPTIONS = 160 };      /* more than the rows of the table */
+enum { OPTIONS = 192 };      /* more than the rows of the table */
 enum { BENCH_CHOICES = 22 }; /* of bench_variant_names, which --variant and --against take */
 /* --rhs: a file, or values that are made. */
 typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
@@ -50,8 +50,8 @@ typedef struct {
     double eta;                            /* green; 0: not given */
     double *temperatures, function_number; /* thermal: temperature_count of them; the S or P of --function */
     int64_t temperature_count;
-    double *mu, temperature, volume; /* sigma: mu_count of them; temperature 0 and volume 0: not given */
-    int64_t mu_count, left_bytes;
+    double *mu, *optical, temperature, volume; /* sigma: so many of each; temperature 0 and volume 0: not given */
+    int64_t mu_count, optical_count, left_bytes;
     int direction, formula; /* of names.h; the former 3 a + b, and -1 by --velocity-a */
     const char *velocity_a, *velocity_b, *positions;
     double cell[3][3], peierls; /* cell_vectors of them; flux quanta for each unit of area */
@@ -169,5 +169,5 @@ option_parse_fn parse_flag, parse_string, parse_once, parse_output, parse_count,
     parse_choice, parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights,
     parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from,
     parse_operator, parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path, parse_per,
-    parse_temperatures, parse_function, parse_potentials, parse_cell;
+    parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell;
 #endif

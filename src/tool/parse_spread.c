@@ -49,6 +49,16 @@ bool parse_potentials(option_value *v)
     return read_spread(v, false, "chemical potentials such as -0.5,0", &v->o->mu, &v->o->mu_count);
 }
 
+bool parse_frequencies(option_value *v)
+{
+    static const char what[] = "frequencies above 0 such as 0.5,1";
+    options *o = v->o;
+    if (!read_spread(v, false, what, &o->optical, &o->optical_count)) return false;
+    for (int64_t i = 0; i < o->optical_count; i++)
+        if (!(o->optical[i] > 0)) return refuse(v, "expected %s, or A:B:N, N of them from A to B", what);
+    return true;
+}
+
 /* Vectors of 1 to 3 numbers each; those that are not given are 0. */
 bool parse_cell(option_value *v)
 {

@@ -28,7 +28,12 @@ static int check_options(tool *t)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
     if (o->trace == WISP_TRACE_EXACT && option_seen(o, "first-vector"))
         return tool_usage(t, "--first-vector and --trace exact exclude each other");
-    if (o->mu_count == 1 && o->plot) return tool_usage(t, "--plot needs two chemical potentials or more");
+    if (o->optical_count && o->mu_count > 1) return tool_usage(t, "--optical takes one chemical potential: --mu X");
+    if (o->optical_count && option_seen(o, "formula"))
+        return tool_usage(t, "--formula is not for --optical, of which there is one formula");
+    if (o->optical_count == 1 && o->plot) return tool_usage(t, "--plot needs two frequencies or more");
+    if (!o->optical_count && o->mu_count == 1 && o->plot)
+        return tool_usage(t, "--plot needs two chemical potentials or more");
     return positions_check(t, directed || option_seen(o, "peierls"));
 }
 
@@ -57,6 +62,8 @@ static void set_options(const options *o, sigma_results *r)
                                 .volume = o->volume,
                                 .points = o->points};
     r->has_volume = o->volume > 0;
+    r->optical = o->optical_count > 0;
+    r->mu = r->optical && o->mu_count ? o->mu[0] : 0;
     r->temperature = o->temperature;
     r->direction = o->from || o->velocity_a ? -1 : o->direction;
 }
@@ -144,23 +151,29 @@ static void take_zero(sigma_results *r)
 {
     int64_t nearest = 0;
     for (int64_t i = 1; i < r->count; i++)
-        if (fabs(r->mu[i]) < fabs(r->mu[nearest])) nearest = i;
-    if (r->mu[0] < 0 && r->mu[r->count - 1] > 0) r->mu[nearest] = 0;
+        if (fabs(r->x[i]) < fabs(r->x[nearest])) nearest = i;
+    if (r->x[0] < 0 && r->x[r->count - 1] > 0) r->x[nearest] = 0;
 }
 
-/* Those of --mu, or all from one bound to the other. */
-static int find_potentials(tool *t, sigma_results *r)
+int64_t sigma_count(const options *o)
+{
+    return o->optical_count ? o->optical_count : o->mu_count ? o->mu_count : SIGMA_POTENTIALS;
+}
+
+/* Those of --optical, of --mu, or all from one bound to the other. */
+static int find_places(tool *t, sigma_results *r)
 {
     const options *o = &t->opt;
     const wisp_bounds *b = &r->m.bounds;
-    r->count = o->mu_count ? o->mu_count : SIGMA_POTENTIALS;
-    if (wisp_alloc(t->ctx, &r->mu, (size_t)r->count, sizeof *r->mu) ||
+    const double *given = r->optical ? o->optical : o->mu;
+    r->count = sigma_count(o);
+    if (wisp_alloc(t->ctx, &r->x, (size_t)r->count, sizeof *r->x) ||
         wisp_alloc(t->ctx, &r->sigma, (size_t)r->count, sizeof *r->sigma))
         return tool_fail_ctx(t);
     for (int64_t i = 0; i < r->count; i++)
-        r->mu[i] = o->mu_count ? o->mu[i] : b->center + b->halfwidth * (2 * (double)i / (SIGMA_POTENTIALS - 1) - 1);
-    qsort(r->mu, (size_t)r->count, sizeof *r->mu, by_value);
-    if (!o->mu_count) take_zero(r);
+        r->x[i] = given ? given[i] : b->center + b->halfwidth * (2 * (double)i / (SIGMA_POTENTIALS - 1) - 1);
+    qsort(r->x, (size_t)r->count, sizeof *r->x, by_value);
+    if (!given) take_zero(r);
     return EXIT_FINE;
 }
 
@@ -168,12 +181,15 @@ static int evaluate(tool *t, sigma_results *r)
 {
     const wisp_moments *m = &r->m;
     const double start = wisp_now();
-    const int rc = find_potentials(t, r);
+    const int rc = find_places(t, r);
     if (rc) return rc;
     if (r->eval.n == 0) r->eval.n = m->square;
     if (!r->has_volume) r->eval.volume = 1;
     r->student95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
-    if (wisp_sigma(t->ctx, m, &r->eval, r->temperature, r->count, r->mu, r->sigma)) return tool_fail_ctx(t);
+    const wisp_status status =
+        r->optical ? wisp_sigma_optical(t->ctx, m, &r->eval, r->temperature, r->mu, r->count, r->x, r->sigma)
+                   : wisp_sigma(t->ctx, m, &r->eval, r->temperature, r->count, r->x, r->sigma);
+    if (status) return tool_fail_ctx(t);
     r->evaluate_seconds = wisp_now() - start;
     r->total_seconds = wisp_now() - t->started;
     return EXIT_FINE;
@@ -203,7 +219,7 @@ int cmd_sigma(tool *t)
     rc = sigma_write(t, &r);
     if (!rc) rc = save_rc;
 out:
-    wisp_free(t->ctx, r.mu);
+    wisp_free(t->ctx, r.x);
     wisp_free(t->ctx, r.sigma);
     wisp_moments_free(&r.m);
     return rc;

@@ -11,27 +11,33 @@ typedef struct {
     wisp_mat_opts h_opts, a_opts, b_opts;
 } sigma_sources;
 
-enum { SIGMA_POTENTIALS = 201 }; /* from one bound to the other, without --mu */
+enum { SIGMA_POTENTIALS = 201 }; /* from one bound to the other, without --mu and --optical */
 
 typedef struct {
     wisp_moments m;
     wisp_kubo_opts kubo;
     wisp_sigma_opts eval;
     double temperature, student95;
-    int64_t count; /* of chemical potentials, which rise */
-    double *mu;
+    bool optical; /* over frequency, at one chemical potential: */
+    double mu;
+    int64_t count; /* of chemical potentials, or frequencies, which rise */
+    double *x;
     wisp_estimate *sigma;
     int direction;  /* of direction_names; -1: not known */
     int dimensions; /* of the sample; 0: not known */
     bool has_volume;
-    bool differ; /* a kept run had two velocities of the user's */
-    int runs;    /* of --from; seed of each: */
+    double kept_volume; /* of a kept run, where --volume is another; 0: there is none */
+    bool differ;        /* a kept run had two velocities of the user's */
+    int runs;           /* of --from; seed of each: */
     uint64_t seed[LIST];
     const char *matrix;
     int64_t reading;      /* bytes at most while the sources were read */
     wisp_mat_info stored; /* not with --from, nor is the next */
     double assemble_seconds, evaluate_seconds, total_seconds;
 } sigma_results;
+
+/* How many chemical potentials, or frequencies. */
+int64_t sigma_count(const options *o);
 
 /* velocity.c: positions, and the field, of a matrix that is open; then velocities. EXIT_FAILED with its line. */
 int velocity_field(tool *t, sigma_sources *s);
@@ -47,10 +53,20 @@ void velocity_free(wisp_mat *V_a, wisp_mat *V_b);
 int sigma_plan_check(tool *t, const sigma_sources *s, const sigma_results *r);
 int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r);
 
+/* sigma_time.c: what is to be done, with blocks of so many right vectors; its seconds. */
+typedef struct {
+    wisp_type type;
+    int width;
+    int64_t rows, moments;
+    double vectors, sweeps; /* sweeps of all vectors */
+} sigma_time_of;
+wisp_status sigma_time(tool *t, const sigma_sources *s, const sigma_time_of *of, plan_time *time);
+
 /* sigma_out.c */
 const char *sigma_name(char *buf, const sigma_results *r); /* sigma_xy; TEXT bytes */
 void sigma_summary(tool *t, const sigma_results *r);
 int sigma_write(tool *t, const sigma_results *r);
 plot_script_fn sigma_script; /* sigma_plot.c, of sigma_results */
 const char *sigma_unit(const sigma_results *r);
+const char *sigma_formula(const sigma_results *r);
 #endif

@@ -6,6 +6,9 @@
 #include "../weights.h"
 #include <math.h>
 
+/* What the conductivity is a function of. */
+static const char *sigma_over(const sigma_results *r) { return r->optical ? "omega" : "mu"; }
+
 static bool has_bar(const sigma_results *r) { return r->m.trace == WISP_TRACE_RANDOM && r->m.vectors > 1; }
 
 const char *sigma_name(char *buf, const sigma_results *r)
@@ -13,6 +16,8 @@ const char *sigma_name(char *buf, const sigma_results *r)
     snprintf(buf, TEXT, r->direction < 0 ? "sigma" : "sigma_%s", r->direction < 0 ? "" : direction_names[r->direction]);
     return buf;
 }
+
+const char *sigma_formula(const sigma_results *r) { return r->eval.formula == WISP_GREENWOOD ? "Greenwood" : "Bastin"; }
 
 const char *sigma_unit(const sigma_results *r)
 {
@@ -61,18 +66,20 @@ static json_t *make_json(tool *t, const sigma_results *r)
     const wisp_sigma_opts *e = &r->eval;
     json_t *o = json_head(t, r->matrix);
     add_run(o, t, r);
-    JSON_PUT(o, J_IF(r->direction >= 0, "direction", direction_names[r->direction < 0 ? 0 : r->direction]),
-             J_IF(t->opt.velocity_a, "velocity_a", t->opt.velocity_a),
-             J_IF(t->opt.velocity_a, "velocity_b", t->opt.velocity_b), J("formula", sigma_formula_names[e->formula]),
-             J("kernel", damping_names[e->kernel]),
-             J_MAYBE(e->kernel == WISP_LORENTZ, "lambda", e->lambda > 0 ? e->lambda : 4), J("number_of_moments", e->n),
-             J("resolution", wisp_resolution(r->m.bounds.halfwidth, e->n)),
-             J("points", e->points ? e->points : 8 * e->n), J("temperature", r->temperature), J("volume", e->volume),
-             J("volume_known", json_boolean(r->has_volume)), J_IF(r->dimensions, "dimensions", r->dimensions),
-             J("units", JSON_NEW(J("mu", "units of the matrix"), J("sigma", sigma_unit(r)))),
-             J("student95", r->student95), J("mu", json_numbers(r->mu, r->count)), J("sigma", column(r, VALUE)),
-             J("sigma_error", column(r, ERROR)), J("sigma_95", column(r, BAR)), J("sigma_low", column(r, LOW)),
-             J("sigma_high", column(r, HIGH)));
+    JSON_PUT(
+        o, J_IF(r->direction >= 0, "direction", direction_names[r->direction < 0 ? 0 : r->direction]),
+        J_IF(t->opt.velocity_a, "velocity_a", t->opt.velocity_a),
+        J_IF(t->opt.velocity_a, "velocity_b", t->opt.velocity_b),
+        J("formula", r->optical ? "optical" : sigma_formula_names[e->formula]), J("kernel", damping_names[e->kernel]),
+        J_MAYBE(e->kernel == WISP_LORENTZ, "lambda", e->lambda > 0 ? e->lambda : 4), J("number_of_moments", e->n),
+        J("resolution", wisp_resolution(r->m.bounds.halfwidth, e->n)), J("points", e->points ? e->points : 8 * e->n),
+        J("temperature", r->temperature), J("volume", e->volume), J("volume_known", json_boolean(r->has_volume)),
+        J_MAYBE(r->kept_volume > 0, "volume_kept", r->kept_volume), J_IF(r->dimensions, "dimensions", r->dimensions),
+        J("units", JSON_NEW(J(sigma_over(r), "units of the matrix"), J("sigma", sigma_unit(r)))),
+        J("student95", r->student95), J_MAYBE(r->optical, "chemical_potential", r->mu),
+        J(sigma_over(r), json_numbers(r->x, r->count)), J("sigma", column(r, VALUE)),
+        J("sigma_error", column(r, ERROR)), J("sigma_95", column(r, BAR)), J("sigma_low", column(r, LOW)),
+        J("sigma_high", column(r, HIGH)));
     return o;
 }
 
@@ -98,14 +105,14 @@ static void show_run(tool *t, const sigma_results *r)
 
 static void show_value(const sigma_results *r, int64_t i)
 {
-    char mu[TEXT], value[TEXT_BAR];
+    char x[TEXT], value[TEXT_BAR];
     const wisp_estimate *s = r->sigma + i;
-    snprintf(mu, sizeof mu, "%.6g", r->mu[i]);
+    snprintf(x, sizeof x, "%.6g", r->x[i]);
     if (s->high > s->low)
         text_with_bar(value, "+-", s->value, s->low, s->high, 0);
     else
         snprintf(value, sizeof value, "%.6g", s->value);
-    text_line(mu, "%s", value);
+    text_line(x, "%s", value);
 }
 
 /* All of a few; of many some that lie evenly, and the one that is nearest to 0. */
@@ -115,8 +122,8 @@ static void show_values(const sigma_results *r)
     char name[TEXT];
     int64_t zero = 0;
     for (int64_t i = 1; i < r->count; i++)
-        if (fabs(r->mu[i]) < fabs(r->mu[zero])) zero = i;
-    text_line("mu", "%s (%s)", sigma_name(name, r), sigma_unit(r));
+        if (fabs(r->x[i]) < fabs(r->x[zero])) zero = i;
+    text_line(sigma_over(r), "%s (%s)", sigma_name(name, r), sigma_unit(r));
     for (int64_t i = 0; i < r->count; i++) {
         const int64_t part = i * PARTS / (r->count - 1 > 0 ? r->count - 1 : 1);
         if (r->count <= MOST || i == zero || i == (part * (r->count - 1) + PARTS - 1) / PARTS) show_value(r, i);
@@ -126,6 +133,14 @@ static void show_values(const sigma_results *r)
         text_line("error bar", "none: exact trace");
     else
         text_line("error bar", has_bar(r) ? "+-: 95%%, of the random vectors" : "none: one vector");
+}
+
+/* Of frequencies within the kernel's resolution a line is said. */
+static void show_blurred(const sigma_results *r)
+{
+    const double resolution = wisp_resolution(r->m.bounds.halfwidth, r->eval.n);
+    if (r->optical && r->x[0] < resolution)
+        text_line("note", "frequencies below the resolution, %.3g, are blurred with those around 0", resolution);
 }
 
 void sigma_summary(tool *t, const sigma_results *r)
@@ -143,13 +158,18 @@ void sigma_summary(tool *t, const sigma_results *r)
     text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
     show_run(t, r);
-    if (r->has_volume)
+    if (r->kept_volume > 0)
+        text_line("volume", "%.10g, that of --volume; the kept run had %.10g", r->eval.volume, r->kept_volume);
+    else if (r->has_volume)
         text_line("volume", "%.10g", r->eval.volume);
     else
         text_line("volume", "1, for that of the sample is not known; --volume V divides by it");
-    text_line("formula", "Kubo-%s, temperature %.6g", r->eval.formula == WISP_GREENWOOD ? "Greenwood" : "Bastin",
-              r->temperature);
+    if (r->optical)
+        text_line("formula", "optical, chemical potential %.6g, temperature %.6g", r->mu, r->temperature);
+    else
+        text_line("formula", "Kubo-%s, temperature %.6g", sigma_formula(r), r->temperature);
     show_values(r);
+    show_blurred(r);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -158,10 +178,10 @@ static void write_table(const tool *t, const void *arg, FILE *f)
 {
     const sigma_results *r = arg;
     (void)t;
-    fputs("mu,sigma,sigma_error,sigma_95,sigma_low,sigma_high\n", f);
+    fprintf(f, "%s,sigma,sigma_error,sigma_95,sigma_low,sigma_high\n", sigma_over(r));
     for (int64_t i = 0; i < r->count; i++) {
         const wisp_estimate *s = r->sigma + i;
-        csv_numbers(f, "", (double[]){r->mu[i], s->value, s->error, s->high - s->value, s->low, s->high}, 6);
+        csv_numbers(f, "", (double[]){r->x[i], s->value, s->error, s->high - s->value, s->low, s->high}, 6);
         fputc('\n', f);
     }
 }

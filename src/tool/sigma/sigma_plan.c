@@ -14,15 +14,17 @@ static int64_t vectors_of(const sigma_results *r, int64_t rows)
     return r->kubo.trace == WISP_TRACE_EXACT ? rows : r->kubo.vectors ? r->kubo.vectors : 4;
 }
 
-/* What is held at most when the matrices have gone: moments, those of a file, series, integrand, values and text. */
+/* What is held at most when the matrices have gone: moments, those of a file, series, integrand (of --optical for each
+   frequency), values and text. */
 static int64_t evaluation_bytes(const tool *t, const sigma_results *r, int64_t rows)
 {
     enum { FILE_HEAD = 64 << 10, OF_VALUE = 6 };
     const double n = (double)moments_of(r), kept = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
     const double points = r->eval.points ? (double)r->eval.points : 8 * n;
-    const double count = t->opt.mu_count ? (double)t->opt.mu_count : SIGMA_POTENTIALS;
+    const double count = (double)sigma_count(&t->opt), cells = r->optical ? points * count : points;
+    const double sums = r->optical ? wisp_ctx_threads(t->ctx) * n : 8 * n;
     const double image = t->opt.save ? FILE_HEAD + 16 * kept * (n * n + 1) : 0;
-    return wisp_whole_number(16 * kept * n * n + 8 * (9 * n + points + count * (kept + OF_VALUE)) + image + 4096);
+    return wisp_whole_number(16 * kept * n * n + 8 * (n + sums + cells + count * (kept + OF_VALUE)) + image + 4096);
 }
 
 static wisp_status plan_of(tool *t, const wisp_src *src, const wisp_mat_opts *mo, bool most, wisp_mat_info *info)
@@ -86,22 +88,36 @@ static wisp_type type_of(const sigma_sources *s)
 int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
 {
     plan_bytes about, most;
+    plan_time time = {0};
     wisp_plan run;
     const wisp_type type = type_of(s);
     const double work = work_of(r, type, s->h.rows);
     char b[TEXT];
-    const int rc = plan_find(t, find_bytes, &(asked){s, r, &run}, &about, &most);
+    int rc = plan_find(t, find_bytes, &(asked){s, r, &run}, &about, &most);
     if (rc) return rc;
+    const int width = r->kubo.width > 0 ? r->kubo.width : 16;
+    const int64_t moments = moments_of(r);
+    const sigma_time_of of = {.type = type,
+                              .width = width < moments ? width : (int)moments,
+                              .rows = s->h.rows,
+                              .moments = moments,
+                              .vectors = (double)vectors_of(r, s->h.rows),
+                              .sweeps = run.sweeps};
+    const wisp_status status = sigma_time(t, s, &of, &time);
+    if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) {
         json_t *o = JSON_PUT(plan_json(t, type, &about, &most), J("vectors", vectors_of(r, s->h.rows)),
                              J("moments", moments_of(r)), J("products", (json_int_t)run.products),
                              J("sweeps", (json_int_t)run.sweeps), J("flops", work));
+        plan_time_json(o, &time);
         return json_print_new(t, o);
     }
-    plan_bytes_show(t, type, r->kubo.width > 0 ? r->kubo.width : 16, &about, &most);
+    plan_bytes_show(t, type, width, &about, &most);
     text_line("", "storage: of the matrix and the velocities; vectors: with the moments");
     text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
     text_line("work", "about %.3g Tflop in products of vectors", work * 1e-12);
+    if (time.known) plan_time_show(&time, "moments");
+    plan_time_missing(status);
     return EXIT_FINE;
 }

@@ -10,8 +10,10 @@ static void write_title(const sigma_results *r, FILE *f)
     char n[TEXT], v[TEXT], how[2 * TEXT] = ", exact trace", line[2][6 * TEXT];
     if (m->trace == WISP_TRACE_RANDOM)
         snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
-    snprintf(line[0], sizeof *line, "Kubo-%s, temperature %.4g",
-             r->eval.formula == WISP_GREENWOOD ? "Greenwood" : "Bastin", r->temperature);
+    if (r->optical)
+        snprintf(line[0], sizeof *line, "optical, chemical potential %.4g, temperature %.4g", r->mu, r->temperature);
+    else
+        snprintf(line[0], sizeof *line, "Kubo-%s, temperature %.4g", sigma_formula(r), r->temperature);
     snprintf(line[1], sizeof *line, "%s x %s moments, resolution %.3g%s", text_count(n, r->eval.n),
              text_count(n, r->eval.n), wisp_resolution(m->bounds.halfwidth, r->eval.n), how);
     plot_title(f, 3, r->matrix, (const char *[]){line[1], line[0], NULL});
@@ -22,7 +24,7 @@ static void write_data(const sigma_results *r, FILE *f)
     fputs("$d << EOD\n", f);
     for (int64_t i = 0; i < r->count; i++) {
         const wisp_estimate *s = r->sigma + i;
-        fprintf(f, "%.10g %.7g %.7g %.7g\n", r->mu[i], s->value, s->low, s->high);
+        fprintf(f, "%.10g %.7g %.7g %.7g\n", r->x[i], s->value, s->low, s->high);
     }
     fputs("EOD\n", f);
 }
@@ -42,12 +44,13 @@ void sigma_script(const tool *t, const void *arg, FILE *f, const char *path)
     (void)t;
     plot_begin(f, path, 1, 1);
     fprintf(f,
-            "set xlabel 'chemical potential (units of the matrix)'\nset format x '%%g'\nset format y '%%g'\n"
+            "set xlabel '%s (units of the matrix)'\nset format x '%%g'\nset format y '%%g'\n"
             "set ylabel 'σ%s (%s)'\nset key at graph 1,1.01 right bottom horizontal samplen 2\n"
             "set xzeroaxis lc rgb '#808080' lw 1\n",
-            r->direction < 0 ? "" : direction_names[r->direction], printed_unit(r));
+            r->optical ? "frequency" : "chemical potential", r->direction < 0 ? "" : direction_names[r->direction],
+            printed_unit(r));
     write_title(r, f);
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->mu[0], r->mu[r->count - 1]);
+    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->x[0], r->x[r->count - 1]);
     write_data(r, f);
     fputs("plot ", f);
     if (band) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);

@@ -113,28 +113,29 @@ void velocity_free(wisp_mat *V_a, wisp_mat *V_b)
 
 /* ---- of a kept run ------------------------------------------------------------------------------- */
 
-/* A file of format 5 says it. */
-static int take_sample(tool *t, sigma_results *r)
+/* A file of format 5 says it; another --volume is taken instead, and told of. */
+static void take_sample(sigma_results *r)
 {
     const wisp_moments *m = &r->m;
     r->direction = m->direction - 1;
     r->dimensions = m->dimensions;
     r->differ = memcmp(m->mark[1], m->mark[2], sizeof m->mark[1]) != 0;
-    if (r->has_volume && m->volume > 0 && m->dimensions && fabs(r->eval.volume - m->volume) > 1e-9 * m->volume)
-        return tool_fail(t,
-                         "%s: its sample has the volume %.10g, which --volume %.10g contradicts; leave --volume away",
-                         t->opt.from, m->volume, r->eval.volume);
-    if (r->has_volume || !(m->volume > 0)) return EXIT_FINE;
-    r->eval.volume = m->volume;
-    r->has_volume = true;
-    return EXIT_FINE;
+    if (r->has_volume) {
+        if (fabs(r->eval.volume - m->volume) > 1e-9 * m->volume) r->kept_volume = m->volume;
+    } else if (m->volume > 0) {
+        r->eval.volume = m->volume;
+        r->has_volume = true;
+    }
 }
 
 int velocity_of_kept(tool *t, sigma_results *r)
 {
     const char *command = r->m.command;
     wisp_positions p;
-    if (r->m.mark[1][0] != 0 || r->m.volume > 0 || r->m.direction) return take_sample(t, r);
+    if (r->m.mark[1][0] != 0 || r->m.volume > 0 || r->m.direction) {
+        take_sample(r);
+        return EXIT_FINE;
+    }
     if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
     const char *direction = moments_asked(command, "direction", 2), *volume = moments_asked(command, "volume", 2);
     for (int i = 0; direction && direction_names[i]; i++)
