@@ -247,6 +247,32 @@ static void chain_absorbs(void **state)
     ref_free(A), ref_free(start);
 }
 
+/* Where all times are that of psi(0), psi stays as it is. */
+static void no_time(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 7 };
+    static const double time[] = {0, 0};
+    double norm[2], off[2];
+    ref_mat A = ref_new(N, N), start = ref_new(N, 1);
+    for (int64_t i = 0; i < N; i++) {
+        REF_AT(A, i, i) = -0.5 * (double)i * i_unit;
+        if (i + 1 < N) REF_AT(A, i, i + 1) = REF_AT(A, i + 1, i) = 1;
+        REF_AT(start, i, 0) = (double)i - 2;
+    }
+    wisp_mat *M = ref_mat_of(ctx, A, WISP_Z);
+    wisp_blk *psi;
+    REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(M), WISP_Z, 1));
+    ref_put(psi, start);
+    const wisp_evolve_opts o = {.non_hermitian = 1, .log_norm = norm, .off = off};
+    REF_OK(ctx, wisp_evolve(NULL, M, psi, 2, time, &o));
+    for (int i = 0; i < 2; i++)
+        if (!(fabs(exp(2 * norm[i]) - 35) < 1e-12 && off[i] <= 1e-10)) fail_msg("%g, off by %g", norm[i], off[i]);
+    wisp_blk_free(psi);
+    wisp_mat_free(M);
+    ref_free(A), ref_free(start);
+}
+
 /* A Jordan block, far from normal: exp(-i t (c + N)) has the powers of -i t N over factorials. */
 static void jordan_block(void **state)
 {
@@ -437,9 +463,10 @@ static void failing_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(series),          cmocka_unit_test(random_matrices), cmocka_unit_test(chain_absorbs),
-        cmocka_unit_test(jordan_block),    cmocka_unit_test(refusals),        cmocka_unit_test(near_rounding),
-        cmocka_unit_test(below_its_error), cmocka_unit_test(plans),           cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(series),        cmocka_unit_test(random_matrices),
+                                       cmocka_unit_test(chain_absorbs), cmocka_unit_test(no_time),
+                                       cmocka_unit_test(jordan_block),  cmocka_unit_test(refusals),
+                                       cmocka_unit_test(near_rounding), cmocka_unit_test(below_its_error),
+                                       cmocka_unit_test(plans),         cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -119,7 +119,7 @@ wisp_status wisp__absorbed_choose(wisp__absorbed *s, wisp_ctx *ctx, const wisp_e
         now.ellipse = (wisp__ellipse){center, h * wider, b * higher};
         for (int j = 0; j < EXPONENTS; j++) {
             if (w.path == 0) {
-                best = now, best.longest = 1, best.share = truncated * o->tolerance;
+                *s = now, s->longest = 1, s->share = truncated * o->tolerance;
                 return WISP_OK;
             }
             const choice c = try_ellipse(&now, o, type, times, &w, exponents[j]);
