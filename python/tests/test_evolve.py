@@ -3,6 +3,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 from conftest import hermitian, tolerance
 
@@ -58,6 +59,82 @@ def test_time_by_time():
     endless = M.evolution(psi, itertools.count(0, 0.1))
     assert [round(t, 8) for t, _ in itertools.islice(endless, 3)] == [0, 0.1, 0.2]
     endless.close()
+
+
+# ---- matrices and times that do not keep the norm ---------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_imaginary_and_complex_time(dtype, k):
+    n, rng = 40, np.random.default_rng(7)
+    A = hermitian(n, dtype, 8)
+    psi = rng.standard_normal((n, k or 1))
+    M = wisp.Matrix(A)
+    for d in (-1j, 1j, np.exp(-0.3j)):
+        times = d * np.array([0.0, 0.7, 0.2])
+        found, info = M.evolve(psi if k else psi[:, 0], times, info=True)
+        assert found.shape == (3, n) + (k,) * bool(k) and info.log_norm.shape == (3,) + (k,) * bool(k)
+        for i, t in enumerate(times):
+            exact = scipy.linalg.expm(-1j * t * A.toarray().astype(complex)) @ psi
+            norm = np.linalg.norm(exact, axis=0)
+            tol = 50 * tolerance(dtype)
+            np.testing.assert_allclose(found[i].reshape(n, -1), exact / norm, atol=tol)
+            np.testing.assert_allclose(np.atleast_1d(info.log_norm[i]), np.log(norm), atol=tol)
+            assert np.linalg.norm(found[i].reshape(n, -1) - exact / norm, axis=0).max() <= info.off[i] + 1e-12
+    _, info = M.evolve(psi, [0.0, 3.0], info=True)
+    np.testing.assert_allclose(np.exp(info.log_norm), [np.linalg.norm(psi, axis=0)] * 2, rtol=10 * tolerance(dtype))
+    assert np.all((0 < info.off) & (info.off <= tolerance(dtype)))
+
+
+def test_cooling_reaches_the_ground_state():
+    H = wisp.gallery("graphene", nx=5, ny=5)
+    e = H.evolve(np.ones(50), -1j * np.arange(0.0, 40, 5), operators=[H])[:, 0]
+    assert np.all(np.diff(e) < 1e-9) and e[-1] == pytest.approx(-3)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_absorbing_potential(dtype, k):
+    n, rng = 40, np.random.default_rng(9)
+    A, w = hermitian(n, dtype, 10), np.maximum(0, rng.standard_normal(n))
+    psi = rng.standard_normal((n, k or 1))
+    B, times = hermitian(n, "complex128", 11), [0.0, 0.8, 2.5]
+    M, tol = wisp.Matrix(A), 200 * tolerance(dtype)
+    start = psi if k else psi[:, 0]
+    found, info = M.evolve(start, times, absorb=w, info=True)
+    values = M.evolve(start, times, absorb=w, operators=[B, M])
+    operator = wisp.Matrix(scipy.sparse.linalg.aslinearoperator(A)).evolve(start, times, absorb=w)
+    whole = wisp.Matrix(A - 1j * sp.diags(w)).evolve(start, times, hermitian=False)
+    for i, t in enumerate(times):
+        exact = scipy.linalg.expm(-1j * t * (A.toarray() - 1j * np.diag(w))) @ psi
+        for other in (found, operator, whole):
+            np.testing.assert_allclose(other[i].reshape(n, -1), exact, atol=tol)
+        np.testing.assert_allclose(np.atleast_1d(info.log_norm[i]), np.log(np.linalg.norm(exact, axis=0)), atol=tol)
+        for j, D in enumerate((B.toarray(), A.toarray())):
+            np.testing.assert_allclose(np.atleast_1d(values[i, j]), np.einsum("ik,ij,jk->k", exact.conj(), D, exact).real,
+                                       atol=10 * tol)
+    steps = [p for _, p in M.evolution(start, times, absorb=w)]
+    np.testing.assert_allclose(steps, found, atol=tol)
+    assert M.dtype == A.dtype and abs(M.tocsr() - A).max() == 0  # as it was
+
+
+def test_nothing_to_absorb():
+    A = hermitian(30, "float64", 12)
+    M, psi = wisp.Matrix(A), np.random.default_rng(3).standard_normal(30)
+    np.testing.assert_allclose(M.evolve(psi, 1.5, absorb=np.zeros(30)), M.evolve(psi, 1.5), atol=1e-9)
+
+
+def test_what_is_refused_without_a_norm():
+    A = hermitian(20, "float64", 13)
+    M, psi, w = wisp.Matrix(A), np.ones(20), np.ones(20)
+    for times, options in (([1.0, 1j], {}), ([1 + 1j, 1 - 1j], {}), ([1j], dict(absorb=w)), ([1j], dict(hermitian=False)),
+                           ([1.0], dict(absorb=w[:3])), ([1.0], dict(absorb=1j * w)), ([1.0], dict(absorb=w * np.nan)),
+                           ([1j * np.inf], {}), ([1.0], dict(absorb=w, hermitian=False))):
+        with pytest.raises(ValueError):
+            M.evolve(psi, times, **options)
+    with pytest.raises(TypeError):  # an overlap's operator has neither entries nor a function of Python
+        M.spectral_density(2, 8, overlap=sp.eye(20))._matrix.evolve(psi, 1.0, absorb=w)
+    with pytest.raises(wisp.NotHermitianError):
+        wisp.Matrix(A - 1j * sp.diags(w)).evolve(psi, 1.0)
 
 
 def test_what_is_refused():

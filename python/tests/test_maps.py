@@ -134,6 +134,41 @@ def test_spectral_function_refuses():
     assert caught.value.result is None
 
 
+@pytest.mark.parametrize("orbitals", [None, 2, "array"])
+def test_waves_are_made_as_they_are_needed(orbitals):
+    n = 24
+    H = wisp.gallery("graphene", nx=n, ny=n)
+    rows = 2 * n * n
+    which = np.arange(rows) % 2 if orbitals == "array" else orbitals
+    k = np.random.default_rng(1).standard_normal((150, 2))
+    before = H.ctx.memory[0]
+    with wisp.Context(threads=1, memory_limit=before + 12 * 2**20):
+        G = wisp.gallery("graphene", nx=n, ny=n)
+        A = G.spectral_function(k, 8, orbitals=which, bounds=(-3.1, 3.1))
+    assert A.moments.shape == (300, 8)
+    waves = np.exp(1j * (H.positions @ k[149])) * (np.arange(rows) % 2 == 1) / np.sqrt(rows / 2)
+    one = H.spectral_density(num_moments=8, vectors=waves, bounds=(-3.1, 3.1))
+    np.testing.assert_allclose(A.moments[299], one.moments[0], atol=1e-12)
+
+
+def test_spectral_function_that_is_interrupted():
+    M = wisp.gallery("graphene", nx=8, ny=8)
+    k = np.linspace(0, 1, 120)[:, None] * [1.0, 0.5]
+    seen = []
+
+    def stop(task, done):
+        if task == "moments" and done > 0.5 and not seen:
+            seen.append(done)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        M.spectral_function(k, 64, bounds=(-3.1, 3.1), progress=stop)
+    part = caught.value.result
+    assert 0 < len(part.k) < 120 and part.moments.shape[0] == 2 * len(part.k) and not part.complete
+    whole = M.spectral_function(k, 64, bounds=(-3.1, 3.1))
+    np.testing.assert_allclose(part.moments, whole.moments[:2 * len(part.k), :part.num_moments], atol=1e-12)
+
+
 def test_plots():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -240,3 +275,32 @@ def test_average_of_functions_and_of_one_disorder():
         wisp.average(lambda seed: H.ldos([0], 32), range(2))
     with pytest.raises(TypeError, match="LocalMap"):
         wisp.average(lambda seed: H.ldos_map([0.0], [0], 32), range(2))
+
+
+def test_average_to_a_standard_error():
+    E = np.array([-0.5, 0.5])
+
+    def make(seed):
+        return wisp.gallery("anderson", nx=5, ny=5, nz=5, disorder=4, seed=seed).spectral_density(2, 16, rng=seed)
+
+    wanted = 0.15 * make(0)(E)
+    mean = wisp.average(make, itertools.count(), stderr=wanted, at=E)
+    n = len(mean.results)
+    assert n >= 8 and np.all(mean.at(E).stderr <= wanted)
+    if n > 8:
+        assert np.any(wisp.Average(mean.results[:-1]).at(E).stderr > wanted)
+    with pytest.raises(wisp.IncompleteError, match="10 realizations") as caught:
+        wisp.average(make, range(10), stderr=1e-9, at=E)
+    assert len(caught.value.result.results) == 10
+    loose = wisp.average(make, itertools.count(), stderr=1e9, at=(E,))
+    assert len(loose.results) == 8
+    H = wisp.gallery("haldane", nx=4, ny=4, t2=0.1)
+    sigma = wisp.average(lambda s: H.conductivity("x", "y", num_vectors=1, num_moments=6, rng=s), itertools.count(),
+                         stderr=1e9, at=([0.0, 0.1], 0.5))
+    assert sigma.at([0.0, 0.1], 0.5).value.shape == (2,)
+    G = wisp.average(lambda s: H.spectral_density(2, 128, rng=s).greens, range(9), stderr=1e9,
+                     at=(0.0, 1.0))
+    assert len(G.results) == 8
+    for wrong in (dict(stderr=1.0), dict(at=E), dict(stderr=0.0, at=E), dict(stderr=-1, at=E)):
+        with pytest.raises(ValueError):
+            wisp.average(make, range(3), **wrong)

@@ -9,6 +9,7 @@ from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
                       IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,
                       UnsupportedError, WispError)
+from ._evolve import EvolveInfo
 from ._files import load
 from ._lib import __version__, features
 from ._maps import Average, LocalMap, SpectralFunction, average
@@ -18,7 +19,7 @@ from ._solvers import Eigenpairs, SolveInfo
 from ._transport import Conductivity
 
 __all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context",
-           "ConvergenceError", "Eigenpairs", "Estimate", "FileError", "FormatError", "GreensFunction",
+           "ConvergenceError", "Eigenpairs", "Estimate", "EvolveInfo", "FileError", "FormatError", "GreensFunction",
            "IncompleteError", "LocalDensity", "LocalMap", "Matrix", "Moments", "NotHermitianError", "NumericError",
            "OutOfMemoryError", "SingularError", "SolveInfo", "SpectralDensity", "SpectralFunction", "Thermal",
            "TooLargeError", "UnsupportedError", "WispError", "__version__", "average", "features", "gallery", "load"]

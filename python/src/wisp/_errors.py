@@ -92,12 +92,19 @@ _FIELDS = {
     "opts.memory_limit": "memory_limit", "opts.device": "device", "opts.threads": "threads", "opts.isa": "isa",
     "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
     "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
-    "opts.tolerance_abs": "atol",
+    "opts.tolerance_abs": "atol", "opts.non_hermitian": "hermitian", "opts.absorption": "absorb",
+    "wisp_overlap_opts.bounds": "overlap_bounds",
     "opts.eta": "eta", "opts.volume": "volume", "opts.left_bytes": "left_memory",
 }
 
 
+_NESTED = "the operator's function failed: "
+
+
 def error(status: int, message: str) -> WispError:
-    """The exception for a status."""
-    message = re.sub(r"opts\.\w+", lambda m: _FIELDS.get(m.group(), m.group()), message)
+    """The exception for a status; for that of an operator of the library's own, such as S^-1/2 H S^-1/2, if it tells."""
+    message = re.sub(r"(wisp_[a-z]+_)?(opts\.\w+)", lambda m: _FIELDS.get(m[0], _FIELDS.get(m[2], m[0])), message)
+    if message.startswith(_NESTED):
+        inner = message[len(_NESTED):]
+        status = next((s for s in _BY_STATUS if inner.startswith(text(lib.wisp_status_string(s)) + ": ")), status)
     return _BY_STATUS.get(status, WispError)(message or text(lib.wisp_status_string(status)))

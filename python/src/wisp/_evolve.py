@@ -1,15 +1,50 @@
 """Time evolution, and expectation values along the way."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 from ._context import Context, callback
 from ._lib import TYPES, ffi, lib, pointer, struct
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+
+class EvolveInfo(NamedTuple):
+    """Norms along an evolution, and how good it is.
+
+    Attributes
+    ----------
+    times : numpy.ndarray
+    log_norm : numpy.ndarray
+        ln |psi(t)|, of shape (times,) or (times, k): of psi before it was scaled, in complex time. The square of its
+        exponential, over that of psi(0), is what an absorbing potential has left.
+    off : numpy.ndarray
+        How far psi(t) may be off at most, of the worst column, by truncation and, about, by rounding, of shape (times,):
+        over |psi(0)|, in complex time over |psi(t)|.
+    """
+
+    times: np.ndarray
+    log_norm: np.ndarray
+    off: np.ndarray
+
+
+def _line(times: np.ndarray) -> tuple[np.ndarray, complex | None]:
+    """Real times t and the direction d, |d| = 1, of times d t on a line through 0; None: they are real."""
+    if not np.iscomplexobj(times) or not np.any(times.imag):
+        return np.ascontiguousarray(times.real, float), None
+    if not np.all(np.isfinite(times)):
+        raise ValueError("times are finite")
+    far = times[np.argmax(abs(times))]
+    d = complex(far / abs(far))
+    along = times * np.conj(d)
+    if np.any(abs(along.imag) > 1e-12 * abs(far)):
+        raise ValueError("complex times lie on one line through 0, such as -1j * tau")
+    return np.ascontiguousarray(along.real), d
 
 
 class _Expectations:
@@ -39,6 +74,7 @@ class EvolveCalls:
     """Calls of a matrix that evolve in time."""
 
     ctx: Context
+    _absorption: tuple[float, float] | None = None  # bounds of W, where this is H - iW
 
     def _look(self, X: np.ndarray, single: bool, operators: Sequence[Any] | None) -> Callable[[Any], np.ndarray]:
         """What is kept of a block: its columns, or expectation values; without the last axis for a single vector."""
@@ -57,64 +93,132 @@ class EvolveCalls:
         dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)
         return self._columns(psi, self.shape[0], dtype if dtype.char in TYPES else "D")
 
-    def _evolve(self, block: Any, t: np.ndarray, tol: float, bounds: Sequence[float] | None, look: Any,
-                progress: Any) -> None:
-        o, size = struct("wisp_evolve_opts", tolerance=tol, observe=look)
+    def _evolve(self, block: Any, t: np.ndarray, tol: float, bounds: Sequence[float] | None, look: Any, progress: Any,
+                **fields: Any) -> None:
+        o, size = struct("wisp_evolve_opts", tolerance=tol, observe=look, **fields)
         self._bounds_opts(o.bounds, bounds)
+        self._bounds_opts(o.absorption, self._absorption)
         self.ctx.call(lib.wisp_evolve_sized, ffi.NULL, ffi.sizeof("wisp_evolution"), self._mat, block, t.size,
                       pointer(t, "double"), o, size, progress=progress)
 
+    def _absorbing(self, absorb: ArrayLike) -> Any:
+        """H - iW as a matrix with the order of rows of this one, for an array of W of the rows."""
+        w = np.asarray(absorb)
+        if w.shape != (self.shape[0],) or w.dtype.kind not in "biuf" or not np.all(np.isfinite(w)):
+            raise ValueError(f"absorb is an array of finite real numbers, one for each of {self.shape[0]} rows, not of "
+                             f"shape {w.shape} and {w.dtype}")
+        A = self.__class__.__new__(self.__class__)
+        A._keep, A.ctx, A._spec = [], self.ctx, None
+        dtype = np.complex64 if self.dtype.char in "fF" else complex
+        if self._stored:
+            A._on = lib.wisp_mat_map(self._mat)
+            A._arrays(self.tocsr().astype(dtype) - sp.diags(1j * w.astype(float)).astype(dtype), True, None)
+        elif self._op is not None:
+            H, w = self._op, w[:, None]
+            A._operator(LinearOperator(self.shape, matvec=lambda x: x, matmat=lambda X: H.matmat(X) - 1j * w * X,
+                                       dtype=dtype), dtype)
+        else:
+            raise TypeError("absorb takes a matrix of entries, or a LinearOperator")
+        A._absorption = float(w.min()), float(w.max())
+        return A
+
     def evolve(self, psi: ArrayLike, times: ArrayLike, *, operators: Sequence[Any] | None = None, tol: float = 0,
-               bounds: Sequence[float] | None = None, observe: Callable[[float, np.ndarray], Any] | None = None,
-               progress: Any = None) -> np.ndarray:
-        """exp(-i A t) psi for a Hermitian matrix, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
+               bounds: Sequence[float] | None = None, absorb: ArrayLike | None = None, hermitian: bool = True,
+               observe: Callable[[float, np.ndarray], Any] | None = None, info: bool = False,
+               progress: Any = None) -> Any:
+        """exp(-i A t) psi, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
 
         Parameters
         ----------
         psi : array of shape (rows,) or (rows, k)
         times : array
-            In any order, in the inverse of the unit of the matrix's entries.
+            In any order, in the inverse of the unit of the matrix's entries. Complex ones lie on one line through 0:
+            ``-1j * tau`` is imaginary time, exp(-A tau), which cools to the ground state. Nothing keeps the norm then:
+            psi is scaled to norm 1, column by column, and ``info`` has the logarithms of norms.
         operators : sequence of matrices, optional
             B of the expectation values <psi(t)|B|psi(t)>, which are kept in place of psi: matrices of scipy or numpy, this
             matrix, or its ``velocity``.
         tol : float
-            Of |psi(t) - exact| / |psi(0)|. 0: 1e-10, in single precision 1e-4. An expectation value is off by at most
-            about twice that times the norms of psi and of B psi.
+            Of |psi(t) - exact| / |psi(0)|, in complex time over |psi(t)|. 0: 1e-10, in single precision 1e-4. An
+            expectation value is off by at most about twice that times the norms of psi and of B psi.
+        bounds : tuple of float, optional
+            The spectrum lies between these; that of (A + A^H)/2, where A is not Hermitian. None: they are found.
+        absorb : array of shape (rows,), optional
+            W of an absorbing potential: psi evolves under A - iW, and loses norm at rates of W, in the unit of the
+            matrix's entries. psi(t) is not scaled; ``abs(psi)**2`` summed is what is left. Not with complex times.
+            By Faber polynomials (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)).
+        hermitian : bool
+            False: the matrix itself may be any H - iW; bounds of both parts are found. Not with complex times.
         observe : callable, optional
             ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
+        info : bool
+            True: give (result, EvolveInfo), with norms and bounds of the error.
 
         Returns
         -------
         numpy.ndarray
             Of shape (times, *psi.shape), complex; or of what ``observe`` returned. With ``operators`` (times, operators)
             or (times, operators, k), real where all operators are Hermitian.
+        EvolveInfo
+            With ``info`` alone.
 
         Raises
         ------
+        ArithmeticError
+            In complex time, or where norms grow: the error would be above the tolerance; the message says what helps.
         KeyboardInterrupt
             Ctrl-C. Its ``result`` has what there was by then.
+
+        Examples
+        --------
+        >>> import numpy as np, wisp
+        >>> H = wisp.gallery("graphene", nx=4, ny=4)
+        >>> cold, info = H.evolve(np.ones(32), -1j * np.array([0.0, 9.0]), operators=[H], info=True)
+        >>> bool(cold[1, 0] < -2.9)
+        True
         """
         if operators is not None and observe is not None:
             raise ValueError("give either operators or observe")
         X, single = self._start(psi), np.ndim(psi) == 1
-        t = np.ascontiguousarray(np.atleast_1d(times), float)
+        given = np.atleast_1d(times)
+        t, direction = _line(given)
+        if direction is not None and (absorb is not None or not hermitian):
+            raise ValueError("absorb, and matrices that are not Hermitian, take real times")
+        if absorb is not None and not hermitian:
+            raise ValueError("absorb is for a Hermitian matrix: put W into the matrix, or leave hermitian=False out")
+        A = self if absorb is None else self._absorbing(absorb)
+        if A is not self and bounds is None:
+            bounds = self.find_bounds()
+        log_norm, off = np.zeros((t.size, X.shape[1])), np.full(t.size, tol or (1e-4 if X.dtype.char == "F" else 1e-10))
         out: list[Any] = []
-        kept = self._look(X, single, operators)
+        kept = A._look(X, single, operators)
+        fields = {"non_hermitian": int(A is not self or not hermitian), "log_norm": pointer(log_norm, "double")}
+        if direction is not None:
+            fields["direction"] = (direction.real, direction.imag)
+        if direction is not None or A is not self or not hermitian:  # else it is the tolerance
+            fields["off"] = pointer(off, "double")
 
         def look(arg: Any, i: int, block: Any, norm: Any) -> int:
             found = kept(block)
-            out.append(observe(float(t[i]), found) if observe else found)
+            out.append(observe(given[i].item(), found) if observe else found)
             return 0
 
+        def result() -> Any:
+            n = len(out)
+            if not info:
+                return np.array(out)
+            return np.array(out), EvolveInfo(given[:n], log_norm[:n, 0] if single else log_norm[:n], off[:n])
+
         try:
-            self._evolve(self._block(X), t, tol, bounds, callback("wisp_evolve_fn", look, 1), progress)
+            A._evolve(A._block(X), t, tol, bounds, callback("wisp_evolve_fn", look, 1), progress, **fields)
         except KeyboardInterrupt as failure:
-            failure.result = np.array(out)
+            failure.result = result()
             raise
-        return np.array(out)
+        return result()
 
     def evolution(self, psi: ArrayLike, times: Iterable[float], *, operators: Sequence[Any] | None = None,
-                  tol: float = 0, bounds: Sequence[float] | None = None) -> Iterator[tuple[float, np.ndarray]]:
+                  tol: float = 0, bounds: Sequence[float] | None = None,
+                  absorb: ArrayLike | None = None) -> Iterator[tuple[float, np.ndarray]]:
         """An iterator over times, which need not be known beforehand: (t, psi(t)) one after the other.
 
         Each goes on from the one before it, so that errors add up: after n times psi may be off by n ``tol``. ``evolve``
@@ -123,7 +227,7 @@ class EvolveCalls:
         Parameters
         ----------
         times : iterable of float
-            It may be endless, as ``itertools.count(0, 0.1)``.
+            Real ones. It may be endless, as ``itertools.count(0, 0.1)``.
 
         Other parameters are those of ``evolve``.
 
@@ -143,10 +247,12 @@ class EvolveCalls:
         1.0 1.0
         """
         X, single = self._start(psi), np.ndim(psi) == 1
-        kept, block = self._look(X, single, operators), self._block(X)
         bounds = self.find_bounds() if bounds is None else bounds
+        A = self if absorb is None else self._absorbing(absorb)
+        kept, block = A._look(X, single, operators), A._block(X)
         now = 0.0
         for t in times:
-            self._evolve(block, np.array([float(t) - now]), tol, bounds, None, None)
+            if float(t) != now:  # nan among them
+                A._evolve(block, np.array([float(t) - now]), tol, bounds, None, None, non_hermitian=int(A is not self))
             now = float(t)
             yield now, kept(block)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
-from ._lib import lib
+from ._context import callback
+from ._errors import IncompleteError
+from ._lib import DTYPES, TYPES, ffi, lib, pointer
 from ._moments import KERNELS, Estimate, Moments
 from ._show import axes
 
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _ROWS = 1024  # whose moments are held at once
-_COLUMNS = 32  # start vectors that go through the matrix together
 
 
 class LocalMap(NamedTuple):
@@ -74,6 +75,13 @@ class SpectralFunction(Moments):
     _kept = ("kernel", "k", "orbitals")
     k: np.ndarray
     orbitals: int
+
+    def __init__(self, matrix: Any, ctx: Any, raw: Any, kernel: str, k: np.ndarray, orbitals: int) -> None:
+        super().__init__(matrix, ctx, raw, kernel)
+        whole = self.num_vectors // orbitals  # the last one may lack orbitals, if the run was ended
+        self.k, self.orbitals = k[:whole].copy(), orbitals
+        self._mu = self._mu[:whole * orbitals].copy()
+        self._facts["vectors"] = len(self._mu)
 
     def _no_sum(self, *args: Any, **options: Any) -> Any:
         raise TypeError("plane waves are not all states of a system: take spectral_density for counts, integrals and "
@@ -153,7 +161,44 @@ def _same_moments(a: Any, b: Any) -> bool:
     return getattr(b, "_mu", None) is not None and a._mu.shape == b._mu.shape and bool(np.all(a._mu == b._mu))
 
 
-def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
+_LEAST = 8  # realizations, before their scatter is trusted
+
+
+class _Enough:
+    """Whether the standard errors of the mean are small enough, told after each realization."""
+
+    def __init__(self, stderr: ArrayLike | None, at: Any) -> None:
+        self.target, self.at = stderr, at if isinstance(at, tuple) else (at,)
+        self.values: list[Any] = []
+        if (stderr is None) != (at is None):
+            raise ValueError("stderr and at go together: the standard error that is wanted, and where")
+        if stderr is not None and not np.all(np.asarray(stderr, float) > 0):
+            raise ValueError(f"stderr is above 0, not {stderr}")
+
+    def __call__(self, result: Any) -> bool:
+        if self.target is None:
+            return False
+        value = result(*self.at)
+        self.values.append(getattr(value, "value", value))
+        return len(self.values) >= _LEAST and bool(np.all(self.error() <= self.target))
+
+    def error(self) -> np.ndarray:
+        each = np.array(self.values)
+        parts = (each.real, each.imag) if each.dtype.kind == "c" else (each,)
+        return np.max([p.std(0, ddof=1) for p in parts], 0) / np.sqrt(len(each))
+
+    def missed(self) -> IncompleteError | None:
+        if self.target is None:
+            return None
+        n = len(self.values)
+        off = f"the largest standard error is {np.max(self.error()):.2g}" if n > 1 else "there is no standard error"
+        return IncompleteError(f"average: after {n} realizations {off}, and {np.max(self.target):.2g} is wanted (of {_LEAST} "
+                               "realizations at least): give more seeds, such as itertools.count(); what there is is in "
+                               "`result`")
+
+
+def average(make: Callable[[Any], Any], seeds: Iterable[Any], *, stderr: ArrayLike | None = None,
+            at: Any = None) -> Average:
     """The mean over disorder: ``make(seed)`` gives the result of one realization.
 
     Parameters
@@ -163,7 +208,12 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
         are to be averaged, such as ``make(seed).at``. It has to take other random vectors for each seed
         (``rng=seed``), for the error that the same ones make is no smaller in the mean.
     seeds : iterable
-        One for each realization.
+        One for each realization. With ``stderr`` it may be endless, as ``itertools.count()``.
+    stderr : float or array, optional
+        Realizations are added until the standard error of the mean is no more than this, wherever ``at`` says; eight at
+        least, for a few that happen to be close would tell of an error that is too small.
+    at : array or tuple, optional
+        With ``stderr``: what the result is called with, such as energies; or a tuple of arguments.
 
     Returns
     -------
@@ -173,6 +223,8 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
     ------
     ValueError
         There are no seeds; or two realizations have the same random vectors.
+    IncompleteError
+        The seeds are all used, and the standard error is above ``stderr``. Its ``result`` is the Average.
     KeyboardInterrupt
         Ctrl-C. Its ``result`` is the Average of the realizations that were complete, or None.
 
@@ -185,6 +237,7 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
     >>> wisp.average(make, range(3)).at([0.0, 1.0]).value.shape
     (2,)
     """
+    enough = _Enough(stderr, at)
     results: list[Any] = []
     seen: dict[int, list[tuple[int, int]]] = {}
     try:
@@ -204,11 +257,17 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any]) -> Average:
                                      "other ones for each seed (rng=seed)")
                 before.append((first, last))
             results.append(result)
+            if enough(result):
+                return Average(results)
     except KeyboardInterrupt as failure:
         failure.result = Average(results) if results else None
         raise
     if not results:
         raise ValueError("an average takes one seed at least")
+    failure = enough.missed()
+    if failure:
+        failure.result = Average(results)
+        raise failure
     return Average(results)
 
 
@@ -301,7 +360,7 @@ class MapCalls:
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C. Its ``result`` is the SpectralFunction of the wave vectors that were complete, or None.
+            Ctrl-C. Its ``result`` is the SpectralFunction of the wave vectors, and moments, that were there, or None.
 
         Examples
         --------
@@ -311,47 +370,62 @@ class MapCalls:
         >>> A([0.0, 1.0]).shape
         (1, 2)
         """
-        at = self.positions if positions is None else np.asarray(positions, float)
-        if at is None:
-            raise ValueError("it is not known where the rows are: give positions=...")
-        at = at[:, None] if at.ndim == 1 else at
         k = np.asarray(k, float)
-        k = k[:, None] if k.ndim == 1 else k
-        if at.shape[0] != self.shape[0] or k.ndim != 2 or not len(k) or k.shape[1] != at.shape[1]:
-            raise ValueError(f"k is of shape (wave vectors, {at.shape[1]}), one wave vector being [[...]], positions of "
-                             f"shape ({self.shape[0]}, {at.shape[1]}), not {k.shape} and {at.shape}")
+        k = np.ascontiguousarray(k[:, None] if k.ndim == 1 else k)
         if kernel not in KERNELS:
             raise ValueError(f"kernel is one of {', '.join(KERNELS)}, not {kernel!r}")
+        with self._located(positions) as where:
+            if k.ndim != 2 or not len(k) or k.shape[1] != where.dimensions:
+                raise ValueError(f"k is of shape (wave vectors, {where.dimensions}), one wave vector being [[...]], "
+                                 f"not {k.shape}")
+            waves = _Waves(self, where, k, orbitals)
+            dtype = TYPES["F" if self.dtype.char in "fF" else "D"]
+            moments, bounds = self._number(num_moments, energy_resolution, bounds)
+            start = callback("wisp_start_fn", waves.start, lib.WISP_ERR_CALLBACK)  # it has to live through the run
+            run = self._kpm(moments, len(k) * waves.many, bounds, progress, trace=lib.WISP_TRACE_GIVEN, type=dtype,
+                            start=start)
+            return self._moments(lambda m: SpectralFunction(self, self.ctx, m, kernel, k, waves.many), kernel, run)
+
+
+class _Waves:
+    """Plane waves of one wave vector after the other, of each of its orbitals, made as they are needed."""
+
+    def __init__(self, matrix: Any, where: Any, k: np.ndarray, orbitals: Any) -> None:
+        self.ctx, self.where, rows = matrix.ctx, where, matrix.shape[0]
+        self.k = np.zeros((len(k), 3))
+        self.k[:, :k.shape[1]] = k
+        self.at = self.which = None
         if orbitals is None:
-            orbitals = self._known_orbitals()
-        if np.ndim(orbitals) == 0 and (int(orbitals) < 1 or int(orbitals) != orbitals):
-            raise ValueError(f"orbitals are a whole number, 1 at least, not {orbitals}")
-        which = np.arange(self.shape[0]) % int(orbitals) if np.ndim(orbitals) == 0 else np.asarray(orbitals)
-        if which.shape != (self.shape[0],) or which.dtype.kind not in "iu" or which.min() < 0 \
-                or np.bincount(which).min() < 1:
+            orbitals = matrix._known_orbitals()
+            if isinstance(matrix._where, str) and where.where is matrix._where:  # the library knows them as well
+                self.many = max(1, where.p.orbitals)
+                where.p.orbitals = self.many
+                return
+        if np.ndim(orbitals) == 0:
+            if int(orbitals) < 1 or int(orbitals) != orbitals or int(orbitals) > rows:
+                raise ValueError(f"orbitals are a whole number, from 1 to the rows, not {orbitals}")
+            self.many = int(orbitals)
+            where.p.orbitals, where.p.orbital = self.many, ffi.NULL
+            return
+        self.which = np.asarray(orbitals)
+        if self.which.shape != (rows,) or self.which.dtype.kind not in "iu" or self.which.min() < 0 \
+                or np.bincount(self.which).min() < 1:
             raise ValueError("each row has the number of its orbital, from 0 to the most, and none is left out")
-        many = int(which.max()) + 1
-        factor = 1 / np.sqrt(np.bincount(which))[which]
-        bounds = self.find_bounds() if bounds is None else bounds
-        at_once = max(1, _COLUMNS // many)
-        dtype = np.complex64 if self.dtype.char in "fF" else complex
-        parts: list[Any] = []
+        count = np.bincount(self.which)
+        self.many, self.factor = count.size, 1 / np.sqrt(count)[self.which]
+        self.at = where.array()
 
-        def upto(count: int) -> SpectralFunction:
-            a = SpectralFunction.__new__(SpectralFunction)
-            a.__dict__.update(parts[0].__dict__)
-            a._mu = np.concatenate([p._mu for p in parts])
-            a._facts = {**parts[0]._facts, "vectors": len(a._mu)}
-            a.k, a.orbitals, a._grid = k[:count].copy(), many, None
-            return a
-
-        try:
-            for i in range(0, len(k), at_once):
-                waves = (np.exp(1j * (at @ k[i:i + at_once].T)) * factor[:, None])[:, :, None]
-                X = (waves * (which[:, None, None] == np.arange(many))).reshape(self.shape[0], -1).astype(dtype)
-                parts.append(self.spectral_density(num_moments=num_moments, energy_resolution=energy_resolution,
-                                                   kernel=kernel, bounds=bounds, vectors=X, progress=progress))
-        except KeyboardInterrupt as failure:
-            failure.result = upto(len(parts) * at_once) if parts else None
-            raise
-        return upto(len(k))
+    def start(self, arg: Any, first: int, x: Any) -> int:
+        """Vector v is orbital v modulo their number, at wave vector v over it."""
+        v = first + np.arange(lib.wisp_blk_width(x))
+        k, orbital = np.ascontiguousarray(self.k[v // self.many]), np.ascontiguousarray(v % self.many, np.intc)
+        if self.which is None:
+            self.ctx.call(lib.wisp_blk_fill_waves_sized, x, self.where.p, self.where.size, pointer(k, "double"),
+                          pointer(orbital, "int"))
+        else:
+            X = np.empty((len(self.which), v.size), DTYPES[lib.wisp_blk_type(x)])
+            for j in range(v.size):  # column by column, so that one alone is held beside the block
+                wave = np.exp(1j * (self.at @ k[j, :self.at.shape[1]])) * self.factor
+                X[:, j] = np.where(self.which == orbital[j], wave, 0)
+            self.ctx.call(lib.wisp_blk_put, x, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
+        return lib.WISP_OK

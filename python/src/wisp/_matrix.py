@@ -68,6 +68,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     _where: Any = None
     _orbitals: Any = None
+    _op: Any = None
 
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
                  positions: ArrayLike | None = None, cell: ArrayLike | None = None, ctx: Context | None = None) -> None:
@@ -196,6 +197,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
                 Y[...] = op.matmat(X)
             return lib.WISP_OK
 
+        self._op = op
         f = callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
         maps, made = ffi.new("wisp_map **"), ffi.new("wisp_mat **")
         self.ctx.call(lib.wisp_map_create, maps, self.ctx._ctx, op.shape[0])
@@ -226,8 +228,8 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         call(lib.wisp_mat_create_sized, made, ctx, src, size, o, osize, frame=frame)
         self._made(made)
 
-    def _made(self, made: Any) -> None:
-        self._mat = ffi.gc(made[0], lib.wisp_mat_free)
+    def _made(self, made: Any, free: Any = lib.wisp_mat_free) -> None:
+        self._mat = ffi.gc(made[0], free)
         info, size = struct("wisp_mat_info")
         lib.wisp_mat_get_info_sized(self._mat, info, size)
         self.shape, self.nnz, self.dtype = (info.rows, info.cols), info.nnz, DTYPES[info.type]
@@ -294,6 +296,33 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     def matmat(self, X: ArrayLike) -> np.ndarray:
         """A X for columns X."""
         return self @ X
+
+    def tocsr(self) -> scipy.sparse.csr_matrix:
+        """The stored entries as scipy's CSR matrix, a copy. Rows are read one by one: seconds for some million of them.
+
+        Raises
+        ------
+        NotImplementedError
+            The matrix is a LinearOperator.
+        """
+        src, size = struct("wisp_src")
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, size, self._mat)
+        try:
+            rows, room = self.shape[0], src.max_row
+            indptr, col, val = np.zeros(rows + 1, np.int64), np.empty(self.nnz + room, np.int64), \
+                np.empty(self.nnz + room, self.dtype)
+            to_col, to_val, bytes_ = pointer(col, "int64_t"), pointer(val, "char"), val.itemsize
+            row, arg, end = src.row, src.arg, 0
+            for i in range(rows):
+                if end + room > col.size:  # more than are stored, as where rows hold entries twice
+                    raise RuntimeError("a row has more entries than were counted")
+                end += row(arg, i, to_col + end, to_val + end * bytes_)
+                indptr[i + 1] = end
+        finally:
+            lib.wisp_src_close_sized(src, size)
+        A = scipy.sparse.csr_matrix((val[:end], col[:end], indptr), self.shape)
+        A.sort_indices()
+        return A
 
     def aslinearoperator(self) -> Any:
         """This matrix as scipy's LinearOperator; its adjoint is itself where it is square, so only Hermitian ones have

@@ -10,6 +10,7 @@ from ._context import Context, callback
 from ._errors import ConvergenceError, IncompleteError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
 from ._moments import function_of
+from ._overlap import Pencil
 from ._spectral import seed_of
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Eigenpairs:
     vectors : numpy.ndarray
         Of shape (rows, values), orthonormal for a Hermitian matrix, else of length 1.
     residuals : numpy.ndarray
-        |A v - lambda v|, computed from the vectors.
+        |A v - lambda v|, computed from the vectors, in the unit of ``tol``: over the halfwidth of the spectrum.
     complete : bool
         All that were asked for were found, as far as the library's checks tell.
     method : str
@@ -99,8 +100,8 @@ class SolverCalls:
 
     def eigs(self, k: int = 6, which: str = "SA", *, target: float | None = None, sigma: float | None = None,
              interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
-             bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0,
-             progress: Any = None) -> Eigenpairs:
+             bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, overlap: Any = None,
+             overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> Eigenpairs:
         """Eigenpairs, at an end of the spectrum, next to a number, or all in an interval.
 
         By Chebyshev filter diagonalization (Pieper et al., J. Comput. Phys. 325, 226 (2016)), block Lanczos or
@@ -122,6 +123,12 @@ class SolverCalls:
         maxiter : int
             Rounds of filtering, or restarts. 0: 30, or 10000.
         method : {None, "chebfd", "lanczos", "krylov-schur", "dense"}
+        overlap : scipy sparse matrix or numpy array, optional
+            S of A x = lambda S x, in a basis that is not orthogonal: A Hermitian, S Hermitian and positive definite, as
+            ``M`` of scipy's eigsh. Vectors are orthonormal with S then: x^H S x = 1; residuals are those of
+            |S^-1/2 (A x - lambda S x)|, computed from A and S. It takes double precision.
+        overlap_bounds : tuple of float, optional
+            The eigenvalues of S lie between these, both above 0. None: they are found.
 
         Returns
         -------
@@ -145,22 +152,36 @@ class SolverCalls:
                 raise ValueError(f"k is at least 1, not {k}")
             if near is not None:
                 o.which, o.target = lib.WISP_EIG_NEAREST, near
+        if overlap_bounds is not None and overlap is None:
+            raise ValueError("overlap_bounds go with overlap")
         self._bounds_opts(o.bounds, bounds)
+        pencil = None if overlap is None else Pencil(self, overlap, overlap_bounds)
         e, esize = struct("wisp_eigen")
         try:
-            self.ctx.call(lib.wisp_eig_sized, e, esize, self._mat, o, size, progress=progress)
-            return self._pairs(e)
-        except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
-            failure.result = self._pairs(e)
-            raise
+            try:
+                self.ctx.call(lib.wisp_eig_sized, e, esize, (pencil.C if pencil else self)._mat, o, size,
+                              progress=progress)
+            except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
+                failure.result = self._pairs(e, pencil, tol)
+                raise
+            found = self._pairs(e, pencil, tol)
         finally:
             lib.wisp_eigen_free_sized(e, esize)
+        if pencil and not found.complete:
+            failure = IncompleteError(f"eigs: a pair of A x = lambda S x has a residual of {found.residuals.max():.1e}, "
+                                      f"and {tol or 1e-8:.1e} is wanted")
+            failure.result = found
+            raise failure
+        return found
 
-    def _pairs(self, e: Any) -> Eigenpairs:
+    def _pairs(self, e: Any, pencil: Pencil | None, tol: float) -> Eigenpairs:
         n = e.found
+        complete = bool(e.complete)
+        if pencil and n:
+            complete &= pencil.deliver(e, tol or 1e-8)
         w = array(e.value, n, complex)
         v = self._get(e.vectors) if n else np.zeros((self.shape[0], 0), self.dtype)
-        return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), bool(e.complete),
+        return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), complete,
                           _word(e.method, _EIG_METHODS), e.products)
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,

@@ -8,6 +8,7 @@ import numpy as np
 from ._context import Context
 from ._lib import TYPES, ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, GreensFunction, LocalDensity, SpectralDensity, Thermal, function_of
+from ._overlap import Pencil
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -87,7 +88,8 @@ class SpectralCalls:
     def spectral_density(self, num_vectors: int = 32, num_moments: int | None = None, *,
                          energy_resolution: float | None = None, rng: int | np.random.Generator | None = 0,
                          kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
-                         vectors: ArrayLike | None = None, exact: bool = False, progress: Any = None) -> SpectralDensity:
+                         vectors: ArrayLike | None = None, exact: bool = False, overlap: Any = None,
+                         overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralDensity:
         """The density of states, with error bars, by the kernel polynomial method.
 
         Parameters
@@ -109,6 +111,13 @@ class SpectralCalls:
             |r> of the sum of <r|delta(E - H)|r>, in place of random vectors.
         exact : bool
             All unit vectors in place of random ones: no bar, and as many vectors as rows.
+        overlap : scipy sparse matrix or numpy array, optional
+            S of H x = E S x, in a basis that is not orthogonal: Hermitian and positive definite. The density is that of
+            S^-1/2 H S^-1/2 (Loewdin, J. Chem. Phys. 18, 365 (1950)); it takes double precision, and goes neither with
+            ``operator`` nor with ``vectors``.
+        overlap_bounds : tuple of float, optional
+            The eigenvalues of S lie between these, both above 0. None: they are found. Give them where S has a large
+            condition number.
         progress : bool or callable, optional
             True, or ``tqdm.tqdm``: a bar of tqdm. Else a function of a task's name and its part that is done.
 
@@ -119,12 +128,24 @@ class SpectralCalls:
         Raises
         ------
         NotHermitianError
-            The matrix is not Hermitian; the message names an entry.
+            The matrix, or the overlap matrix, is not Hermitian; the message names an entry.
+        ArithmeticError
+            The overlap matrix is not positive definite, as far as its bounds tell.
         BoundsError
             Eigenvalues lie outside the bounds that were given.
         KeyboardInterrupt
             Ctrl-C. Its ``result`` is the SpectralDensity of what was there by then, or None.
         """
+        if overlap is not None:
+            if operator is not None or vectors is not None:
+                raise ValueError("overlap goes neither with operator nor with vectors")
+            pencil = Pencil(self, overlap, overlap_bounds)
+            rho = pencil.C.spectral_density(num_vectors, num_moments, energy_resolution=energy_resolution, rng=rng,
+                                            kernel=kernel, bounds=bounds, exact=exact, progress=progress)
+            pencil.warn(rho)
+            return rho
+        if overlap_bounds is not None:
+            raise ValueError("overlap_bounds go with overlap")
         fields: dict[str, Any] = {"seed": seed_of(rng)}
         keep: list[Any] = []
         if exact:

@@ -79,6 +79,21 @@ class _Positions:
             return max(1, self.p.orbitals)
         return np.array([self.p.orbital(self.p.arg, row) for row in range(self.rows)])
 
+    @property
+    def dimensions(self) -> int:
+        return self.p.dimensions if isinstance(self.where, str) else self.where[0].shape[1]
+
+    def array(self) -> np.ndarray:
+        """Of shape (rows, dimensions)."""
+        if not isinstance(self.where, str):
+            return self.where[0].copy()
+        at, xyz = np.empty((self.rows, self.dimensions)), ffi.new("double[3]")
+        for row in range(self.rows):
+            if self.p.at(self.p.arg, row, xyz):
+                raise ValueError(f"row {row} has no position")
+            at[row] = list(xyz)[:self.dimensions]
+        return at
+
     def __exit__(self, *error: Any) -> None:
         lib.wisp_positions_close_sized(self.p, self.size)
 
@@ -157,14 +172,12 @@ class TransportCalls:
         if self._where is None:
             return None
         with self._located() as p:
-            at, xyz = np.empty((self.shape[0], p.p.dimensions)), ffi.new("double[3]")
-            for row in range(self.shape[0]):
-                if p.p.at(p.p.arg, row, xyz):
-                    raise ValueError(f"row {row} has no position")
-                at[row] = list(xyz)[:p.p.dimensions]
-        return at
+            return p.array()
 
-    def _located(self) -> _Positions:
+    def _located(self, positions: ArrayLike | None = None) -> _Positions:
+        """Positions that are given, of an open system, or those of the matrix."""
+        if positions is not None:
+            return _Positions(self.ctx, checked_positions(positions, self.shape[0], None), self.shape[0])
         if self._where is None:
             raise ValueError("it is not known where the rows of this matrix are: give wisp.Matrix(H, positions=...)")
         return _Positions(self.ctx, self._where, self.shape[0])
