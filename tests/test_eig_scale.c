@@ -46,7 +46,7 @@ static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e,
 
 static void units(void **state)
 {
-    const int64_t N = ref_few() ? 130 : 250;
+    enum { N = 130 };
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
     /* Few are two of them, of 2^-110 in single precision and of 2^1000, and stored ones and products in turn.
@@ -81,7 +81,7 @@ static void units(void **state)
 
 /* ---- a power of two changes nothing but exponents ---------------------------------------------------------- */
 
-enum { MANY = 240 };
+enum { MANY = 120 };
 
 /* Sparse and random; for chebfd and lanczos Hermitian. No number is so small that the scales make it subnormal. */
 static ref_mat sparse(ref_rng *r, bool hermitian, wisp_type type)
