@@ -78,6 +78,43 @@ json out 'd["preconditioner"] == "ic" and 1e-3 <= d["preconditioner_shift"] <= 2
 stop factoring INT 0 solve A.mtx --precond ic
 check "a stop while factors are made: $(tail -1 log)" grep -q 'stopped by Ctrl-C after 0 iterations' log
 refused 1 "take --precond ilu" solve matpde:nx=5,ny=4 --precond ic
+# a null space: two rings that are not connected; what is no null space, and files that do not fit
+{
+    printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '12 12 24'
+    for i in $(seq 12); do echo "$i $i 2"; done
+    for i in 2 3 4 5 6 8 9 10 11 12; do echo "$i $((i - 1)) -1"; done
+    printf '%s\n' '6 1 -1' '12 7 -1'
+} >rings.mtx
+{
+    printf '%s\n' '%%MatrixMarket matrix array real general' '12 2'
+    for i in $(seq 24); do echo $((i <= 12 ? 1 : i <= 18 ? 5 : 0)); done # a sum of both, and one
+} >parts.mtx
+balanced() { grep -v '^%' "$1" | awk 'NR > 1 { if (NR <= 7) a += $1; else b += $1 } END { exit !(a * a + b * b < 1e-24) }'; }
+leaves() { # leaves ARGS...: what is left out is said, and nothing else
+    check "wisp $*" "$wisp" "$@" >out 2>err
+    check "what is left out is said: $(cat err)" grep -q '^wisp: warning: solve: a part of the right-hand side, .* lies in the null space' err
+}
+for precond in none jacobi ic; do
+    leaves solve rings.mtx --rhs random:3 --null parts.mtx --precond $precond -o x.mtx --json
+    json out 'd["converged"] is True and d["null"] == "parts.mtx" and 0.01 < d["null_part"] < 1 and d["residual_true"] <= 1e-8'
+    check "x has no part in the null space" balanced x.mtx
+done
+leaves solve rings.mtx --null constant --json
+json out 'd["converged"] is True and abs(d["null_part"] - 1) < 1e-12 and d["iterations"] == 0'
+leaves solve rings.mtx --rhs random --null parts.mtx
+check "the summary has the null space" grep -q '^null space  *parts.mtx; the part of b in there' out
+ok solve rings.mtx --rhs x.mtx --null constant --json && json out 'd["null_part"] < 1e-14'
+ok solve rings.mtx --rhs random --null constant --plan
+refused 1 "is not in the null space" solve A.mtx --null constant
+refused 1 "null space of 12 rows" solve rings.mtx --null b.mtx
+refused 1 "nothere.mtx" solve rings.mtx --null nothere.mtx
+WISP_STOP_AT=KILL:checkpoint:2 "$wisp" solve rings.mtx --rhs x.mtx --method cg --null parts.mtx --checkpoint null.ck --every 1e-9 >out 2>err
+check "there is a checkpoint" test -e null.ck
+ok solve rings.mtx --rhs x.mtx --method cg --null parts.mtx -o once.mtx --quiet
+ok solve rings.mtx --rhs x.mtx --method cg --null parts.mtx --resume null.ck -o again.mtx --quiet
+grep -v '^%' once.mtx >once && grep -v '^%' again.mtx >again
+check "a run goes on to the same x" cmp once again
+refused 1 "--null" solve rings.mtx --rhs x.mtx --method cg --null constant --resume null.ck
 # multigrid, where the build has HYPRE; else what is missing, and what to install
 if "$wisp" --version | grep -q '^features:.* hypre'; then
     export ASAN_OPTIONS=detect_leaks=0 # MPI keeps memory until its process ends
@@ -88,6 +125,7 @@ if "$wisp" --version | grep -q '^features:.* hypre'; then
     ok solve A.mtx --precond amg --plan --json && json out '0 < d["multigrid_bytes_estimated"] < d["vectors_bytes"]'
     printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 -1' '2 2 1' >pair.mtx
     refused 1 "is singular: each of its rows sums to 0" solve pair.mtx --precond amg
+    leaves solve pair.mtx --rhs random --precond amg --null constant --json && json out 'd["converged"] is True'
     stop "reading for multigrid" TERM 0 solve A.mtx --precond amg
     WISP_RANKS=2 refused 1 "processes of MPI, not threads" solve A.mtx --precond amg
     refused 1 "is for real matrices" solve topi:nx=4,ny=4,nz=4 --precond amg

@@ -85,6 +85,8 @@ typedef struct {
     wisp_state *resume;      /* a kept state, from which the call goes on; NULL: it begins */
     double tolerance_abs;    /* of |b_j - A x_j| itself: a column has converged where it is within this, or within */
                              /* `tolerance`, which is 0 then unless it is given. 0: by that alone */
+    const wisp_blk *null;    /* vectors of which A makes 0, such as the constant one of a graph's Laplacian: see */
+                             /* wisp_solve. On A's map, of b's type; NULL: none */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -111,12 +113,20 @@ typedef struct {
                 /* did not begin */
     double shift; /* ILU, IC: the diagonal was made larger by this times itself, or, of an ILU that is not of CG or */
                   /* MINRES, times the largest entry of its row; 0: it was not */
+    double null_part; /* opts.null: the largest part of a b_j that lies in its span and was left out, over |b_j| */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
    overlap. WISP_OK alone means that all columns converged: |b_j - A x_j| <= tolerance |b_j| (or tolerance_abs),
    computed from x itself at the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are
-   frozen, and left out when that pays. opts may be NULL. *s need not be initialised; the caller frees it with
+   frozen, and left out when that pays. With opts->null, of columns that are made orthonormal first, x is without any
+   part in their span, and M^-1 makes none: of a consistent system it is the shortest solution. b is taken without its
+   part there, which s->null_part tells and a warning of the log if it is more than the tolerance: so x makes
+   |b - A x| least, and residuals are those of b without that part. (But where A^H does not make 0 of the vectors, which
+   products with random vectors tell, b stays: then SINGULAR says where A does not reach it.) A column that is all in
+   their span, up to 16 rounding units, is taken as 0. Their products with A are at most 1e-10 (single: 1e-5) of the
+   largest entry, or of the product with a random vector, or it is WISP_ERR_ARG, as are columns that depend on others.
+   opts may be NULL. *s need not be initialised; the caller frees it with
    wisp_solution_free, also after a failure; s may be NULL. A is not changed. With opts->resume x holds anything, and
    becomes what it would have become in the call whose state that is; A, b and all options that change the result must
    be as they were there, but for max_iterations. On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the

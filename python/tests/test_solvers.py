@@ -74,6 +74,23 @@ def test_solve(dtype, seed):
     assert x.shape == (n,) and again.iterations <= info.iterations
 
 
+@pytest.mark.parametrize("precond", [None, "jacobi", "ic"])
+def test_solve_with_a_null_space(precond):
+    n, rng = 60, np.random.default_rng(7)
+    W = np.kron(np.eye(2), np.triu(rng.random((n // 2, n // 2)) < 0.3, 1)) * rng.random((n, n))  # two parts
+    W += np.kron(np.eye(2), np.diag(np.ones(n // 2 - 1), 1))
+    L = np.diag((W + W.T).sum(axis=0)) - W - W.T
+    null = np.repeat(np.eye(2), n // 2, axis=0) @ [[1, 2], [1, -1]]
+    B = rng.standard_normal((n, 2))
+    X, info = wisp.Matrix(L).solve(B, null=null, precond=precond, rtol=1e-11)
+    assert info.converged
+    np.testing.assert_allclose(X, np.linalg.pinv(L, rcond=1e-10) @ B, atol=1e-8)
+    x, info = wisp.Matrix(L).solve(L @ B[:, 0], null=null[:, 0] + null[:, 1] / 2, precond=precond)
+    np.testing.assert_allclose(L @ x, L @ B[:, 0], atol=1e-6)
+    with pytest.raises(ValueError, match="column 0 of null"):
+        wisp.Matrix(L).solve(B, null=np.arange(n))
+
+
 def test_solve_with_a_function_as_preconditioner():
     A = hermitian(200, "float64", 1, 0.02)
     A.setdiag(A.diagonal() + np.linspace(40, 4000, 200))

@@ -59,6 +59,7 @@ static const struct {
     {"opts.max_iterations", ANY, "maxit", NULL},
     {"opts.max_rounds", ANY, "maxit", NULL},
     {"opts.restart", ANY, "restart", NULL},
+    {"opts.null", ANY, "null", NULL},
     {"opts.precond", ANY, "precond", NULL},
     {"opts.precond = WISP_ILU", ANY, "precond", "--precond ilu"},
     {"opts.block_rows", ANY, "precond", "--precond block-jacobi:ROWS"},

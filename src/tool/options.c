@@ -93,6 +93,7 @@ static const struct {
     {"start", "psi0 v0 initial initial-state"},
     {"tolerance", "tol rtol atol accuracy ksp-rtol eps-tol"},
     {"rhs", "b right-hand-side righthandside"},
+    {"null", "nullspace null-space kernel ker singular near-null-space"},
     {"x0", "guess initial-guess initial start restart-from x"},
     {"method", "solver ksp ksp-type eps-type algorithm"},
     {"precond", "pc pc-type preconditioner m"},

@@ -71,6 +71,7 @@ typedef struct {
         columns[LIST];     /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     const char *x0;        /* solve: a file */
+    const char *null;      /* solve: "constant", or a file */
     rhs_option rhs;
     int method, solve_variant, precond; /* wisp_method (eig: wisp_eig_method), wisp_variant, wisp_precond; 0 where it */
                                         /* was not given */

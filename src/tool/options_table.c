@@ -136,6 +136,9 @@ const option_def option_table[] = {
           "ones",
           .min = 1, .max = 4096),
     FILENAME("x0", CMD_SOLVE, x0, "begin with the x of a file, such as -o has written (0)"),
+    VALUE("null", "constant|FILE", parse_string, CMD_SOLVE, null,
+          "the matrix is singular, and makes 0 of a constant vector, or of the columns of a file: x and the right-hand "
+          "side are taken without their parts there"),
     CHOICE("method", CMD_SOLVE | CMD_BENCH, method, solve_method_names, 1, END,
            "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres: any (cg if the matrix "
            "is Hermitian, else gmres; bench: cg)"),

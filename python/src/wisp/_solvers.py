@@ -186,7 +186,7 @@ class SolverCalls:
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
-              restart: int = 0, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
+              restart: int = 0, null: ArrayLike | None = None, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
 
         Parameters
@@ -206,6 +206,9 @@ class SolverCalls:
             A function gives M^-1 X for columns X.
         restart : int
             m of GMRES(m). 0: 30.
+        null : array of shape (rows,) or (rows, k), optional
+            Vectors of which a singular A makes 0, such as ``np.ones(rows)`` for the Laplacian of a graph: x is the
+            shortest solution, and one of least residual where b has a part in their span that A does not reach.
 
         Returns
         -------
@@ -225,6 +228,7 @@ class SolverCalls:
         if X0 is not None and X0.shape != B.shape:
             raise ValueError(f"x0 is of the shape of b, {np.shape(b)}, not {np.shape(x0)}")
         bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1])
+        bn = None if null is None else self._block(self._columns(null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
                          restart=restart, method=_choice("method", method, _METHODS), guess=int(x0 is not None))
         keep = None
@@ -242,6 +246,8 @@ class SolverCalls:
             o.precond, o.apply = lib.WISP_PRECOND_APPLY, keep
         else:
             o.precond = _choice("precond", precond, _PRECONDS)
+        if bn is not None:
+            o.null = bn
         s, ssize = struct("wisp_solution")
 
         def result() -> tuple[np.ndarray, SolveInfo]:

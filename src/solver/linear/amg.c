@@ -168,8 +168,8 @@ static wisp_status check_errors(const wisp__amg *m, const char *what)
     text[strcspn(text, "\n")] = '\0';
     if (m->other_rows == 0 && !(error & HYPRE_ERROR_MEMORY))
         return wisp_ctx_fail(ctx, WISP_ERR_SINGULAR,
-                             "multigrid: the matrix is singular: each of its rows sums to 0, so that it makes 0 of a "
-                             "constant vector: take another opts.precond");
+                             "multigrid: the matrix is singular: each of its rows sums to 0, so that it makes 0 of the "
+                             "constant vector: give that as opts.null, or take another opts.precond");
     return wisp_ctx_failf(ctx, error & HYPRE_ERROR_MEMORY ? WISP_ERR_NOMEM : WISP_ERR_NUMERIC,
                           "HYPRE can't %s the multigrid preconditioner (error %d: %s): take another opts.precond", what,
                           (int)error, text);
@@ -278,7 +278,8 @@ typedef struct {
     double *val; /* as col, [entries] */
 } rows;
 
-static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double factor, const char *definite)
+static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double factor, const char *definite,
+                             bool singular)
 {
     enum { OF_A_STEP = 1 << 14 };
     wisp_src src = {0};
@@ -303,6 +304,8 @@ static wisp_status read_rows(wisp__amg *m, rows *r, const wisp_mat *A, double fa
         WISP_TRY(check_row(m->ctx, first + i, count, col, val, factor, definite));
         if (i % OF_A_STEP == 0) WISP_TRY(wisp_ctx_step(m->ctx, "reading for multigrid", 0, 0));
         m->other_rows += !sums_to_zero(count, val);
+        for (int k = 0; k < count; k++)
+            if (singular && col[k] == first + i) val[k] *= 1 + 1e-8;
         r->count[i] = count;
         r->row[i] = (HYPRE_BigInt)(first + i);
         for (int k = 0; k < count; k++) r->col[at] = (HYPRE_BigInt)col[k], r->val[at++] = val[k];
@@ -362,7 +365,7 @@ static void make_solver(wisp__amg *m, const wisp_mat *A)
     hypre.BoomerAMGSetup(m->solver, m->A, m->B, m->X);
 }
 
-static wisp_status make(wisp__amg *m, const wisp_mat *A, double factor, const char *definite)
+static wisp_status make(wisp__amg *m, const wisp_mat *A, double factor, const char *definite, bool singular)
 {
     rows r = {0};
     int64_t first;
@@ -370,7 +373,7 @@ static wisp_status make(wisp__amg *m, const wisp_mat *A, double factor, const ch
     m->rows = wisp_map_local(wisp_mat_map(A), &first);
     WISP_TRY(choose_comm(m));
     WISP_TRY(wisp_alloc(m->ctx, &m->column, (size_t)m->rows + 1, sizeof *m->column));
-    WISP_TRY(read_rows(m, &r, A, factor, definite));
+    WISP_TRY(read_rows(m, &r, A, factor, definite, singular));
     WISP_TRY(wisp_ctx_sum(m->ctx, &m->other_rows, 1));
     const HYPRE_BigInt begin = (HYPRE_BigInt)first, last = (HYPRE_BigInt)(first + m->rows - 1);
     WISP_TRY(enter(m));
@@ -393,7 +396,7 @@ wisp_status wisp__amg_here(wisp_ctx *ctx)
     return WISP_OK;
 }
 
-wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite)
+wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite, bool singular)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status;
@@ -404,7 +407,7 @@ wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, co
     WISP_TRY(wisp_alloc(ctx, amg, 1, sizeof **amg));
     (*amg)->ctx = ctx;
     (*amg)->other_rows = -1;
-    WISP_TRY(make(*amg, A, factor, definite));
+    WISP_TRY(make(*amg, A, factor, definite, singular));
 out:
     return status;
 }
@@ -452,9 +455,9 @@ wisp_status wisp__amg_here(wisp_ctx *ctx)
         "opts.precond: this build has no multigrid: install libhypre-dev and libopenmpi-dev, and build "
         "wisp anew");
 }
-wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite)
+wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite, bool singular)
 {
-    (void)factor, (void)definite;
+    (void)factor, (void)definite, (void)singular;
     *amg = NULL;
     return wisp__amg_here(wisp_mat_ctx(A));
 }

@@ -128,10 +128,17 @@ out:
     return status;
 }
 
+/* Of x without its part in the null space: that is what is given. */
+static wisp_status shorten(wisp__krylov *k)
+{
+    return k->of->null && !k->at_zero ? wisp__project(k->of->null, k->x, NULL) : WISP_OK;
+}
+
 wisp_status wisp__residual(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) k->col[j].given = false;
-    return residual(k);
+    const wisp_status status = shorten(k);
+    return status == WISP_OK ? residual(k) : status;
 }
 
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c))
@@ -144,8 +151,9 @@ int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp_
 
 wisp_status wisp__residual_given(wisp__krylov *k)
 {
-    wisp_status status = WISP_OK;
+    wisp_status status;
     const bool last = k->s->iterations >= k->o.max_iterations;
+    WISP_TRY(shorten(k));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         const bool ends = !c->done && (c->claimed || (last && c->rr < c->best));
@@ -229,6 +237,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
         k->unfinished = true;
     }
     if (status == WISP_OK) status = wisp_blk_cols(&own, k->user_x, c->of, 1);
+    if (status == WISP_OK && k->of->null && !k->apart) status = wisp__project(k->of->null, own, NULL);
     if (status == WISP_OK) status = wisp__scale_back(k, own, c);
     wisp_blk_free(own);
     c->done = true;
@@ -330,7 +339,7 @@ out:
 void wisp__krylov_rows(wisp__krylov *k)
 {
     const bool fused = WISP__ASK(k, fuses, k);
-    k->rows = fused ? wisp__precond_rows(k->P) : NULL;
+    k->rows = fused && !k->of->null ? wisp__precond_rows(k->P) : NULL;
 }
 
 wisp_status wisp__remake_blocks(wisp__krylov *k)

@@ -34,6 +34,7 @@ wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2])
     if (!S->P || S->factor != factor || S->definite != k->method->definite) {
         wisp__solver_forget(S);
         WISP_TRY(wisp__precond_make(&S->P, S->A, factor, &k->o, k->method->definite, S->type, S->width, spectrum));
+        wisp__precond_project(S->P, S->null, S->null_left);
         S->factor = factor;
         S->definite = k->method->definite;
     }
@@ -48,8 +49,15 @@ void wisp__solver_forget(wisp_solver *S)
     S->P = NULL;
 }
 
-void wisp__solver_empty(wisp_solver *S)
+void wisp__solver_update(wisp_solver *S)
 {
     wisp__solver_forget(S);
+    wisp_blk_free(S->null);
+    S->null = NULL;
+}
+
+void wisp__solver_empty(wisp_solver *S)
+{
+    wisp__solver_update(S);
     while (S->spares > 0) wisp_blk_free(S->spare[--S->spares]);
 }

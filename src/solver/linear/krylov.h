@@ -90,6 +90,8 @@ struct wisp_solver {
     wisp__precond *P;                         /* NULL: there is none, or it is not made yet */
     double factor;                            /* of A, that P was made for */
     const char *definite;                     /* and what it had to be: see wisp__precond_make */
+    wisp_blk *null;                           /* orthonormal vectors of which A makes 0; NULL: none */
+    bool null_left;                           /* and A^H does, too */
     wisp_blk *spare[WISP__MOST_RESTART + 16]; /* blocks of all columns that nothing uses now */
     int spares;
 };
@@ -113,6 +115,7 @@ struct wisp__krylov {
     int width;
     const wisp_blk *b;
     wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
+    wisp_blk *null_b;                        /* b without its part in the null space; NULL: that is the user's */
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
     char *own_of; /* [width] structs of its own, of own_bytes each */
@@ -264,8 +267,9 @@ void wisp__give_block(wisp__krylov *k, wisp_blk **x);
 /* k->P becomes the preconditioner, which is made if there is none that fits; with a spectrum that is known: see
    wisp__precond_make. */
 wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2]);
-/* The solver is done with its preconditioner; with all that it has. */
+/* The solver is done with its preconditioner; with all that is of the values; with all that it has. */
 void wisp__solver_forget(wisp_solver *S);
+void wisp__solver_update(wisp_solver *S);
 void wisp__solver_empty(wisp_solver *S);
 
 /* ---- solve.c ---- */
@@ -326,6 +330,14 @@ wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp
 
 /* As wisp__prove_least, for a matrix that need not be Hermitian. x may become another one, whose residual is less. */
 wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
+
+/* ---- null_space.c ---- */
+
+/* x loses its part in the span of these orthonormal vectors; part[width of x], the length of that in each column, may
+   be NULL. */
+wisp_status wisp__project(const wisp_blk *null, wisp_blk *x, double *part);
+/* The solver takes opts.null, if it has not done so, and b loses its part in there. */
+wisp_status wisp__null_begin(wisp__krylov *k);
 
 /* ---- columns.c ---- */
 

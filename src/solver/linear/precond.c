@@ -1,5 +1,6 @@
 /* Preconditioners: they are made, applied and freed. Each is a diagonal, a matrix (a stored one, or an operator for the
    user's function), or a polynomial of A. */
+#include "krylov.h"
 #include "precond.h"
 #include <math.h>
 #include "../solver.h"
@@ -18,10 +19,13 @@ struct wisp__precond {
     wisp__host host; /* what M's function is, of the last three */
     wisp__ilu ilu;
     wisp__amg *amg;
-    wisp__polynomial p; /* CHEBYSHEV, NEUMANN */
-    wisp_blk *work;     /* a block for it, of the width that was asked for last */
-    wisp_scalar *add;   /* [degree][width] its p.add */
-    int depth;          /* of its interleaved steps; 0: not known yet */
+    wisp__polynomial p;   /* CHEBYSHEV, NEUMANN */
+    wisp_blk *work;       /* a block for it, of the width that was asked for last */
+    wisp_scalar *add;     /* [degree][width] its p.add */
+    int depth;            /* of its interleaved steps; 0: not known yet */
+    const wisp_blk *null; /* see wisp__precond_project */
+    bool both;
+    wisp_blk *from; /* r without its part there, of the width that was asked for last */
 };
 
 /* ---- made ---------------------------------------------------------------------------------------- */
@@ -100,10 +104,10 @@ out:
     return status;
 }
 
-static wisp_status make_amg(wisp__precond *P, const char *definite)
+static wisp_status make_amg(wisp__precond *P, const wisp_solve_opts *o, const char *definite)
 {
     wisp_status status;
-    WISP_TRY(wisp__amg_make(&P->amg, P->A, P->factor, definite));
+    WISP_TRY(wisp__amg_make(&P->amg, P->A, P->factor, definite, o->null != NULL));
     WISP_TRY(wisp__host_open(&P->host, P->A, P->type, P->width));
     P->host.apply = wisp__amg_apply;
     P->host.arg = P->amg;
@@ -125,7 +129,7 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const char *
         WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, definite != NULL, P->type, P->width, spectrum));
         WISP_TRY(wisp_alloc(P->ctx, &P->add, (size_t)o->degree * width, sizeof *P->add));
         break;
-    case WISP_AMG: WISP_TRY(make_amg(P, definite)); break;
+    case WISP_AMG: WISP_TRY(make_amg(P, o, definite)); break;
     case WISP_ILU:
     case WISP_IC: WISP_TRY(make_ilu(P, definite)); break;
     case WISP_PRECOND_APPLY:
@@ -164,6 +168,7 @@ void wisp__precond_free(wisp__precond *P)
     if (!P) return;
     wisp_blk_free(P->rows);
     wisp_blk_free(P->work);
+    wisp_blk_free(P->from);
     wisp_mat_free(P->M);
     wisp__host_close(&P->host);
     wisp__amg_free(P->amg);
@@ -177,6 +182,11 @@ void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
 {
     spectrum[0] = P ? P->p.spectrum[0] : 0;
     spectrum[1] = P ? P->p.spectrum[1] : 0;
+}
+
+void wisp__precond_project(wisp__precond *P, const wisp_blk *null, bool both)
+{
+    if (P) P->null = null, P->both = both;
 }
 
 double wisp__precond_shift(const wisp__precond *P) { return P ? P->ilu.shift : 0; }
@@ -306,10 +316,36 @@ out:
     return status;
 }
 
+static wisp_status apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
+{
+    return P->rows ? scale(P, z, r, rz) : P->M ? multiply(P, z, r, rz) : evaluate(P, z, r, rz);
+}
+
+/* z = Q M^-1 Q r, Q the projection: <Q r, M^-1 Q r> is <r, z>. */
+static wisp_status apply_between(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
+{
+    const int width = wisp_blk_width(r);
+    wisp_status status;
+    if (P->both) {
+        if (P->from && wisp_blk_width(P->from) != width) {
+            wisp_blk_free(P->from);
+            P->from = NULL;
+        }
+        if (!P->from) WISP_TRY(wisp_blk_create(&P->from, P->ctx, wisp_mat_map(P->A), P->type, width));
+        WISP_TRY(wisp_copy(P->from, r));
+        WISP_TRY(wisp__project(P->null, P->from, NULL));
+        r = P->from;
+    }
+    WISP_TRY(apply(P, z, r, rz));
+    status = wisp__project(P->null, z, NULL);
+out:
+    return status;
+}
+
 wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_place rz)
 {
     wisp_ctx_enter(P->ctx);
-    return wisp_ctx_leave(P->ctx, P->rows ? scale(P, z, r, rz) : P->M ? multiply(P, z, r, rz) : evaluate(P, z, r, rz));
+    return wisp_ctx_leave(P->ctx, (P->null ? apply_between : apply)(P, z, r, rz));
 }
 
 /* A product puts <r, z> behind <r, r>; of the steps of a polynomial it is the last dot of the last one. */

@@ -13,6 +13,9 @@ typedef struct wisp__precond wisp__precond;
    these words say what to take then; NULL: it may be any. */
 wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
                                const char *definite, wisp_type type, int width, const double spectrum[2]);
+/* z is without its part in the span of these orthonormal vectors (NULL: none); with `both` M^-1 sees r without it, too.
+   P may be NULL. */
+void wisp__precond_project(wisp__precond *P, const wisp_blk *null, bool both);
 /* A call begins that did not make it: nothing is left of those before. */
 wisp_status wisp__precond_begin(wisp__precond *P);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
@@ -121,8 +124,9 @@ void wisp__ilu_free(wisp__ilu *f);
 typedef struct wisp__amg wisp__amg;
 /* Whether the build has it: the refusal if not. */
 wisp_status wisp__amg_here(wisp_ctx *ctx);
-/* Of factor A. On all ranks together. definite: A's diagonal has to be positive. */
-wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite);
+/* Of factor A. On all ranks together. definite: A's diagonal has to be positive. singular: A is, and its diagonal is
+   made larger by 1e-8 of itself, so that the coarsest level has an inverse. */
+wisp_status wisp__amg_make(wisp__amg **amg, const wisp_mat *A, double factor, const char *definite, bool singular);
 wisp_status wisp__amg_apply(void *amg, double *x, int width); /* a wisp__host_fn */
 /* Bytes, about: they are HYPRE's, and no limit of the context's holds them. */
 double wisp__amg_plan(const wisp_mat_info *A);

@@ -277,6 +277,7 @@ static void release(wisp__krylov *k)
     wisp__give_block(k, &k->r);
     wisp__give_block(k, &k->best);
     wisp_blk_free(k->own_b);
+    wisp_blk_free(k->null_b);
     wisp_free(k->ctx, k->number);
     wisp_slot_free(k->slot);
     wisp_free(k->ctx, k->one);
@@ -323,6 +324,7 @@ wisp_status wisp__solve_once(wisp_solver *S, wisp_solution *s, wisp_blk *x, cons
     WISP_TRY(make_solution(&k));
     WISP_TRY(wisp__choose_method(&k));
     wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(S->A)));
+    WISP_TRY(wisp__null_begin(&k));
     WISP_TRY(prepare(&k));
     k.s->setup_seconds += wisp_now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */

@@ -93,7 +93,9 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_TRY(wisp_fuse_plan(&passes, ctx, wisp_whole_number(rows), type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int beside = width / 2, more = proof > beside ? proof - beside : 0;
-    const double all = rows * ((3.0 + most) * width + beside) * size + (double)small_bytes(ctx, &o, width, 4 + most, m);
+    const double null = o.null ? 2.0 * width + 2.0 * wisp_blk_width(o.null) + 4 : 0; /* with those of its check */
+    const double all =
+        rows * ((3.0 + most) * width + beside + null) * size + (double)small_bytes(ctx, &o, width, 4 + most, m);
     double precond = wisp__precond_plan(A, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
     const double run = all + rows * more * size + (double)products.bytes_most + (double)passes.bytes_most +

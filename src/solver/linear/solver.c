@@ -36,7 +36,7 @@ wisp_status wisp_solver_solve(wisp_solver *S, wisp_solution *s, wisp_blk *x, con
 
 void wisp_solver_update(wisp_solver *S)
 {
-    if (S) wisp__solver_forget(S);
+    if (S) wisp__solver_update(S);
 }
 
 void wisp_solver_free(wisp_solver *S)

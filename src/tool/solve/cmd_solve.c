@@ -48,9 +48,12 @@ static void close_inputs(solve_inputs *in)
     wisp_src_close(&in->matrix);
     wisp_src_close(&in->rhs);
     wisp_src_close(&in->x0);
+    wisp_src_close(&in->null);
 }
 
-/* The matrix, and files of b and x0, which must have its rows. */
+static bool null_is_file(const options *o) { return o->null && strcmp(o->null, "constant"); }
+
+/* The matrix, and files of b, x0 and the null space, which must have its rows. */
 static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
 {
     const options *o = &t->opt;
@@ -59,7 +62,9 @@ static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
     int rc = source_square(t, &in->matrix, "a linear system needs a square matrix");
     if (!rc && o->rhs.kind == RHS_FILE) rc = start_open(t, &in->rhs, o->rhs.text, "right-hand side", rows);
     if (!rc && o->x0) rc = start_open(t, &in->x0, o->x0, "start", rows);
+    if (!rc && null_is_file(o)) rc = start_open(t, &in->null, o->null, "null space", rows);
     if (rc) return rc;
+    r->null_columns = null_is_file(o) ? (int)in->null.cols : o->null != NULL;
     r->columns = o->rhs.kind == RHS_FILE ? (int)in->rhs.cols : o->rhs.columns ? (int)o->rhs.columns : 1;
     if (o->x0 && in->x0.cols != 1 && in->x0.cols != r->columns)
         return tool_fail(t, "%s has %lld columns, and b has %d; one column, or as many as b has, are taken", o->x0,
@@ -70,26 +75,48 @@ static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
 /* By weights that are found, or were. */
 static int deal_out(tool *t, solve_inputs *in)
 {
-    wisp_src *const all[] = {&in->matrix, &in->rhs, &in->x0};
+    wisp_src *const all[] = {&in->matrix, &in->rhs, &in->x0, &in->null};
     int rc = weights_by_source(t, &in->matrix);
-    for (int i = 0; i < 3 && !rc; i++) rc = weights_deal(t, all[i]);
+    for (int i = 0; i < 4 && !rc; i++) rc = weights_deal(t, all[i]);
     return rc;
 }
 
 /* Complex ones of the matrix's precision if anything is complex. */
 static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
 {
-    const bool is_complex =
-        wisp_type_is_complex(matrix) || wisp_type_is_complex(in->rhs.type) || wisp_type_is_complex(in->x0.type);
+    const bool is_complex = wisp_type_is_complex(matrix) || wisp_type_is_complex(in->rhs.type) ||
+                            wisp_type_is_complex(in->x0.type) || wisp_type_is_complex(in->null.type);
     return type_in(matrix, is_complex ? WISP_Z : WISP_D);
 }
 
-static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, wisp_blk **b, wisp_blk **x)
+/* b, x, and the vectors of the null space. */
+typedef struct {
+    wisp_blk *b, *x, *null;
+} vectors;
+
+static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, vectors *v)
 {
-    wisp_blk **const blocks[] = {b, x};
-    for (int i = 0; i < 2; i++)
-        if (wisp_blk_create(blocks[i], t->ctx, wisp_mat_map(A), r->type, r->columns)) return tool_fail_ctx(t);
+    wisp_blk **const blocks[] = {&v->b, &v->x, &v->null};
+    const int width[] = {r->columns, r->columns, r->null_columns};
+    for (int i = 0; i < 3; i++)
+        if (width[i] > 0 && wisp_blk_create(blocks[i], t->ctx, wisp_mat_map(A), r->type, width[i]))
+            return tool_fail_ctx(t);
     return EXIT_FINE;
+}
+
+static void free_blocks(vectors *v)
+{
+    wisp_blk_free(v->b);
+    wisp_blk_free(v->x);
+    wisp_blk_free(v->null);
+    *v = (vectors){0};
+}
+
+static int fill_null(tool *t, const solve_inputs *in, wisp_blk *null)
+{
+    if (!null) return EXIT_FINE;
+    if (null_is_file(&t->opt)) return start_from_file(t, null, &in->null, t->opt.null);
+    return wisp_blk_fill(null, (wisp_scalar){1, 0}) ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
 static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
@@ -104,8 +131,8 @@ static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
     return !rc && t->opt.x0 ? start_from_file(t, x, &in->x0, t->opt.x0) : rc;
 }
 
-/* A, b and x; or the plan alone, and then *A stays NULL. */
-static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_blk **x)
+/* A and the vectors; or the plan alone, and then *A stays NULL. */
+static int prepare(tool *t, solve_results *r, wisp_mat **A, vectors *v)
 {
     solve_inputs in = {0};
     const double started = wisp_now();
@@ -127,8 +154,10 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
         if (!rc) rc = weights_by_matrix(t, *A, mo.width);
         if (!rc) wisp_mat_get_info(*A, &r->info);
         if (!rc) like_matrix(t, &r->info, 0);
-        if (!rc) rc = tool_agree(t, make_blocks(t, r, *A, b, x));
-        if (!rc) rc = fill(t, &in, *b, *x);
+        if (!rc) rc = tool_agree(t, make_blocks(t, r, *A, v));
+        if (!rc) rc = fill(t, &in, v->b, v->x);
+        if (!rc) rc = fill_null(t, &in, v->null);
+        r->opts.null = v->null;
     }
     close_inputs(&in);
     r->assemble_seconds = wisp_now() - started;
@@ -305,30 +334,30 @@ int cmd_solve(tool *t)
 {
     solve_results r = {0};
     wisp_mat *A = NULL;
-    wisp_blk *b = NULL, *x = NULL;
+    vectors v = {0};
     int rc = check_options(t);
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     set_options(&t->opt, &r.opts);
-    rc = prepare(t, &r, &A, &b, &x);
+    rc = prepare(t, &r, &A, &v);
     if (rc == EXIT_LAYOUT) {
         wisp_mat_free(A);
         A = NULL;
-        rc = prepare(t, &r, &A, &b, &x);
+        rc = prepare(t, &r, &A, &v);
     }
     if (!rc && A) {
-        rc = solve(t, &r, A, b, x);
+        rc = solve(t, &r, A, v.b, v.x);
         wisp_mat_get_info(A, &r.info); /* with the halo's way that was found */
         wisp_mat_free(A);              /* to have its memory for the outputs */
-        wisp_blk_free(b);
-        A = NULL, b = NULL;
-        if (!rc) rc = finish(t, &r, x);
+        wisp_blk_free(v.b);
+        wisp_blk_free(v.null);
+        A = NULL, v.b = v.null = NULL;
+        if (!rc) rc = finish(t, &r, v.x);
         rc = checkpoint_done(t, rc);
     }
     checkpoint_close(t);
     wisp_solution_free(&r.s);
-    wisp_blk_free(x);
-    wisp_blk_free(b);
+    free_blocks(&v);
     wisp_mat_free(A);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include "../out/out.h"
 
 typedef struct {
-    wisp_src matrix, rhs, x0; /* the latter two: without a row function if no file was given */
+    wisp_src matrix, rhs, x0, null; /* all but the matrix: without a row function if no file was given */
 } solve_inputs;
 
 typedef struct {
@@ -15,6 +15,7 @@ typedef struct {
     wisp_mat_info info;
     wisp_type type; /* of b and x */
     int columns;
+    int null_columns; /* of the null space; 0: it was not given */
     double assemble_seconds;
 } solve_results;
 

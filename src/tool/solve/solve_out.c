@@ -39,7 +39,8 @@ static json_t *make_json(tool *t, const solve_results *r)
         json_array_append_new(iterations, json_integer(s->iterations_of[j]));
         json_array_append_new(converged, json_integer(s->status[j] == WISP_OK));
     }
-    JSON_PUT(o, J("rhs", rhs_name(t)), J("x0", t->opt.x0), J("solution", t->opt.output),
+    JSON_PUT(o, J("rhs", rhs_name(t)), J("x0", t->opt.x0), J_IF(t->opt.null, "null", t->opt.null),
+             J_IF(t->opt.null, "null_part", s->null_part), J("solution", t->opt.output),
              J("converged", json_boolean(s->converged)),
              J("status", r->status ? wisp_status_string(r->status) : "converged"), J("iterations", s->iterations),
              J("residual_true", s->residual), J("tolerance", r->opts.tolerance),
@@ -106,6 +107,9 @@ void solve_summary(const tool *t, const solve_results *r)
               s->converged ? "converged" : "not converged", text_count(a[0], s->iterations),
               s->iterations == 1 ? "" : "s", residual, by_column ? "by column, " : "", s->wanted,
               by_column ? " at least" : "");
+    if (t->opt.null)
+        text_line("null space", "%s; the part of b in there, %.1e of its length, is left out%s", t->opt.null,
+                  s->null_part, s->null_part > s->wanted ? ": x makes |b - A x| least" : "");
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");

@@ -28,9 +28,12 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     const int64_t rows = a->local_rows + a->halo_rows;
     const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
+    /* As wisp_solve_plan has it, which wants the vectors: they are not there yet. */
+    const int null = r->null_columns > 0 ? 3 * r->null_columns + 4 + 2 * r->columns : 0;
     wisp_plan plan;
     if (wisp_solve_plan(&plan, t->ctx, a, r->type, r->columns, &r->opts, NULL)) return tool_fail_ctx(t);
-    s->vectors = 2 * block + (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, r, a);
+    s->vectors = 2 * block + rows * null * (int64_t)wisp_type_size(r->type) + (most ? plan.bytes_most : plan.bytes) +
+                 copy_bytes(t, r, a);
     enum { HELD = 1, PARTS = HELD + 4 };
     const int64_t parts[PARTS] = {a->bytes + s->vectors, reading, source + a->assembly_bytes,
                                   file ? source + a->bytes + 3 * block : 0,
