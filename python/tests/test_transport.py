@@ -201,3 +201,38 @@ def test_plot_of_a_conductivity():
 
     ax = haldane(4, 4).conductivity("x", "y", 2, 16).plot(Figure().add_subplot())
     assert "chemical" in ax.get_xlabel() and len(ax.collections) == 1
+
+
+@pytest.mark.parametrize("directions", [("x", "x"), ("x", "y")])
+def test_optical_conductivity_is_the_double_sum(directions):
+    from test_maps import kernel_of
+
+    n, N, h, mu, T = 30, 24, 9.0, 0.4, 0.5
+    A = hermitian(n, "complex128", 21)
+    assert abs(np.linalg.eigvalsh(A.toarray())).max() < h
+    at = np.random.default_rng(2).standard_normal((n, 2))
+    M = wisp.Matrix(A, positions=at)
+    s = M.conductivity(*directions, num_moments=N, exact=True, volume=7.0, bounds=(-h, h))
+    omega = np.array([0.7, 2.0, 5.0])
+    w, v = np.linalg.eigh(A.toarray())
+    V, W = (v.conj().T @ (M.velocity(d) @ np.eye(n)) @ v for d in directions)
+    weights = (V * W.T).real  # <a|V|b><b|W|a>
+    E = h * np.cos(np.pi * (np.arange(4000) + 0.5) / 4000)  # Gauss' nodes, which meet the roots at both ends
+    step = np.pi / 4000 * np.sqrt(h**2 - E**2)
+
+    def fermi(e):
+        return 1 / (np.exp((e - mu) / T) + 1)
+
+    exact = []
+    for o in omega:
+        inside = abs(E + o) < h
+        low = np.array([kernel_of(level / h, N)(E[inside] / h) / h for level in w])
+        high = np.array([kernel_of(level / h, N)((E[inside] + o) / h) / h for level in w])
+        f = (fermi(E[inside]) - fermi(E[inside] + o)) / o * step[inside]
+        exact.append(2 * np.pi**2 / 7 * np.einsum("ae,ab,be,e->", high, weights, low, f))
+    e = s.optical(omega, mu, T)
+    np.testing.assert_allclose(e.value, exact, rtol=0.02, atol=0.005 * np.max(np.abs(exact)))
+    np.testing.assert_array_equal(e.stderr, 0)
+    assert s.optical(0.7, mu, T).value == e.value[0]
+    with pytest.raises(ValueError):
+        s.optical([0.0], mu)

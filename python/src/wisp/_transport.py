@@ -134,14 +134,42 @@ class Conductivity(Moments):
         """The conductivity with its error: NaN for a single random vector."""
         if self.formula not in _FORMULAS:
             raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {self.formula!r}")
+        return self._estimates(lib.wisp_sigma_sized, mu, temperature, formula=_FORMULAS[self.formula])
+
+    def optical(self, omega: ArrayLike, mu: float = 0.0, temperature: float = 0.0) -> Estimate:
+        """The optical conductivity at frequencies, of the same moments: its regular part, what takes light up.
+
+        The double sum of Weisse et al., Rev. Mod. Phys. 78, 275 (2006): 2 pi^2/volume times the integral over E of
+        (f(E) - f(E + omega))/omega times the real part of tr[V_alpha delta(E + omega - H) V_beta delta(E - H)].
+
+        Parameters
+        ----------
+        omega : float or array
+            Frequencies above 0, in the unit of the matrix's entries (hbar = 1). They should be larger than the kernel's
+            resolution.
+        mu, temperature : float
+            Chemical potential and temperature (k_B = 1).
+
+        Returns
+        -------
+        Estimate
+            Of arrays like omega, in the unit of the conductivity. ``bar95`` is of chance alone.
+
+        Raises
+        ------
+        ValueError
+            A frequency is not above 0.
+        """
+        return self._estimates(lib.wisp_sigma_optical_sized, omega, temperature, float(mu))
+
+    def _estimates(self, evaluate: Any, at: ArrayLike, *args: float, **fields: Any) -> Estimate:
+        """What the library evaluates of these moments at chemical potentials or frequencies."""
         m, size = self._raw()
-        o, osize = struct("wisp_sigma_opts", formula=_FORMULAS[self.formula], kernel=KERNELS[self.kernel],
-                          volume=self.volume)
-        shape = np.shape(mu)
-        flat = np.ascontiguousarray(mu, float).reshape(-1)
+        o, osize = struct("wisp_sigma_opts", kernel=KERNELS[self.kernel], volume=self.volume, **fields)
+        shape = np.shape(at)
+        flat = np.ascontiguousarray(at, float).reshape(-1)
         s = ffi.new("wisp_estimate[]", max(flat.size, 1))
-        self._ctx.call(lib.wisp_sigma_sized, self._ctx._ctx, m, size, o, osize, temperature, flat.size,
-                       pointer(flat, "double"), s)
+        self._ctx.call(evaluate, self._ctx._ctx, m, size, o, osize, *args, flat.size, pointer(flat, "double"), s)
         found = np.frombuffer(ffi.buffer(s), float).reshape(-1, 4)[:flat.size]
         value, err, low, high = (found[:, i].reshape(shape)[()] for i in range(4))
         return Estimate(value, err, (low, high))
