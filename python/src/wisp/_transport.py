@@ -323,7 +323,7 @@ class TransportCalls:
         >>> import wisp
         >>> H = wisp.gallery("haldane", nx=20, ny=20, t2=0.1, phi=0.5)
         >>> sigma = H.conductivity("x", "y", num_moments=32)
-        >>> 0.5 < abs(sigma(0.0)) < 1.5
+        >>> bool(0.5 < abs(sigma(0.0)) < 1.5)
         True
         """
         if formula not in _FORMULAS:
