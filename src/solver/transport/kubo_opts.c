@@ -123,7 +123,10 @@ wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *
     const double blocks = columns * held * (double)wisp_type_size(o.type), all = blocks + M * M * both * lines + small;
     const double sums = wisp_dot_bytes(held, WISP__LEFT_OVER_RIGHT * (double)o.width * (double)o.width);
     const double sweeps = (double)wisp__kubo_sweeps(&o) * (double)wisp__kubo_vectors(&o, A->rows);
-    const double most = (double)once.bytes_most + (double)columns_set.bytes_most;
+    /* What a product of blocks makes, four real numbers of a complex one, and its sum over ranks, also of one without
+       rows. */
+    const double by_ranks = wisp_ctx_processes(ctx) > 1 ? 4 * small : 0;
+    const double most = (double)once.bytes_most + (double)columns_set.bytes_most + by_ranks;
     const double props = fmax((double)V_a->props_bytes, (double)V_b->props_bytes);
     *plan =
         (wisp_plan){.bytes = wisp_whole_number(all + (double)once.bytes),
