@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
-# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, MPI, PT-SCOTCH, HYPRE, gnuplot), "ci", and for bench/peers "petsc",
+# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, MPI, PT-SCOTCH, HYPRE, MUMPS, gnuplot), "ci", and for bench/peers "petsc",
 # "eigen", "viennacl", "mkl" (what PyPI's mkl needs); "arpack" and "slepc" for examples/. Says what it does.
 set -eu
 
@@ -9,7 +9,7 @@ for group in "$@"; do
     case $group in
     build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev libopenblas-dev librandom123-dev
                      libxxhash-dev zlib1g-dev" ;;
-    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev libhypre-dev gnuplot-nox
+    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev libhypre-dev libmumps-seq-dev gnuplot-nox
                         opencl-headers" ;;
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format lld libomp-dev libclang-rt-dev libarpack2-dev ccache iproute2 util-linux hostname ocl-icd-libopencl1 pocl-opencl-icd python3-pip" ;;

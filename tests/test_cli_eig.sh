@@ -348,6 +348,23 @@ refused 2 "exclude each other" eig $small --smallest 3 --largest 3
 refused 2 "-n is for --target; --interval gives all in it" eig $small --interval 0,1 -n 3
 refused 2 "-n is for --target alone" eig $small --smallest 3 -n 3
 refused 2 "--method chebfd is for --interval and --target" eig $small --smallest 3 --method chebfd
+refused 2 "--method invert is for --target" eig $small --smallest 3 --method invert
+refused 2 "--overlap and --method invert exclude each other" eig $small --target 0 --method invert --overlap $small
+if "$wisp" --version | grep -q '^features:.* mumps'; then # the middle of a chain: 4 itself, and 4 +- 2 sin(pi k/302)
+    chain=laplace:points=5,nx=301,ny=1
+    "$wisp" eig $chain --target 4 -n 3 --method invert --json >inverse.json
+    python3 - <<'END'
+import json, math
+r = json.load(open("inverse.json"))
+assert r["complete"] and r["method"] == "invert", r
+for found, exact in zip(r["eigenvalues"], [4 - 2 * math.sin(math.pi / 302), 4, 4 + 2 * math.sin(math.pi / 302)]):
+    assert abs(found - exact) < 1e-12, r
+END
+    "$wisp" eig $chain --target 4 -n 3 --method invert --plan | grep -q '^factors  *about' || fail "no factors in the plan"
+    refused 1 "are left for them" eig laplace:nx=40,ny=40,nz=40 --target 4 -n 3 --method invert --mem-limit 40MB
+else
+    refused 1 "libmumps-seq-dev" eig $small --target 0.1 --method invert
+fi
 refused 2 "--interval and --target take chebfd" eig $small --target 0 --method lanczos
 refused 2 "--interval and --target take chebfd" eig $small --interval 0,1 --method krylov-schur
 ok eig $small --largest-real 2 --method lanczos

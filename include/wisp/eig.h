@@ -19,14 +19,27 @@ extern "C" {
 /* CHEBFD: Chebyshev filter diagonalization (Pieper et al. 2016), for INTERVAL and NEAREST, Hermitian matrices. LANCZOS:
    block Lanczos with thick restarts, for SMALLEST, LARGEST and LARGEST_REAL, Hermitian matrices. KRYLOV_SCHUR:
    Krylov-Schur (Stewart 2002), for the same questions, any matrix; a Hermitian one goes to LANCZOS; SMALLEST of another
-   one is never complete by it. DENSE: all eigenvalues of a matrix of at most 20000 rows by LAPACK; INTERVAL and NEAREST
-   want a Hermitian one. DEFAULT: CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. But
-   for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan of CHEBFD, or once another
-   method has taken as long; and for SMALLEST of a matrix that is not Hermitian. An operator is taken as Hermitian,
+   one is never complete by it. DENSE: all eigenvalues of a matrix of at most 20000 rows by LAPACK; INTERVAL wants a
+   Hermitian one. INVERT: for NEAREST, the same Krylov methods with (A - target I)^-1, by opts.invert or by factors of
+   MUMPS (Amestoy et al. 2001, SIAM J. Matrix Anal. Appl. 23, 15; wisp_features: "mumps"), which need a stored matrix
+   and one rank; the pairs are checked with A itself. Those of a Hermitian matrix are proven complete by Sylvester's law
+   of inertia, with two more factorizations or opts.below; of another one they are never complete. MUMPS' memory is its
+   own, which no limit of the context's holds; a call that would take more than opts.bytes, by its estimate, is refused
+   before it factors (WISP_ERR_NOMEM). It works on the host, in one thread. DEFAULT: INVERT with opts.invert, else
+   CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. But for at most 3000 rows, and
+   where `bytes` allows it, DENSE where it takes less, by the plan of CHEBFD, or once another method has taken as long;
+   and for SMALLEST, or NEAREST by opts.invert, of a matrix that is not Hermitian. An operator is taken as Hermitian,
    unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A named method changes to DENSE by itself: CHEBFD for
-   at most 3000 rows, where the search space would have half of them or more; LANCZOS and KRYLOV_SCHUR, where the rows
-   are hardly more than their columns. */
-typedef enum { WISP_EIG_DEFAULT, WISP_CHEBFD, WISP_LANCZOS, WISP_KRYLOV_SCHUR, WISP_EIG_DENSE } wisp_eig_method;
+   at most 3000 rows, where the search space would have half of them or more; LANCZOS, KRYLOV_SCHUR and INVERT, where
+   the rows are hardly more than their columns. */
+typedef enum {
+    WISP_EIG_DEFAULT,
+    WISP_CHEBFD,
+    WISP_LANCZOS,
+    WISP_KRYLOV_SCHUR,
+    WISP_EIG_DENSE,
+    WISP_EIG_INVERT
+} wisp_eig_method;
 /* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual, for these may lie
    inside; it also has to be small beside the interval (CHEBFD: a twentieth at most, or rounding), whatever the
    tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise. SMALLEST, LARGEST: at the lower and upper
@@ -46,6 +59,9 @@ typedef enum {
    CHEBFD: the largest one in the interval that has not converged, 0 if all have; else that of the next pair. A result
    other than 0 ends the call (WISP_ERR_CANCELLED). */
 typedef int (*wisp_eig_fn)(void *arg, int round, int found, double wanted, double residual);
+/* *below becomes how many eigenvalues A has below this number, those of all ranks: for a Hermitian A as many as pivots
+   of L D L^H = A - shift I are negative (Sylvester's law). On every rank; anything but WISP_OK ends the call. */
+typedef wisp_status (*wisp_below_fn)(void *arg, double shift, int64_t *below);
 
 typedef struct {
     wisp_eig_which which;
@@ -93,6 +109,12 @@ typedef struct {
     int row_bytes; /* CHEBFD: of a row of the blocks that are filtered, and of those of the density of states, unless */
                    /* it has fewer columns than that; 0: chosen, by a model of time. Bits hang on it, so that a call */
                    /* with the same bits on another machine is given that of wisp_eigen */
+    /* INVERT: y = (A - target I)^-1 x, of blocks of up to 64 columns, as wisp_operator has its products: on A's map,
+       each rank its local rows, of the vectors' type; NULL: by MUMPS. A random vector is tried first
+       (WISP_ERR_CALLBACK: it is no such inverse). Errors of it cost restarts, and no pair is given for them. */
+    wisp_apply_fn invert;
+    wisp_below_fn below; /* with `invert`; NULL: nothing proves then that no pair is missing */
+    void *invert_arg;    /* passed to invert() and below() */
 } wisp_eig_opts;
 
 /* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */
@@ -163,6 +185,8 @@ typedef struct {
     int64_t degree;
     double expected, expected_error;
     double low, high;
+    int64_t factor_bytes; /* INVERT: of MUMPS' factors and what makes them, in bytes_most, too; else 0 */
+    double factor_flops;  /* of one factorization; there are three or a few more */
 } wisp_eig_choice;
 /* *plan, and *choice (choice may be NULL), become what wisp_eig will probably take, and choose. For CHEBFD this call
    computes the bounds and the density of states, which count, and times a few products; seconds of other methods are

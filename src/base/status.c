@@ -30,6 +30,9 @@ const char *wisp_features(void)
 #ifdef WISP_HAVE_MPI
                                " mpi"
 #endif
+#ifdef WISP_HAVE_MUMPS
+                               " mumps"
+#endif
 #ifdef WISP_HAVE_OPENCL
                                " opencl"
 #endif

@@ -70,6 +70,7 @@ static const struct {
     {"opts.method = WISP_BICGSTAB or WISP_GMRES", ANY, "method", "--method bicgstab or gmres"},
     {"opts.method = WISP_MINRES or WISP_GMRES", ANY, "method", "--method minres or gmres"},
     {"opts.method = WISP_GMRES", ANY, "method", "--method gmres"},
+    {"opts.method = WISP_EIG_INVERT", ANY, "method", "--method invert"},
     {"opts.low", ANY, "interval", NULL},
     {"opts.high", ANY, "interval", NULL},
     {"opts.target", ANY, "target", NULL},

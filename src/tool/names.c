@@ -19,5 +19,5 @@ name_list solve_method_names = {"default", "cg", "bicgstab", "gmres", "minres", 
 name_list solve_variant_names = {"default", "pipelined", "classical", "predict", "hidden", NULL};
 name_list precond_names = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "apply", "amg", "ilu", "ic", NULL};
 name_list precond_choices = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "amg", "ilu", "ic", NULL};
-name_list eig_method_names = {"default", "chebfd", "lanczos", "krylov-schur", "dense", NULL};
+name_list eig_method_names = {"default", "chebfd", "lanczos", "krylov-schur", "dense", "invert", NULL};
 name_list eig_question_names = {"smallest", "largest", "largest-real", "interval", "nearest", NULL};

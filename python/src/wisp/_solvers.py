@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WISP_EIG_NEAREST,
           "LR": lib.WISP_EIG_LARGEST_REAL}
 _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
-                "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE}
+                "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
             "minres": lib.WISP_MINRES}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
@@ -122,7 +122,7 @@ class SolverCalls:
             Of |A v - lambda v| over the halfwidth of the spectrum. 0: 1e-8, in single precision 1e-4.
         maxiter : int
             Rounds of filtering, or restarts. 0: 30, or 10000.
-        method : {None, "chebfd", "lanczos", "krylov-schur", "dense"}
+        method : {None, "chebfd", "lanczos", "krylov-schur", "dense", "invert"}
         overlap : scipy sparse matrix or numpy array, optional
             S of A x = lambda S x, in a basis that is not orthogonal: A Hermitian, S Hermitian and positive definite, as
             ``M`` of scipy's eigsh. Vectors are orthonormal with S then: x^H S x = 1; residuals are those of

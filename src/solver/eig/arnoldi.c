@@ -187,7 +187,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         /* W's rows in B were those of the block before alone. */
         for (int i = 0; i < b; i++)
             for (int j = 0; j < a->active; j++) *wisp__h(a, a->active + b + i, j) = wisp__real(0);
-        a->guess = a->op.degree == 1 || !a->k->hermitian ? mean : 0;
+        a->guess = (a->op.degree == 1 && !a->op.inverse) || !a->k->hermitian ? mean : 0;
         a->recurs = a->k->hermitian;
     }
 out:

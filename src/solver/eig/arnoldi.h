@@ -12,10 +12,12 @@ typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }
 static inline wisp_scalar wisp__of_z(wisp__z z) { return (wisp_scalar){creal(z), cimag(z)}; }
 
-/* Op = T_degree(side (A - center) / scale); side is 1 or -1. With degree 1, side 1, center 0 and scale 1 it is A. */
+/* Op = T_degree(side (A - center) / scale); side is 1 or -1. With degree 1, side 1, center 0 and scale 1 it is A. Or
+   (A - center)^-1, with degree and side 1; |A - center| is scale, about. */
 typedef struct {
     int degree;
     double side, center, scale;
+    bool inverse;
 } wisp__op;
 
 /* The end of a spectrum: its first values, as far out as `first`, belong to the first columns of a->all, of orthonormal
@@ -170,7 +172,7 @@ wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *state);
 
 /* ---- schur_values.c, schur_condition.c, schur_pairs.c: of matrices that are not Hermitian ---------------- */
 
-/* The larger, the more wanted. */
+/* The larger, the more wanted. Of (A - center)^-1 by the distance of A's value from the target. */
 double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value);
 /* By what a residual is divided: |value|, but no less than |A| times the tolerance, so that users can reach a value of
    0, and than what makes rounding alone small enough. */

@@ -216,7 +216,7 @@ wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, w
         }
         WISP_TRY(pass(a, &q, n, i == 0 ? near : 0, i == 0, h, &good));
         if (i == 0 && h) a->rounding = q.tiny / few(a);
-        if (a->op.degree == 1) a->smallest = a->rounding;
+        if (a->op.degree == 1 && !a->op.inverse) a->smallest = a->rounding;
     }
     for (int i = 0; i < b && B; i++)
         for (int j = 0; j < b; j++) B[i * b + j] = wisp__of_z(q.P[i][j]);

@@ -2,11 +2,13 @@
    end of it where the wanted values are. Where A is not Hermitian it grows with the ellipse about the interval's ends
    on which a value lies, so that none of a larger real part than a wanted one stays behind that. */
 #include "arnoldi.h"
+#include "inverse.h"
 
 static double outward(const wisp__op *op, double lambda) { return op->side * (lambda - op->center) / op->scale; }
 
 double wisp__op_of(const wisp__op *op, double lambda)
 {
+    if (op->inverse) return 1 / (lambda - op->center);
     const double t = outward(op, lambda);
     const int d = op->degree;
     if (d == 1) return t;
@@ -15,6 +17,7 @@ double wisp__op_of(const wisp__op *op, double lambda)
 
 double wisp__op_value(const wisp__op *op, double mu)
 {
+    if (op->inverse) return op->center + 1 / mu;
     const int d = op->degree;
     const double t = d == 1 ? mu : mu > 1 ? cosh(acosh(mu) / d) : NAN;
     return op->center + op->side * op->scale * t;
@@ -29,6 +32,8 @@ double wisp__op_slope(const wisp__op *op, double lambda)
 
 wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu)
 {
+    if (op->inverse && mu.im == 0) return wisp__real(op->center + 1 / mu.re);
+    if (op->inverse) return wisp__of_z(op->center + 1 / wisp__z_of(mu));
     if (op->degree == 1) return mu;
     const wisp__z angle = cacosh(wisp__z_of(mu)) / op->degree;
     const wisp__z t = mu.im == 0 && mu.re < -1 ? cosh(creal(angle)) : ccosh(angle);
@@ -51,7 +56,7 @@ bool wisp__op_raise(wisp__op *op, double side, double first, double last, double
     const int degree = (int)fmin(angle / sqrt(room), most);
     if (degree < 3 || degree < 2 * op->degree) return false;
     const double damped = first - side * spread * (angle / degree) * (angle / degree);
-    *op = (wisp__op){degree, side, (damped + far) / 2, fabs(damped - far) / 2};
+    *op = (wisp__op){degree, side, (damped + far) / 2, fabs(damped - far) / 2, false};
     return true;
 }
 
@@ -77,9 +82,10 @@ static wisp_status multiply_once(wisp__arnoldi *a)
 {
     const wisp__op *op = &a->op;
     wisp_scalar shift[WISP__MOST_BLOCK];
-    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->side * op->scale * a->guess);
-    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->side / op->scale), .shift = shift};
-    return wisp_spmmv(a->y, a->k->A, a->x, &aug);
+    const double center = op->inverse ? 0 : op->center, scale = op->inverse ? 1 : op->scale;
+    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(center + op->side * scale * a->guess);
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->side / scale), .shift = shift};
+    return wisp_spmmv(a->y, op->inverse ? wisp__inverse_matrix(a->k->inverse) : a->k->A, a->x, &aug);
 }
 
 static wisp_status multiply_often(wisp__arnoldi *a)

@@ -1,5 +1,5 @@
 /* Eigenpairs: options, their checks, the choice of a method, and the result. */
-#include "eigen.h"
+#include "inverse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool is_inner(const wisp_eig_opts *o) { return o->which == WISP_EIG_INTER
 static wisp_status check_numbers(const wisp__eig *k)
 {
     const wisp_eig_opts *o = &k->o;
-    if (o->which < 0 || o->which > WISP_EIG_NEAREST || o->method < 0 || o->method > WISP_EIG_DENSE)
+    if (o->which < 0 || o->which > WISP_EIG_NEAREST || o->method < 0 || o->method > WISP_EIG_INVERT)
         return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.which is %d, opts.method %d: one is unknown",
                               (int)o->which, (int)o->method);
     if (o->which == WISP_EIG_INTERVAL && !(o->low <= o->high && isfinite(o->low) && isfinite(o->high)))
@@ -22,6 +22,10 @@ static wisp_status check_numbers(const wisp__eig *k)
                               o->high);
     if (o->which == WISP_EIG_NEAREST && !isfinite(o->target))
         return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.target is %g, it must be finite", o->target);
+    if (o->invert && (o->which != WISP_EIG_NEAREST || (o->method != WISP_EIG_DEFAULT && o->method != WISP_EIG_INVERT)))
+        return wisp_ctx_failf(
+            k->ctx, WISP_ERR_ARG,
+            "eig: opts.invert is for opts.which = WISP_EIG_NEAREST, and opts.method = WISP_EIG_INVERT");
     if (o->count < 0 || o->search < 0 || o->block < 0 || o->max_rounds < 0)
         return wisp_ctx_failf(
             k->ctx, WISP_ERR_ARG,
@@ -67,16 +71,19 @@ static wisp_status check_method(wisp__eig *k)
 {
     const bool inner = is_inner(&k->o);
     const wisp_eig_method m = k->o.method;
+    if (m == WISP_EIG_INVERT && k->o.which != WISP_EIG_NEAREST)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_UNSUPPORTED,
+                              "eig: invert finds eigenvalues nearest to a target only; take another opts.method");
     if ((m == WISP_CHEBFD && !inner) || ((m == WISP_LANCZOS || m == WISP_KRYLOV_SCHUR) && inner))
         return wisp_ctx_failf(
             k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", wisp__eig_method_name(m),
             inner ? "at the ends of the spectrum only; take opts.method = WISP_CHEBFD"
                   : "in an interval or nearest to a target only; take opts.method = WISP_LANCZOS or WISP_KRYLOV_SCHUR");
-    if (m == WISP_KRYLOV_SCHUR) return WISP_OK;
+    if (m == WISP_KRYLOV_SCHUR || m == WISP_EIG_INVERT) return WISP_OK;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
     const bool taken_for_hermitian = info.format == WISP_FORMAT_OPERATOR && k->o.which != WISP_EIG_LARGEST_REAL;
-    if (m == WISP_EIG_DENSE && !inner && !taken_for_hermitian) return WISP_OK;
+    if (m == WISP_EIG_DENSE && k->o.which != WISP_EIG_INTERVAL && !taken_for_hermitian) return WISP_OK;
     wisp_mat_props props;
     const wisp_status status = wisp__require_hermitian(k->A, &props);
     k->hermitian |= status == WISP_OK;
@@ -89,7 +96,11 @@ static wisp_status defaults(wisp__eig *k)
     const bool by_cost = o->method == WISP_EIG_DEFAULT;
     if (o->count == 0) o->count = 1;
     if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
-    if (by_cost) o->method = is_inner(o) ? WISP_CHEBFD : k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
+    if (by_cost)
+        o->method = o->invert      ? WISP_EIG_INVERT
+                    : is_inner(o)  ? WISP_CHEBFD
+                    : k->hermitian ? WISP_LANCZOS
+                                   : WISP_KRYLOV_SCHUR;
     if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
     const wisp_status status = check_method(k);
     if (o->tolerance_abs > 0 && !k->hermitian) o->tolerance = o->tolerance_abs; /* else by the bounds */
@@ -138,7 +149,8 @@ static wisp_status begin(wisp__eig *k)
     if (status != WISP_OK) return status;
     status = defaults(k);
     if (status == WISP_OK) status = check_start(k);
-    return status == WISP_OK ? wisp__eig_scale(k) : status;
+    if (status == WISP_OK) status = wisp__eig_scale(k);
+    return status == WISP_OK && k->o.method == WISP_EIG_INVERT ? wisp__inverse_open(k) : status;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
@@ -168,6 +180,7 @@ static wisp_status run(wisp__eig *k)
     case WISP_CHEBFD: status = wisp__eig_chebfd(k); break;
     case WISP_LANCZOS: status = wisp__eig_lanczos(k); break;
     case WISP_KRYLOV_SCHUR: status = wisp__eig_krylov_schur(k); break;
+    case WISP_EIG_INVERT: status = k->hermitian ? wisp__eig_lanczos(k) : wisp__eig_krylov_schur(k); break;
     default: status = wisp__eig_dense(k);
     }
     if (k->whole) status = go_over(k);
@@ -186,6 +199,7 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
+    wisp__inverse_close(&k);
     wisp__eig_scale_back(&k);
     e->seconds = wisp_now() - k.started;
     return status;
@@ -210,6 +224,11 @@ static wisp_status plan_all(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choi
     WISP_TRY(plan_by_method(k, plan, choice));
     WISP_TRY(wisp__eig_bounds_bytes(k, &before));
     if (before > (double)plan->bytes_most) plan->bytes_most = (int64_t)before;
+    if (choice->method == WISP_EIG_INVERT) {
+        choice->factor_bytes = wisp__inverse_bytes(k->inverse);
+        choice->factor_flops = wisp__inverse_flops(k->inverse);
+        plan->bytes_most += choice->factor_bytes;
+    }
     plan->bytes_most += k->scaled.bytes;
     plan->device_bytes += k->scaled.bytes;
     if (k->scaled.assembly > plan->bytes_most) plan->bytes_most = k->scaled.assembly;
@@ -235,6 +254,7 @@ wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     plan->bytes = plan->bytes_most;
     if (plan->device_bytes > plan->bytes) plan->device_bytes = plan->bytes;
     plan->sweeps = plan->products / fmax(choice->block, 1);
+    wisp__inverse_close(&k);
     choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);
     wisp__eig_scale_back(&k);
     wisp_eigen_free(&e);

@@ -2,7 +2,7 @@
 #include "eigen.h"
 #include <stdlib.h>
 
-static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
+static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense", "invert"};
 
 const char *wisp__eig_method_name(wisp_eig_method method) { return method_name[method]; }
 

@@ -18,6 +18,8 @@ typedef struct {
     wisp_blk *x;             /* between */
 } wisp__scaled;
 
+typedef struct wisp__inverse wisp__inverse;
+
 typedef struct {
     wisp_ctx *ctx;
     const wisp_mat *A; /* the user's, or scaled.made; all numbers are its own */
@@ -26,16 +28,17 @@ typedef struct {
     wisp_eigen *e;
     wisp_type type; /* of the vectors */
     bool is_complex, hermitian;
-    int64_t rows;     /* of all ranks */
-    double eps;       /* of the vectors' type */
-    double flops;     /* of one product with one vector */
-    double asked;     /* the tolerance, as it was asked for; o.tolerance is the one in force */
-    double scale;     /* by which residuals are divided, once it is known */
-    double started;   /* wisp_now() */
-    bool ended;       /* the user's wish to end is set aside */
-    double most_work; /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
-    bool whole;       /* it takes its place */
-    wisp_state *live; /* that is offered; NULL: none */
+    int64_t rows;           /* of all ranks */
+    double eps;             /* of the vectors' type */
+    double flops;           /* of one product with one vector */
+    double asked;           /* the tolerance, as it was asked for; o.tolerance is the one in force */
+    double scale;           /* by which residuals are divided, once it is known */
+    double started;         /* wisp_now() */
+    bool ended;             /* the user's wish to end is set aside */
+    double most_work;       /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
+    bool whole;             /* it takes its place */
+    wisp_state *live;       /* that is offered; NULL: none */
+    wisp__inverse *inverse; /* INVERT: whose Krylov space is built; else NULL */
 } wisp__eig;
 
 wisp_status wisp__eig_chebfd(wisp__eig *k);

@@ -33,6 +33,7 @@ static bool beyond(const wisp__schur *K, double edge)
     const double first = wisp__schur_key(&K->a, K->value[top]);
     if (!(first < edge)) return false;
     if (K->residual[top] <= K->k->o.tolerance) return true;
+    if (op->inverse) return first + WISP__RESERVE * K->residual[top] * wisp__schur_over(&K->a, K->value[top]) < edge;
     if (op->degree == 1) return first + WISP__RESERVE * K->bound[top] < edge;
     return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
 }
@@ -114,7 +115,7 @@ wisp_status wisp__schur_missing(wisp__schur *K)
         if (more && K->a.op.degree > 1) WISP_TRY(wisp__schur_measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST && K->k->o.which != WISP_EIG_NEAREST;
 out:
     wisp__eig_end_check(K->k, &at->checked);
     return status;

@@ -11,6 +11,8 @@ static void values(wisp__schur *K)
 static double residual_of(const wisp__schur *K, int j, double bound)
 {
     const double over = wisp__schur_over(&K->a, K->value[j]);
+    if (K->a.op.inverse) /* of v itself, not of Op v */
+        return bound * K->a.op.scale / fmax(hypot(K->mu[j].re, K->mu[j].im), DBL_MIN) / over;
     if (K->a.op.degree == 1) return bound / over;
     return bound / (over * wisp__op_slope(&K->a.op, wisp__op_axis(&K->a.op, K->value[j])));
 }

@@ -3,11 +3,12 @@
    stay together. For a Hermitian matrix all this is Lanczos with thick restarts. As there, the space becomes that of a
    polynomial of the matrix, where values of largest real part are wanted and the others lie near a line. */
 #include "krylov_schur.h"
+#include "inverse.h"
 #include <string.h>
 
 enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, TRIES = 4 };
 
-static const wisp__op itself = {1, 1, 0, 1};
+static const wisp__op itself = {1, 1, 0, 1, false};
 static const double strict = 0.5;
 static const double growth = 1000; /* of a polynomial, to the first value */
 
@@ -335,7 +336,7 @@ static wisp_status search(wisp__schur *K)
     wisp__schur_use_seen(&K->a, &K->seen);
     k->e->complete = K->proven && K->delivered;
 out:
-    k->e->degree = K->a.op.degree;
+    if (!k->inverse) k->e->degree = K->a.op.degree;
     return status;
 }
 
@@ -361,6 +362,10 @@ static bool choose_sizes(wisp__schur *K, int block)
 static wisp_status say_why(const wisp__schur *K)
 {
     const wisp__eig *k = K->k;
+    if (k->o.which == WISP_EIG_NEAREST)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
+                              "eig: products with the inverse prove nothing of a matrix that is not Hermitian: nearer "
+                              "eigenvalues may be missing; the dense method finds all, if it has the memory");
     if (k->o.which == WISP_EIG_SMALLEST)
         return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
                               "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
@@ -388,6 +393,11 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     const int block = block_of(k);
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = make(&K, block);
+    if (status == WISP_OK && k->inverse) status = wisp__inverse_begin(k->inverse);
+    if (status == WISP_OK && k->inverse) {
+        K.a.op = wisp__inverse_op(k->inverse);
+        K.a.smallest = k->eps * K.a.op.scale;
+    }
     if (status == WISP_OK) status = search(&K);
     wisp_status delivered = WISP_OK;
     if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)

@@ -2,6 +2,7 @@
    Chebyshev polynomial of the matrix as soon as the values are known well enough to choose one. To make a block
    orthogonal takes far longer than a product with a sparse matrix, and a polynomial needs fewer blocks. */
 #include "lanczos.h"
+#include "inverse.h"
 
 enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
 static const double growth = 100; /* of a polynomial, to the end of the spectrum */
@@ -75,6 +76,7 @@ static int near_of(const wisp__lanczos *L, int n)
 static wisp_status find(wisp__lanczos *L, int count)
 {
     wisp_status status = WISP_OK;
+    const wisp__eig *k = L->k;
     for (;;) {
         bool raised = false;
         int wanted, good;
@@ -83,7 +85,7 @@ static wisp_status find(wisp__lanczos *L, int count)
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
         const bool stalls = wisp__lanczos_stalls(L) && wanted >= count && near_of(L, wanted) == wanted;
-        if (good == 0) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
+        if (good == 0 && !k->inverse) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
         if (raised) {
             WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next, next));
             continue;
@@ -151,7 +153,9 @@ static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
                                  (double[]){residual[last], wisp__lanczos_residual(L, 0)});
     }
     const int asked = found, end = first + asked;
-    if (k->o.which == WISP_EIG_SMALLEST) {
+    if (k->o.which == WISP_EIG_NEAREST) {
+        wisp__lanczos_nearest(k, theta, residual, &first, &found);
+    } else if (k->o.which == WISP_EIG_SMALLEST) {
         for (found = 0; found < asked && residual[first + found] <= k->o.tolerance;) found++;
     } else {
         for (found = 0; found < asked && residual[end - 1 - found] <= k->o.tolerance;) found++;
@@ -195,8 +199,8 @@ static wisp_status run(wisp__lanczos *L)
     const double sign = k->o.which == WISP_EIG_SMALLEST ? -1 : 1;
     const int block = block_of(k);
     L->a.k = k;
-    L->a.op = (wisp__op){1, sign, b->center, b->halfwidth};
-    L->a.rounding = k->eps * (1 + fabs(b->center) / b->halfwidth);
+    L->a.op = k->inverse ? wisp__inverse_op(k->inverse) : (wisp__op){1, sign, b->center, b->halfwidth, false};
+    L->a.rounding = k->inverse ? 0 : k->eps * (1 + fabs(b->center) / b->halfwidth); /* of a product that is known */
     const size_t m = (size_t)L->m, most = (size_t)(L->most + L->m);
     WISP_TRY(wisp_alloc(k->ctx, &L->Q, 2 * m * m, sizeof *L->Q));
     WISP_TRY(wisp_alloc(k->ctx, &L->mu, 3 * m + most, sizeof *L->mu));
@@ -206,10 +210,10 @@ static wisp_status run(wisp__lanczos *L)
     WISP_TRY(wisp__eig_state(k, items, L));
     if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&L->a, false));
     if (L->a.at.phase == WISP__FINDS) WISP_TRY(find(L, k->o.count));
-    WISP_TRY(wisp__lanczos_missing(L));
+    WISP_TRY(k->inverse ? wisp__lanczos_prove(L) : wisp__lanczos_missing(L));
     k->e->complete = 1;
 out:
-    k->e->degree = L->a.op.degree;
+    if (!k->inverse) k->e->degree = L->a.op.degree;
     return status;
 }
 
@@ -231,6 +235,7 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     L.most = 2 * k->o.count + MORE_MULTIPLETS;
     if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
     wisp_status status = k->o.resume ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
+    if (status == WISP_OK && k->inverse) status = wisp__inverse_begin(k->inverse);
     if (status == WISP_OK) {
         status = run(&L);
         const bool gives = wisp__eig_last(k, status) && L.a.all;
@@ -247,7 +252,7 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
     const int block = block_of(k), m = search_columns(k, block);
     const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
     if (k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block) return wisp__eig_plan_dense(k, plan, choice);
-    choice->method = WISP_LANCZOS;
+    if (!k->inverse) choice->method = WISP_LANCZOS;
     choice->search = m;
     choice->block = block;
     /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that

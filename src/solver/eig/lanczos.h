@@ -11,15 +11,23 @@ typedef struct {
     wisp__arnoldi a;
     int m;           /* columns of V before a restart */
     wisp_scalar *Q;  /* [m][m] eigenvectors of V^H Op V; those of the ends that is wanted come first */
-    double *mu;      /* [m] their values, descending */
+    double *mu;      /* [m] their values, by wisp__lanczos_size, descending */
     double *lambda;  /* [m] the values of A to them, on its scale */
+    int looked;      /* so many values the last look had */
     double *bound;   /* [m] bounds of residuals |Op v - mu v| */
     int good;        /* the first Ritz vectors of the last restart whose bounds are within the tolerance */
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
+    double radius;   /* of an inverse: all values up to so far from the target are searched for; 0: those wanted */
     int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
 } wisp__lanczos;
+
+/* The larger, the more wanted: Op's value, or its size where all values near the center are wanted. */
+static inline double wisp__lanczos_size(const wisp__lanczos *L, int i)
+{
+    return L->a.op.inverse ? fabs(L->mu[i]) : L->mu[i];
+}
 
 /* ---- lanczos_restart.c ---- */
 
@@ -52,4 +60,17 @@ void wisp__lanczos_lock(wisp__lanczos *L, int n);
 
 /* Searches for pairs that count and were not found, and locks them. */
 wisp_status wisp__lanczos_missing(wisp__lanczos *L);
+/* The distance from the target that so many locked values, or all, do not exceed. */
+double wisp__lanczos_distance(const wisp__lanczos *L, int count);
+/* Another such search, by products with vectors alone. */
+wisp_status wisp__lanczos_search(wisp__lanczos *L);
+
+/* ---- lanczos_inverse.c: where Op is (A - center)^-1 ---- */
+
+/* Searches until as many values were locked as A has up to beyond the last one that is wanted, by counts of those below
+   two numbers. WISP_ERR_INCOMPLETE: they stay fewer; or there are no counts, so that the search alone has looked. */
+wisp_status wisp__lanczos_prove(wisp__lanczos *L);
+/* Of these values, ascending, those are taken that come before the first one whose residual is above the tolerance, by
+   their distance from the target. */
+void wisp__lanczos_nearest(const wisp__eig *k, const double *theta, const double *residual, int *first, int *found);
 #endif

@@ -1,7 +1,7 @@
 /* Block Lanczos: whether a pair that counts is missing from those that were found. */
 #include "lanczos.h"
 
-/* Beyond the last value that is wanted of the locked ones, by so many widths of a multiplet. */
+/* Beyond the last value that is wanted of the locked ones, by so many widths of a multiplet. Not of an inverse. */
 static double border(const wisp__lanczos *L, double widths)
 {
     const double sign = L->k->o.which == WISP_EIG_SMALLEST ? 1 : -1;
@@ -14,13 +14,36 @@ static double border(const wisp__lanczos *L, double widths)
     return sign * (last + widths * L->k->o.tolerance * L->k->scale);
 }
 
+double wisp__lanczos_distance(const wisp__lanczos *L, int count)
+{
+    const double target = L->k->o.target;
+    double last = 0;
+    for (int i = 0; i < L->a.locked; i++) {
+        const double distance = fabs(L->value[i] - target);
+        int nearer = 0;
+        for (int j = 0; j < L->a.locked; j++) nearer += fabs(L->value[j] - target) < distance;
+        if (nearer < count) last = fmax(last, distance);
+    }
+    return last;
+}
+
+/* Op's value on the border, or the size of it. */
+static double edge_of(const wisp__lanczos *L, double widths)
+{
+    const wisp__op *op = &L->a.op;
+    if (!op->inverse) return wisp__op_of(op, border(L, widths));
+    const double last = wisp__lanczos_distance(L, L->k->o.count) + widths * L->k->o.tolerance * L->k->scale;
+    const double from_center = fmax(last, L->radius) + fabs(op->center - L->k->o.target);
+    return from_center > 0 ? 1 / from_center : INFINITY;
+}
+
 /* Any: where the search has ended, how many of its Ritz values lie no further in than the last multiplet. A has as many
    eigenvalues there, beside those that were found. */
 static int count_beside(const wisp__lanczos *L)
 {
-    const double edge = wisp__op_of(&L->a.op, border(L, 1));
+    const double edge = edge_of(L, 1);
     int n = 0;
-    while (L->k->o.any && n < L->a.active && L->mu[n] >= edge) n++;
+    while (L->k->o.any && n < L->a.active && wisp__lanczos_size(L, n) >= edge) n++;
     return n;
 }
 
@@ -28,7 +51,8 @@ static int count_beside(const wisp__lanczos *L)
 static int first_within(const wisp__lanczos *L, double edge, double limit)
 {
     int n = 0;
-    while (n < L->a.active - L->a.block && L->mu[n] >= edge && wisp__lanczos_residual(L, n) <= limit) n++;
+    while (n < L->a.active - L->a.block && wisp__lanczos_size(L, n) >= edge && wisp__lanczos_residual(L, n) <= limit)
+        n++;
     return n;
 }
 
@@ -36,18 +60,19 @@ static int first_within(const wisp__lanczos *L, double edge, double limit)
    they belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may
    have mixed with it does not matter, or has converged there. Any: of the last multiplet no more are wanted, so that
    the border lies before it. */
-static wisp_status search(wisp__lanczos *L)
+wisp_status wisp__lanczos_search(wisp__lanczos *L)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
     const double tolerance = L->k->o.tolerance, widths = L->k->o.any ? -2 : 1;
     WISP_TRY(wisp__arnoldi_begin_search(&L->a, L->m));
     for (;;) {
-        const double edge = wisp__op_of(&L->a.op, border(L, widths));
+        const double edge = edge_of(L, widths);
         for (int to = 0; to < L->m;) {
             WISP_TRY(wisp__lanczos_look(L, &to));
             const bool settled = wisp__lanczos_residual(L, 0) <= tolerance;
-            if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) {
+            const double first = wisp__lanczos_size(L, 0);
+            if (first < edge && (settled || first + WISP__RESERVE * L->bound[0] < edge)) {
                 L->beside = count_beside(L);
                 goto out;
             }
@@ -134,16 +159,16 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
         at->checked = wisp__eig_begin_check(L->k);
         at->phase = WISP__BETWEEN;
         at->tries = 0;
-        steps = best_gap(L, &at->gap);
+        if (!L->a.op.inverse) steps = best_gap(L, &at->gap);
     }
     for (;;) {
         if (at->phase == WISP__BETWEEN && steps * L->a.block <= (double)L->k->e->products) at->phase = WISP__GAPS;
         if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&L->a, &empty));
         if (empty) goto out;
-        WISP_TRY(search(L));
+        WISP_TRY(wisp__lanczos_search(L));
         at->phase = WISP__BETWEEN;
         if (at->more == 0) goto out;
-        steps = gap_behind(L, &at->gap);
+        if (!L->a.op.inverse) steps = gap_behind(L, &at->gap);
     }
 out:
     wisp__eig_end_check(L->k, &at->checked);

@@ -2,9 +2,18 @@
 #include "lanczos.h"
 #include <string.h>
 
+/* |A - center| on r = Op v - mu v, whose length is the bound: (A - lambda) v = -(A - center) r / mu. Of Op v it would
+   be |lambda - center|, and a product may make v that; so the worst is not waited for. */
+static double reach(const wisp__lanczos *L, int i)
+{
+    return fmax(L->a.op.scale / 16, fabs(L->lambda[i] - L->a.op.center));
+}
+
 double wisp__lanczos_residual(const wisp__lanczos *L, int i)
 {
-    return L->bound[i] / (wisp__op_slope(&L->a.op, L->lambda[i]) * L->k->scale);
+    const wisp__op *op = &L->a.op;
+    if (op->inverse) return L->bound[i] / fabs(L->mu[i]) * reach(L, i) / L->k->scale;
+    return L->bound[i] / (wisp__op_slope(op, L->lambda[i]) * L->k->scale);
 }
 
 /* Ritz values and their bounds, the wanted end first. */
@@ -12,8 +21,7 @@ static wisp_status ritz(wisp__lanczos *L)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
-    const int m = L->a.active;
-    const size_t size = (size_t)m;
+    const int m = L->looked = L->a.active;
     const double before = wisp_now();
     wisp_scalar *T = L->Q + (size_t)L->m * (size_t)L->m; /* behind Q */
     double *ascending = L->bound;
@@ -24,9 +32,11 @@ static wisp_status ritz(wisp__lanczos *L)
             T[j * m + i] = i == j ? wisp__real(h.re) : (wisp_scalar){h.re, -h.im};
         }
     WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, m, T, ascending));
-    for (int i = 0; i < m; i++) L->mu[i] = ascending[m - 1 - i];
-    for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j < size; j++) L->Q[i * size + j] = T[i * size + size - 1 - j];
+    for (int j = 0, low = 0, high = m - 1; j < m; j++) { /* from either end the one that is wanted more */
+        const int from = L->a.op.inverse && -ascending[low] > ascending[high] ? low++ : high--;
+        L->mu[j] = ascending[from];
+        for (int i = 0; i < m; i++) L->Q[i * m + j] = T[i * m + from];
+    }
     for (int i = 0; i < m; i++) {
         L->lambda[i] = wisp__op_value(&L->a.op, L->mu[i]);
         L->bound[i] = wisp__arnoldi_bound(&L->a, L->Q + i, m);
@@ -145,8 +155,9 @@ wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, d
     enum { TIMES = 10 };
     wisp_status status = WISP_OK;
     double last = INFINITY;
+    const bool helps = L->a.op.degree > 1 || L->a.op.inverse;
     WISP_TRY(turn(L, Z, value, residual, over));
-    for (int i = 0; i < TIMES && (*over > 1) && L->a.op.degree > 1 && (*over < 2 || *over < 0.8 * last); i++) {
+    for (int i = 0; i < TIMES && (*over > 1) && helps && (*over < 2 || *over < 0.8 * last); i++) {
         last = *over;
         WISP_TRY(filter(L, Z));
         WISP_TRY(turn(L, Z, value, residual, over));
@@ -195,7 +206,8 @@ wisp_status wisp__lanczos_verify(wisp__lanczos *L, int n, double *over)
     WISP_TRY(wisp_alloc(L->k->ctx, &residual, (size_t)(first + n), sizeof *residual));
     WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, 0, first + n, L->value, residual));
     *over = excess(L, first, n, residual);
-    if (*over > 1 && (is_rounding(L) || wisp__lanczos_stalls(L))) status = mend(L, n, residual, over);
+    if (*over > 1 && (L->a.op.inverse || is_rounding(L) || wisp__lanczos_stalls(L)))
+        status = mend(L, n, residual, over);
 out:
     wisp_free(L->k->ctx, residual);
     return status;

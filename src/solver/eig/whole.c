@@ -40,7 +40,7 @@ static int64_t memory(const wisp__eig *k)
 wisp_status wisp__eig_dense_or_search(wisp__eig *k)
 {
     static const double little = 8.4e8; /* a tenth of a second, about */
-    const bool proves = k->hermitian || k->o.which != WISP_EIG_SMALLEST;
+    const bool proves = k->hermitian || (k->o.which != WISP_EIG_SMALLEST && k->o.which != WISP_EIG_NEAREST);
     if (k->rows > ROWS_BY_COST) return WISP_OK;
     double lacks = k->o.bytes > 0 && memory(k) > k->o.bytes;
     const wisp_status status = wisp_ctx_sum(k->ctx, &lacks, 1);
@@ -172,7 +172,7 @@ static wisp_status general(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
     const int n = (int)k->rows;
-    wisp__arnoldi a = {.k = k, .op = {1, 1, 0, 1}, .columns = n, .block = wisp__ritz_width(k, n)};
+    wisp__arnoldi a = {.k = k, .op = {1, 1, 0, 1, false}, .columns = n, .block = wisp__ritz_width(k, n)};
     wisp_scalar *H = NULL;
     bool all;
     k->e->block = a.block;

@@ -27,6 +27,8 @@ static int check_question(tool *t)
     if (o->any && option_seen(o, "interval"))
         return tool_usage(t, "--any goes with a number K; --interval gives all in it");
     const bool inner = option_seen(o, "interval") || option_seen(o, "target");
+    if (o->method == WISP_EIG_INVERT && !option_seen(o, "target"))
+        return tool_usage(t, "--method invert is for --target");
     if (o->method == WISP_CHEBFD && !inner) return tool_usage(t, "--method chebfd is for --interval and --target");
     if ((o->method == WISP_LANCZOS || o->method == WISP_KRYLOV_SCHUR) && inner)
         return tool_usage(t, "--method %s is for the ends of the spectrum; --interval and --target take chebfd",
@@ -42,6 +44,8 @@ static int check_options(tool *t)
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (pencil_check(t)) return EXIT_USAGE;
+    if (o->overlap && o->method == WISP_EIG_INVERT)
+        return tool_usage(t, "--overlap and --method invert exclude each other: take --method chebfd");
     if (o->overlap && o->method == WISP_KRYLOV_SCHUR)
         return tool_usage(t, "--overlap is for Hermitian matrices, and --method krylov-schur for others");
     if (o->overlap && option_seen(o, "largest-real"))
@@ -83,9 +87,11 @@ static void set_options(tool *t, wisp_eig_opts *eo)
 }
 
 /* Columns that the method will multiply at once, as far as the question tells the method, for which the matrix is
-   stored: the width of a filter's blocks, 128 bytes of a row; two of Lanczos; one of Krylov-Schur. */
+   stored: the width of a filter's blocks, 128 bytes of a row; two of Lanczos, also with an inverse; one of
+   Krylov-Schur. */
 static int width_of(const options *o, wisp_type type)
 {
+    if (o->method == WISP_EIG_INVERT) return 2;
     if (option_seen(o, "interval") || option_seen(o, "target")) return (int)(128 / wisp_type_size(type));
     return o->method == WISP_KRYLOV_SCHUR || option_seen(o, "largest-real") ? 1 : 2;
 }

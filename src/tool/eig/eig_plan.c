@@ -84,6 +84,7 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     const wisp_eig_method method = r->opts.method;
     const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST;
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
+    if (method == WISP_EIG_INVERT) return EXIT_FINE; /* the run orders rows, and refuses before it factors */
     const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
     plan_sides sides;
@@ -147,7 +148,8 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
         J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
         J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
-        J("rounds", c->rounds), J("degree", c->degree),
+        J("rounds", c->rounds), J("degree", c->degree), J_IF(c->factor_bytes, "factor_bytes", c->factor_bytes),
+        J_IF(c->factor_bytes, "factor_flops", c->factor_flops),
         J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
         J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products), J("seconds", p->run.seconds));
     plan_sides_json(o, &p->sides, &p->most);
@@ -170,7 +172,11 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
         text_line("", "degree %s in %s, %d rounds", text_count(a[0], c->degree), wisp_type_name(c->filter_type),
                   c->rounds);
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
-    text_line("vectors", "at most %s%s", text_bytes(a[0], (double)p->run.bytes_most),
+    if (c->factor_bytes)
+        text_line("factors", "about %s, %.3g Gflop each of three times", text_bytes(a[0], (double)c->factor_bytes),
+                  c->factor_flops / 1e9);
+    text_line("vectors", "at most %s%s%s", text_bytes(a[0], (double)p->run.bytes_most),
+              c->factor_bytes ? " with these" : "",
               p->lapack ? ", as LAPACK takes, which goes on where the search takes long" : "");
     const bool may_have_more = c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL;
     text_line("total", "at most %s at once%s", text_bytes(a[0], (double)p->total),

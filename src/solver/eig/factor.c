@@ -1,0 +1,266 @@
+/* MUMPS in one process, without MPI: Debian's sequential library. Complex matrices are taken as real ones of twice as
+   many rows, in which a + ib is the block (a -b; b a): what is Hermitian stays symmetric, so that L D L^T has pivots of
+   1 x 1 and 2 x 2, and as many negative ones as A has eigenvalues below the shift, twice. (For a complex matrix it has
+   no L D L^H.) That takes the memory and the flops of a complex L U. */
+#include "factor.h"
+#include "config.h"
+
+#ifdef WISP_HAVE_MUMPS
+#include <dlfcn.h>
+#include <dmumps_c.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the library ---------------------------------------------------------------------------------- */
+
+static void (*mumps)(DMUMPS_STRUC_C *);
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* it has globals */
+static char why[256];
+static bool tried;
+
+static void open_library(void)
+{
+    void *const library = dlopen(WISP_MUMPS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *const symbol = library ? dlsym(library, "dmumps_c") : NULL;
+    if (!symbol) snprintf(why, sizeof why, "%s", dlerror());
+    memcpy(&mumps, &symbol, sizeof symbol);
+}
+
+static wisp_status find_library(wisp_ctx *ctx)
+{
+    pthread_mutex_lock(&lock);
+    if (!tried) open_library();
+    tried = true;
+    pthread_mutex_unlock(&lock);
+    if (mumps) return WISP_OK;
+    return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                          "eig: opts.method: the inverse needs MUMPS' library %s (Debian: libmumps-seq-dev): %s",
+                          WISP_MUMPS_LIBRARY, why);
+}
+
+/* ---- made ---------------------------------------------------------------------------------------- */
+
+struct wisp__factor {
+    wisp_ctx *ctx;
+    DMUMPS_STRUC_C s;
+    bool begun, hermitian;
+    int parts;           /* real rows of a row */
+    int64_t rows, limit; /* limit: of bytes; 0: none */
+    int64_t entries;     /* held: of -shift on the diagonal first */
+    int *row, *col;      /* [entries] from 1 */
+    double *val;         /* [entries] */
+    int64_t at;          /* of them that are there */
+};
+
+enum { CALL_BEGIN = -1, CALL_ORDER = 1, CALL_FACTOR = 2, CALL_SOLVE = 3, CALL_END = -2 };
+enum { NO_ROOM = -9, MORE_ROOM = -8, SINGULAR = -10, NO_MEMORY = -13, NO_INTEGERS = -17 };
+/* Control parameters and results by their numbers in MUMPS' manual. */
+#define ICNTL(i) icntl[(i)-1]
+#define INFOG(i) infog[(i)-1]
+#define RINFOG(i) rinfog[(i)-1]
+
+static int call(wisp__factor *f, int job)
+{
+    f->s.job = job;
+    pthread_mutex_lock(&lock);
+    wisp__lapack_alone(true);
+    mumps(&f->s);
+    wisp__lapack_alone(false);
+    pthread_mutex_unlock(&lock);
+    return f->s.INFOG(1);
+}
+
+static wisp_status fail(const wisp__factor *f, const char *what)
+{
+    const int error = f->s.INFOG(1);
+    if (error == NO_MEMORY || error == NO_ROOM || error == MORE_ROOM || error == NO_INTEGERS)
+        return wisp_ctx_failf(f->ctx, WISP_ERR_NOMEM, "eig: MUMPS has not enough memory to %s the matrix", what);
+    return wisp_ctx_failf(f->ctx, WISP_ERR_NUMERIC, "eig: MUMPS can't %s the matrix (its error %d, %d)", what, error,
+                          f->s.INFOG(2));
+}
+
+static void put(wisp__factor *f, int64_t row, int64_t col, double val)
+{
+    if (val == 0 || (f->hermitian && col > row)) return;
+    f->row[f->at] = (int)row + 1, f->col[f->at] = (int)col + 1, f->val[f->at++] = val;
+}
+
+/* An entry becomes parts^2 ones. */
+static void put_entry(wisp__factor *f, int64_t row, int64_t col, double re, double im)
+{
+    const int p = f->parts;
+    put(f, p * row, p * col, re);
+    if (p == 1) return;
+    put(f, p * row + 1, p * col + 1, re);
+    put(f, p * row, p * col + 1, -im);
+    put(f, p * row + 1, p * col, im);
+}
+
+static double number(wisp_type type, const void *val, int i)
+{
+    return wisp__is_single(type) ? (double)((const float *)val)[i] : ((const double *)val)[i];
+}
+
+static wisp_status read_rows(wisp__factor *f, const wisp_mat *A, int exponent)
+{
+    wisp_src src = {0};
+    wisp_mat_info info;
+    int64_t *col = NULL;
+    double *val = NULL;
+    wisp_status status;
+    wisp_mat_get_info(A, &info);
+    WISP_TRY(wisp_src_open_mat(&src, A));
+    const int p = f->parts, reals = wisp_type_is_complex(src.type) ? 2 : 1;
+    const int64_t n = p * f->rows;
+    f->entries = n + p * p * info.local_nnz;
+    const size_t longest = (size_t)src.max_row + 1;
+    WISP_TRY(wisp_alloc(f->ctx, &f->row, (size_t)f->entries, sizeof *f->row));
+    WISP_TRY(wisp_alloc(f->ctx, &f->col, (size_t)f->entries, sizeof *f->col));
+    WISP_TRY(wisp_alloc(f->ctx, &f->val, (size_t)f->entries, sizeof *f->val));
+    WISP_TRY(wisp_alloc(f->ctx, &col, longest, sizeof *col));
+    WISP_TRY(wisp_alloc(f->ctx, &val, 2 * longest, sizeof *val));
+    for (; f->at < n; f->at++) f->row[f->at] = f->col[f->at] = (int)f->at + 1;
+    for (int64_t i = 0; i < f->rows; i++) {
+        const int count = src.row(src.arg, i, col, val);
+        for (int k = 0; k < count; k++)
+            put_entry(f, i, col[k], ldexp(number(src.type, val, reals * k), exponent),
+                      reals == 2 ? ldexp(number(src.type, val, reals * k + 1), exponent) : 0);
+    }
+out:
+    wisp_free(f->ctx, col);
+    wisp_free(f->ctx, val);
+    wisp_src_close(&src);
+    return status;
+}
+
+/* Without MPI, and without a word. One root is left in one piece, or pivots are not counted. */
+static wisp_status order(wisp__factor *f)
+{
+    DMUMPS_STRUC_C *s = &f->s;
+    enum { SYMMETRIC = 2, WORLD = -987654, MORE = 30 };
+    s->sym = f->hermitian ? SYMMETRIC : 0;
+    s->par = 1;
+    s->comm_fortran = WORLD;
+    if (call(f, CALL_BEGIN) < 0) return fail(f, "take");
+    f->begun = true;
+    if (strcmp(s->version_number, MUMPS_VERSION))
+        return wisp_ctx_failf(f->ctx, WISP_ERR_UNSUPPORTED, "eig: %s is MUMPS %.30s, and this build is for %s",
+                              WISP_MUMPS_LIBRARY, s->version_number, MUMPS_VERSION);
+    for (int i = 1; i <= 4; i++) s->ICNTL(i) = 0;
+    s->ICNTL(13) = 1;
+    s->ICNTL(14) = MORE;
+    s->n = (int)(f->parts * f->rows);
+    s->nnz = f->at;
+    s->irn = f->row, s->jcn = f->col, s->a = f->val;
+    return call(f, CALL_ORDER) < 0 ? fail(f, "order") : WISP_OK;
+}
+
+static wisp_status check(const wisp__eig *k, const wisp_mat_info *info)
+{
+    if (wisp_ctx_processes(k->ctx) > 1)
+        return wisp_ctx_failf(
+            k->ctx, WISP_ERR_UNSUPPORTED,
+            "eig: factors for the inverse are made on one rank alone, and there are %d: take another opts.method",
+            wisp_ctx_processes(k->ctx));
+    if (info->format == WISP_FORMAT_OPERATOR)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_UNSUPPORTED,
+                              "eig: an operator has no entries to factor: take another opts.method");
+    if (2 * info->rows > INT32_MAX)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_OVERFLOW, "eig: MUMPS' integers are too short for %lld rows",
+                              (long long)info->rows);
+    return WISP_OK;
+}
+
+wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k)
+{
+    const wisp_mat *A = k->scaled.in_products ? k->scaled.A : k->A;
+    wisp_mat_info info;
+    wisp_status status;
+    wisp_mat_get_info(A, &info);
+    *factor = NULL;
+    WISP_TRY(check(k, &info));
+    WISP_TRY(find_library(k->ctx));
+    WISP_TRY(wisp_alloc(k->ctx, factor, 1, sizeof **factor));
+    wisp__factor *f = *factor;
+    f->ctx = k->ctx;
+    f->hermitian = k->hermitian;
+    f->rows = info.rows;
+    f->parts = k->is_complex ? 2 : 1;
+    f->limit = k->o.bytes;
+    WISP_TRY(read_rows(f, A, k->scaled.in_products ? k->scaled.exponent : 0));
+    WISP_TRY(order(f));
+out:
+    return status;
+}
+
+void wisp__factor_free(wisp__factor *f)
+{
+    if (!f) return;
+    if (f->begun) call(f, CALL_END);
+    wisp_free(f->ctx, f->row);
+    wisp_free(f->ctx, f->col);
+    wisp_free(f->ctx, f->val);
+    wisp_free(f->ctx, f);
+}
+
+int64_t wisp__factor_bytes(const wisp__factor *f)
+{
+    enum { MB = 1000000 };
+    return (int64_t)f->s.INFOG(17) * MB + f->entries * (int64_t)(2 * sizeof *f->row + sizeof *f->val);
+}
+
+double wisp__factor_flops(const wisp__factor *f) { return f->s.RINFOG(1); }
+
+/* MUMPS writes a number above what an integer holds as millions, below 0. Each number of L and of U is met once. */
+double wisp__factor_solve_flops(const wisp__factor *f)
+{
+    const double numbers = f->s.INFOG(20) < 0 ? -1e6 * f->s.INFOG(20) : f->s.INFOG(20);
+    return (f->hermitian ? 4 : 2) * numbers;
+}
+
+wisp_status wisp__factor_make(wisp__factor *f, double shift, int64_t *below, bool *singular)
+{
+    enum { TRIES = 5 };
+    int result = 0;
+    for (int64_t i = 0; i < f->parts * f->rows; i++) f->val[i] = -shift;
+    for (int tries = 0; tries < TRIES; tries++) {
+        result = call(f, CALL_FACTOR);
+        if (result != NO_ROOM && result != MORE_ROOM) break;
+        f->s.ICNTL(14) *= 2; /* pivots took more than was expected */
+    }
+    *singular = result == SINGULAR;
+    *below = f->hermitian && result >= 0 ? f->s.INFOG(12) / f->parts : -1;
+    return result < 0 && !*singular ? fail(f, "factor") : WISP_OK;
+}
+
+wisp_status wisp__factor_solve(wisp__factor *f, double *x, int columns)
+{
+    f->s.rhs = x;
+    f->s.nrhs = columns;
+    f->s.lrhs = (int)(f->parts * f->rows);
+    return call(f, CALL_SOLVE) < 0 ? fail(f, "solve with") : WISP_OK;
+}
+#else
+wisp_status wisp__factor_open(wisp__factor **f, const wisp__eig *k)
+{
+    *f = NULL;
+    return wisp_ctx_fail(
+        k->ctx, WISP_ERR_UNSUPPORTED,
+        "eig: opts.method: this build has no factors for the inverse: install libmumps-seq-dev, and build wisp anew");
+}
+void wisp__factor_free(wisp__factor *f) { (void)f; }
+int64_t wisp__factor_bytes(const wisp__factor *f) { return f != NULL; }
+double wisp__factor_flops(const wisp__factor *f) { return f != NULL; }
+double wisp__factor_solve_flops(const wisp__factor *f) { return f != NULL; }
+wisp_status wisp__factor_make(wisp__factor *f, double shift, int64_t *below, bool *singular)
+{
+    (void)f, (void)shift, (void)below, (void)singular;
+    return WISP_ERR_UNSUPPORTED;
+}
+wisp_status wisp__factor_solve(wisp__factor *f, double *x, int columns)
+{
+    (void)f, (void)x, (void)columns;
+    return WISP_ERR_UNSUPPORTED;
+}
+#endif

@@ -1,0 +1,23 @@
+/* (A - shift I)^-1, by the user's function or by factors of the library's own, for Krylov spaces of it. */
+#ifndef WISP_INVERSE_H
+#define WISP_INVERSE_H
+#include "arnoldi.h"
+
+/* For k->o; k->inverse becomes it. A plan has its memory and flops at once; nothing is factored yet. */
+wisp_status wisp__inverse_open(wisp__eig *k);
+void wisp__inverse_close(wisp__eig *k);
+/* Once k's bounds and scale are known, if it has any: factors. The shift is the target, or near it where that is too
+   near to an eigenvalue. */
+wisp_status wisp__inverse_begin(wisp__inverse *v);
+/* The operator, on A's map. */
+const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v);
+wisp__op wisp__inverse_op(const wisp__inverse *v);
+/* Whether it tells how many eigenvalues lie below a number. */
+bool wisp__inverse_counts(const wisp__inverse *v);
+/* How many eigenvalues A has below the number; -1: nothing tells. */
+wisp_status wisp__inverse_below(wisp__inverse *v, double shift, int64_t *below);
+/* What it holds at most beside what the library counts. */
+int64_t wisp__inverse_bytes(const wisp__inverse *v);
+/* Flops to factor once; 0: the user's function. */
+double wisp__inverse_flops(const wisp__inverse *v);
+#endif

@@ -1,0 +1,327 @@
+/* Pairs nearest to a number by (A - target)^-1: by a function of the test's, and by the factors of the library's own.
+ */
+#include "eig_cases.h"
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* Factors need MUMPS, and one rank. */
+static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
+
+/* ---- the test's inverse: Gaussian elimination ---------------------------------------------------------- */
+
+typedef struct {
+    ref_mat inverse;
+    const double *value; /* [n] of A, ascending; NULL: not known */
+    double scale;        /* A is so many times what the others say */
+    int solved, counted; /* columns, calls */
+    wisp_status fails;
+} by_test;
+
+static ref_mat inverse_of(ref_mat a, double target)
+{
+    const int64_t n = a.rows;
+    ref_mat m = ref_new(n, 2 * n), x = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) REF_AT(m, i, j) = REF_AT(a, i, j) - (i == j ? target : 0);
+        REF_AT(m, i, n + i) = 1;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int64_t best = k;
+        for (int64_t i = k; i < n; i++)
+            if (cabs(REF_AT(m, i, k)) > cabs(REF_AT(m, best, k))) best = i;
+        for (int64_t j = 0; j < 2 * n; j++) {
+            const cplx swapped = REF_AT(m, k, j);
+            REF_AT(m, k, j) = REF_AT(m, best, j);
+            REF_AT(m, best, j) = swapped;
+        }
+        assert_true(REF_AT(m, k, k) != 0);
+        for (int64_t i = 0; i < n; i++) {
+            const cplx f = REF_AT(m, i, k) / REF_AT(m, k, k);
+            if (i != k && f != 0)
+                for (int64_t j = k; j < 2 * n; j++) REF_AT(m, i, j) -= f * REF_AT(m, k, j);
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) REF_AT(x, i, j) = REF_AT(m, i, n + j) / REF_AT(m, i, i);
+    ref_free(m);
+    return x;
+}
+
+static wisp_status solve(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    by_test *t = arg;
+    ref_mat b = ref_get(x), s = ref_times(t->inverse, b);
+    const int64_t n = s.rows * s.cols;
+    for (int64_t i = 0; i < n; i++) s.a[i] = creal(s.a[i]) / t->scale + I * (cimag(s.a[i]) / t->scale);
+    ref_put(y, s);
+    t->solved += (int)b.cols;
+    ref_free(b);
+    ref_free(s);
+    return t->fails;
+}
+
+static wisp_status count_below(void *arg, double shift, int64_t *below)
+{
+    by_test *t = arg;
+    for (*below = 0; *below < t->inverse.rows && t->scale * t->value[*below] < shift;) ++*below;
+    t->counted++;
+    return t->fails;
+}
+
+/* ---- Hermitian matrices of known spectra --------------------------------------------------------------- */
+
+typedef struct {
+    wisp_type type;
+    int64_t n;
+    spectrum kind;
+    double *e, tolerance, eps;
+    ref_mat m;
+    wisp_mat *A;
+    wisp_eig_opts o;
+} question;
+
+/* exact: the target is an eigenvalue. */
+static question random_question(wisp_ctx *ctx, uint64_t seed, bool exact)
+{
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
+    ref_rng r = {seed};
+    question q = {.type = types[ref_below(&r, 4)], .n = 141 + ref_below(&r, 60), .kind = (spectrum)ref_below(&r, 5)};
+    const bool single = q.type == WISP_S || q.type == WISP_C;
+    q.e = spectrum_of(&r, q.kind, q.n);
+    q.m = hermitian_of(&r, q.e, q.n, q.type);
+    q.A = ref_mat_of(ctx, q.m, q.type);
+    q.eps = single ? 1.2e-7 : 2.2e-16, q.tolerance = single ? 2e-5 : 1e-8;
+    q.o = (wisp_eig_opts){.which = WISP_EIG_NEAREST,
+                          .method = WISP_EIG_INVERT,
+                          .count = 1 + (int)ref_below(&r, 7),
+                          .block = (int)ref_below(&r, 4),
+                          .target = exact ? q.e[ref_below(&r, q.n)] : 1.1 * ref_uniform(&r),
+                          .tolerance = q.tolerance,
+                          .seed = seed};
+    return q;
+}
+
+static void end_question(question *q)
+{
+    wisp_mat_free(q->A);
+    ref_free(q->m);
+    free(q->e);
+}
+
+static void check(wisp_ctx *ctx, const question *q, const wisp_eigen *v, wisp_status status, eig_tally *tally)
+{
+    char what[160];
+    snprintf(what, sizeof what, "seed %llu: %lld rows, %s, %s, %d nearest to %.17g", (unsigned long long)q->o.seed,
+             (long long)q->n, wisp_type_name(q->type), spectrum_name[q->kind], q->o.count, q->o.target);
+    const double h = v->bounds.halfwidth, error = q->tolerance * h + 30 * q->eps * (double)q->n;
+    assert_int_equal(v->complete, status == WISP_OK);
+    assert_pairs(v, q->m, q->tolerance * h, q->eps, what);
+    tally->right += status == WISP_OK, tally->told += status != WISP_OK;
+    if (status != WISP_OK && status != WISP_ERR_INCOMPLETE) fail_msg("%s: %s", what, message_of(ctx));
+    if (status != WISP_OK && !q->o.invert) print_message("%s: %s\n", what, message_of(ctx));
+    const demand d = demand_of(&q->o, q->e, q->n, 3 * error);
+    if (status == WISP_OK && !matches(v, q->e, &d, error)) {
+        for (int i = 0; i < v->found; i++) print_message("found %.12g\n", v->value[i].re);
+        for (int64_t i = d.may_from; i < d.may_to; i++) print_message("there is %.12g\n", q->e[i]);
+        fail_msg("%s: %d found, from %lld to %lld are there", what, v->found, (long long)(d.to - d.from),
+                 (long long)(d.may_to - d.may_from));
+    }
+}
+
+/* With a count all is proven; without one the same pairs are found, and nothing is said to be complete. */
+static void by_function(void **state)
+{
+    eig_tally tally = {0};
+    for (uint64_t seed = 1; seed <= (ref_few() ? 2 : 10); seed++) {
+        question q = random_question(*state, seed, false);
+        by_test t = {.inverse = inverse_of(q.m, q.o.target), .value = q.e, .scale = 1};
+        q.o.invert = solve, q.o.below = count_below, q.o.invert_arg = &t;
+        if (seed % 3 == 0) q.o.below = NULL;
+        if (seed % 3 == 1) q.o.method = WISP_EIG_DEFAULT;
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.A, &q.o);
+        if (v.method == WISP_EIG_INVERT) {
+            assert_true(t.solved > 0 && (t.counted > 0) == (q.o.below != NULL));
+            assert_int_equal(status, q.o.below ? WISP_OK : WISP_ERR_INCOMPLETE);
+        }
+        check(*state, &q, &v, status, &tally);
+        wisp_eigen_free(&v);
+        ref_free(t.inverse);
+        end_question(&q);
+    }
+}
+
+static void by_factors(void **state)
+{
+    eig_tally tally = {0};
+    if (!has_factors()) return;
+    for (uint64_t seed = 1; seed <= (ref_few() ? 8 : 60); seed++) {
+        question q = random_question(*state, seed, seed % 3 == 0);
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.A, &q.o);
+        check(*state, &q, &v, status, &tally);
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+    assert_true(tally.told <= tally.right / 10);
+}
+
+/* Multiplets, of which any are asked for. */
+static void of_any(void **state)
+{
+    if (!has_factors()) return;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        question q = random_question(*state, seed, false);
+        q.o.any = 1;
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.A, &q.o);
+        if (status == WISP_OK) assert_int_equal(v.found, q.o.count);
+        assert_pairs(&v, q.m, q.tolerance * v.bounds.halfwidth, q.eps, "any");
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+}
+
+/* A chain's values 4 - 2 cos(pi k/(n + 1)); the middle one is the target, where A - target is singular. */
+static void chain(void **state)
+{
+    enum { N = 301, K = 9 };
+    wisp_mat *A;
+    wisp_eigen v;
+    if (!has_factors()) return;
+    const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = K, .target = 4};
+    REF_OK(*state, wisp_mat_open(&A, *state, "laplace:points=5,nx=301,ny=1", NULL));
+    REF_OK(*state, wisp_eig(&v, A, &o));
+    assert_int_equal(v.found, K);
+    assert_true(v.complete && v.method == WISP_EIG_INVERT);
+    for (int i = 0; i < K; i++) {
+        const double exact = 4 - 2 * cos(acos(-1) * ((N + 1) / 2 - K / 2 + i) / (N + 1));
+        assert_true(fabs(v.value[i].re - exact) < 1e-12);
+    }
+    wisp_eigen_free(&v);
+    wisp_mat_free(A);
+}
+
+/* Powers of two change exponents alone. */
+static void units(void **state)
+{
+    static const int by[] = {-990, -400, 0, 400, 990};
+    const uint64_t seed = 3; /* of double precision */
+    question q = random_question(*state, seed, false);
+    assert_true(q.type == WISP_D || q.type == WISP_Z);
+    by_test t = {.inverse = inverse_of(q.m, q.o.target), .value = q.e};
+    q.o.invert_arg = &t;
+    const double target = q.o.target;
+    for (int own = has_factors() ? 0 : 1; own < 2; own++)
+        for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+            ref_mat m = ref_new(q.n, q.n);
+            for (int64_t j = 0; j < q.n * q.n; j++)
+                m.a[j] = ldexp(creal(q.m.a[j]), by[i]) + I * ldexp(cimag(q.m.a[j]), by[i]);
+            wisp_mat *A = ref_mat_of(*state, m, q.type);
+            wisp_eig_opts o = q.o;
+            t.scale = ldexp(1, by[i]);
+            o.target = ldexp(target, by[i]);
+            o.invert = own ? solve : NULL, o.below = own ? count_below : NULL;
+            wisp_eigen v;
+            REF_OK(*state, wisp_eig(&v, A, &o));
+            for (int j = 0; j < v.found; j++) v.value[j].re = ldexp(v.value[j].re, -by[i]);
+            const demand d = demand_of(&q.o, q.e, q.n, 1e-7);
+            assert_true(v.complete && matches(&v, q.e, &d, 1e-7));
+            wisp_eigen_free(&v);
+            wisp_mat_free(A);
+            ref_free(m);
+        }
+    ref_free(t.inverse);
+    end_question(&q);
+}
+
+/* ---- others --------------------------------------------------------------------------------------------- */
+
+/* A chain with hopping that prefers a side: D^-1 T D with T symmetric, so that its values are 2 sqrt(b c) cos(pi k/(n +
+   1)). Its conjugate pairs are those of the same rows turned by i in the complex type. */
+static void not_hermitian(void **state)
+{
+    enum { N = 171, K = 5 };
+    static const wisp_type types[] = {WISP_D, WISP_Z};
+    for (int c = 0; c < 2; c++) {
+        const double b = 1, d = 1.05, target = 0.313;
+        ref_mat m = ref_new(N, N);
+        for (int64_t i = 0; i + 1 < N; i++) REF_AT(m, i, i + 1) = c ? b * I : b, REF_AT(m, i + 1, i) = c ? -d * I : d;
+        double e[N];
+        for (int64_t i = 0; i < N; i++) e[N - 1 - i] = 2 * sqrt(b * d) * cos(acos(-1) * (double)(i + 1) / (N + 1));
+        by_test t = {.inverse = inverse_of(m, target), .scale = 1};
+        wisp_mat *A = ref_mat_of(*state, m, types[c]);
+        for (int how = 0; how < 3; how++) {
+            wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = K, .target = target};
+            if (how == 1) o.invert = solve, o.invert_arg = &t;
+            if (how == 2) o.method = WISP_EIG_DENSE;
+            if (how == 0 && !has_factors()) continue;
+            wisp_eigen v;
+            const wisp_status status = wisp_eig(&v, A, &o);
+            if (status != (how == 2 ? WISP_OK : WISP_ERR_INCOMPLETE))
+                fail_msg("%d, %d: %s", c, how, message_of(*state));
+            const demand which = demand_of(&o, e, N, 1e-6);
+            if (v.found != K || !matches(&v, e, &which, 1e-6)) fail_msg("%d, %d: %d found", c, how, v.found);
+            wisp_eigen_free(&v);
+        }
+        wisp_mat_free(A);
+        ref_free(t.inverse);
+        ref_free(m);
+    }
+}
+
+static void refused(wisp_ctx *ctx, const wisp_mat *A, const wisp_eig_opts *o, wisp_status wanted, const char *why)
+{
+    wisp_eigen v;
+    const wisp_status status = wisp_eig(&v, A, o);
+    if (status != wanted || !strstr(message_of(ctx), why)) fail_msg("%s: %d: %s", why, (int)status, message_of(ctx));
+    wisp_eigen_free(&v);
+}
+
+static void refusals(void **state)
+{
+    question q = random_question(*state, 2, false);
+    by_test t = {.inverse = inverse_of(q.m, q.o.target + 0.3), .value = q.e, .scale = 1};
+    wisp_eig_opts o = q.o, other = q.o;
+    other.which = WISP_EIG_SMALLEST;
+    refused(*state, q.A, &other, WISP_ERR_UNSUPPORTED, "nearest to a target only");
+    o.invert = solve, o.below = count_below, o.invert_arg = &t;
+    other.method = WISP_EIG_DEFAULT, other.invert = solve;
+    refused(*state, q.A, &other, WISP_ERR_ARG, "opts.invert is for");
+    refused(*state, q.A, &o, WISP_ERR_CALLBACK, "is not (A - target I)^-1");
+    t.fails = WISP_ERR_NUMERIC;
+    refused(*state, q.A, &o, WISP_ERR_CALLBACK, "");
+    wisp_mat *B;
+    const wisp_operator op = {.map = wisp_mat_map(q.A), .type = q.type, .apply = apply_stored, .arg = q.A};
+    REF_OK(*state, wisp_mat_from_apply(&B, *state, &op));
+    o.invert = NULL;
+    if (has_factors()) refused(*state, B, &o, WISP_ERR_UNSUPPORTED, "an operator has no entries to factor");
+    wisp_eig_opts limited = q.o;
+    limited.bytes = 1000;
+    if (has_factors()) refused(*state, q.A, &limited, WISP_ERR_NOMEM, "are left for them");
+    wisp_mat_free(B);
+    if (!strstr(wisp_features(), "mumps")) refused(*state, q.A, &q.o, WISP_ERR_UNSUPPORTED, "libmumps-seq-dev");
+    if (ref_ranks() > 1 && strstr(wisp_features(), "mumps"))
+        refused(*state, q.A, &q.o, WISP_ERR_UNSUPPORTED, "on one rank alone");
+    ref_free(t.inverse);
+    end_question(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_function), cmocka_unit_test(by_factors),
+                                       cmocka_unit_test(of_any),      cmocka_unit_test(chain),
+                                       cmocka_unit_test(units),       cmocka_unit_test(not_hermitian),
+                                       cmocka_unit_test(refusals)};
+    return REF_RUN_WITH(tests, setup, teardown);
+}
