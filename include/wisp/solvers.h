@@ -438,6 +438,10 @@ WISP_API int64_t wisp_green_moments(double halfwidth, double eta, double toleran
  */
 typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
 
+/* f[drives] at this time, real and finite, the same on all ranks. A return value other than 0 ends the evolution
+   (WISP_ERR_CALLBACK). */
+typedef int (*wisp_drive_fn)(void *arg, double time, double *f);
+
 enum { WISP_EVOLVE_STEPS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
@@ -472,6 +476,13 @@ typedef struct {
        Hermitian */
     int non_hermitian;
     wisp_bounds_opts absorption;
+    int drives;                   /* above 0: H(t) = A + sum of f_j(t) drive[j], see wisp_evolve. 0: A alone */
+    const wisp_mat *const *drive; /* [drives] Hermitian, on A's map */
+    wisp_drive_fn drive_at;       /* tells f */
+    void *drive_arg;              /* passed to drive_at() */
+    int64_t breaks;               /* times where f or its derivatives jump: steps end there */
+    const double *break_at;       /* [breaks], finite, in any order; may be NULL if there are none */
+    double longest_step;          /* of f, in time, finite; 0: the estimate of the error alone decides */
 } wisp_evolve_opts;
 
 typedef struct {
@@ -482,6 +493,7 @@ typedef struct {
     double seconds, flops;     /* of the evolution alone */
     double bounds_seconds;
     wisp_bounds absorption; /* of W, where A need not be Hermitian: norms lose their share at rates in there; else 0 */
+    int64_t steps, refused; /* of H(t): that were taken, and that were tried and were too long; else 0 */
 } wisp_evolution;
 
 /* Time evolution under a Hermitian matrix A: psi(t) = exp(-i A t) psi(0) at time[times], finite times in any order, by
@@ -508,6 +520,16 @@ typedef struct {
    see docs/solvers.md). With rounding taken once it has to be within opts->tolerance, beside opts->start_off, times
    g(t) where that is above 1; a time where it is more ends the call (WISP_ERR_PRECISION). Bounds that are not given are
    found of both parts of A, which are assembled for that one after the other; an operator needs both given.
+   With opts->drives H(t) = A + sum of f_j(t) drive[j] depends on time, that of opts->start_time's clock: psi(t) goes by
+   steps h of exp(-i h (a H(t_1) + b H(t_2))) exp(-i h (b H(t_1) + a H(t_2))), t_1,2 = t + (1/2 -+ sqrt(3)/6) h, a, b =
+   1/4 -+ sqrt(3)/6, a commutator-free Magnus integrator of fourth order (Alvermann and Fehske, J. Comput. Phys. 230,
+   5930 (2011)), each exponential by a Chebyshev series on bounds that follow from those of A and of each drive. A step
+   is taken as two halves, and their difference to the whole one, over 15, is about their error; half of the tolerance
+   is for three times that, in shares of the time. opts->off adds it up, with what is left out of series and with
+   rounding as above: an estimate, which holds where f is smooth from break to break, and not where it does in less than
+   a step what the step does not see (opts->longest_step). More than the tolerance ends the call (WISP_ERR_PRECISION).
+   opts->direction is 1 then, A Hermitian; depth, at_once and cache_budget are not looked at. 5 blocks like psi are held
+   meanwhile, and a state is offered before each step.
    WISP_ERR_NUMERIC: also if norms grow beyond all numbers of psi's type. With opts->resume psi(0) is of no interest;
    times and options must be as they were, but for depth and cache_budget; observe is called for times alone that had
    not been observed when the state was offered. After a failure psi holds anything, and e->done times have been
@@ -521,10 +543,10 @@ WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_bl
 
 /* *plan becomes what wisp_evolve will take, for psi of this type (DEFAULT: complex, of A's precision) and width. A and
    step: as in wisp_mpk_plan, for these columns. Products, sweeps and seconds are told, about, only where opts.bounds
-   are given; those that find bounds are not counted. Where they are not, neither the length of the series is known, nor
-   how many times are best at once: bytes are then those of one of them, unless opts.at_once tells, and bytes_most is
-   for 2^20 terms at most (8 bytes for each further term, and each of the times at once). Statuses as of wisp_evolve for
-   such arguments. */
+   are given, and of H(t) never; those that find bounds are not counted. Where they are not, neither the length of the
+   series is known, nor how many times are best at once: bytes are then those of one of them, unless opts.at_once tells,
+   and bytes_most is for 2^20 terms at most (8 bytes for each further term, and each of the times at once). Statuses as
+   of wisp_evolve for such arguments. */
 WISP_SIZED wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
                                         int width, int64_t times, const double *time, const wisp_evolve_opts *opts,
                                         const wisp_choice *step);

@@ -61,8 +61,8 @@ typedef struct {
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
-    const char *from_list[LIST], *operator_list[LIST];
-    int froms, operators;
+    const char *from_list[LIST], *operator_list[LIST], *drive_list[LIST];
+    int froms, operators, drives;
     int order, format;                        /* wisp_order, wisp_format; one more: all */
     int partition;                            /* wisp_partition */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
@@ -169,6 +169,6 @@ wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_once, parse_output, parse_count, parse_positive, parse_pair,
     parse_choice, parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights,
     parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from,
-    parse_operator, parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path, parse_per,
-    parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell;
+    parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path,
+    parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell;
 #endif

@@ -72,6 +72,8 @@ bool parse_from(option_value *v)
 
 bool parse_operator(option_value *v) { return parse_one_more(v, v->o->operator_list, &v->o->operators); }
 
+bool parse_drive(option_value *v) { return parse_one_more(v, v->o->drive_list, &v->o->drives); }
+
 /* Whether there are all of them, with commas between them. */
 static bool there_are(const char *devices)
 {

@@ -106,10 +106,9 @@ static void empty_group(evolution *s)
     s->g.count = 0;
 }
 
-/* Coefficient k of time i; 0 behind the last one. */
-static wisp_scalar coefficient(const void *arg, int i, int64_t k)
+wisp_scalar wisp__evolve_coefficient(const void *group, int i, int64_t k)
 {
-    const wisp__evolve_group *g = arg;
+    const wisp__evolve_group *g = group;
     if (k >= g->terms[i]) return (wisp_scalar){0, 0};
     if (g->c[i]) {
         const wisp_scalar c = g->c[i][k], p = g->phase[i];
@@ -304,23 +303,22 @@ out:
 
 /* ---- states ------------------------------------------------------------------------------------ */
 
-/* Of a state: those of this call. */
-static wisp_status same_times(const evolution *s, wisp_state *state)
+wisp_status wisp__evolve_same_times(wisp_ctx *ctx, int64_t times, const double *time, wisp_state *state)
 {
     wisp_status status;
-    double *time = NULL;
-    const size_t bytes = (size_t)s->times * sizeof *time;
-    WISP_TRY(wisp_state_samef(state, "times", "%lld", (long long)s->times));
-    if (!wisp_state_is_kept(state)) return wisp_state_data(state, "time", (void *)(uintptr_t)s->time, bytes);
-    WISP_TRY(wisp_alloc(s->ctx, &time, (size_t)s->times, sizeof *time));
-    WISP_TRY(wisp_state_data(state, "time", time, bytes));
-    for (int64_t i = 0; i < s->times && status == WISP_OK; i++)
-        if (time[i] != s->time[i])
-            status = wisp_ctx_failf(s->ctx, WISP_ERR_MISMATCH,
+    double *kept = NULL;
+    const size_t bytes = (size_t)times * sizeof *kept;
+    WISP_TRY(wisp_state_samef(state, "times", "%lld", (long long)times));
+    if (!wisp_state_is_kept(state)) return wisp_state_data(state, "time", (void *)(uintptr_t)time, bytes);
+    WISP_TRY(wisp_alloc(ctx, &kept, (size_t)times, sizeof *kept));
+    WISP_TRY(wisp_state_data(state, "time", kept, bytes));
+    for (int64_t i = 0; i < times && status == WISP_OK; i++)
+        if (kept[i] != time[i])
+            status = wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
                                     "the state is of a run to other times: number %lld is %.10g, and here %.10g",
-                                    (long long)i, time[i], s->time[i]);
+                                    (long long)i, kept[i], time[i]);
 out:
-    wisp_free(s->ctx, time);
+    wisp_free(ctx, kept);
     return status;
 }
 
@@ -340,7 +338,7 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
     WISP_TRY(wisp_state_samef(state, "opts.non_hermitian", "%d", o->non_hermitian));
     WISP_TRY(wisp__same_bounds(state, "opts.absorption", &o->absorption));
-    status = same_times(s, state);
+    status = wisp__evolve_same_times(s->ctx, s->times, s->time, state);
 out:
     return status;
 }
@@ -464,12 +462,13 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
     *s.e = (wisp_evolution){.depth = 1};
     if (times > 0) WISP_NEED(ctx, time);
+    if (s.o.drives > 0) return wisp__evolve_driven(s.e, A, psi, times, time, &s.o);
     s.times = times, s.time = time, s.base = s.o.start_time;
     s.sum = (wisp__chebyshev_sum){.A = A,
                                   .bounds = &s.e->bounds,
                                   .v = psi,
                                   .z = s.z,
-                                  .coefficient = coefficient,
+                                  .coefficient = wisp__evolve_coefficient,
                                   .arg = &s.g,
                                   .depth = s.o.depth,
                                   .cache_budget = s.o.cache_budget,

@@ -36,7 +36,8 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
     if (o->at_once < 0 || o->at_once > WISP__MOST_AT_ONCE)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once,
                               WISP__MOST_AT_ONCE);
-    return wisp__absorbed_check_options(ctx, o);
+    const wisp_status status = wisp__driven_check(ctx, o);
+    return status == WISP_OK ? wisp__absorbed_check_options(ctx, o) : status;
 }
 
 static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
@@ -63,7 +64,7 @@ wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, const wisp_
 }
 
 /* Of all steps from one time to the next. */
-static double path_of(double start, int64_t times, const double *time)
+double wisp__evolve_path(double start, int64_t times, const double *time)
 {
     double path = 0, base = start;
     for (int64_t i = 0; i < times; i++) {
@@ -83,7 +84,7 @@ wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, cons
                                   int64_t times, const double *time, double *rounding)
 {
     const double tolerance = o->tolerance;
-    *rounding = wisp__evolve_rounding_of(o, b, type, path_of(o->start_time, times, time));
+    *rounding = wisp__evolve_rounding_of(o, b, type, wisp__evolve_path(o->start_time, times, time));
     if (tolerance >= *rounding) return WISP_OK;
     return wisp_ctx_failf(
         ctx, WISP_ERR_ARG,
@@ -171,7 +172,7 @@ static outline outline_of(const wisp__evolve_times *t)
 static double most_terms(const wisp__evolve_times *t, wisp_type type, double tolerance, int count)
 {
     enum { MOST = 1 << 20 }; /* halfwidth times time, as far as a plan goes where nothing else bounds it */
-    const double path = size_of(t->direction) * path_of(t->start, t->times, t->time);
+    const double path = size_of(t->direction) * wisp__evolve_path(t->start, t->times, t->time);
     double reach = 0, halfwidth = t->halfwidth;
     for (int64_t i = 0; i < t->times; i++)
         for (int d = 1; d <= count && d <= i + 1; d++)
@@ -186,12 +187,15 @@ static double most_terms(const wisp__evolve_times *t, wisp_type type, double tol
 static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                              const wisp_evolve_opts *o, int count, double J, double *about, double *most)
 {
-    const wisp__chebyshev_size size = {.blocks = 1 + count,
+    wisp_mat_info of = *A; /* H(t) is an operator, beside whose product one of a drive is held */
+    if (o->drives > 0)
+        of.format = WISP_FORMAT_OPERATOR, of.spill_bytes += A->local_rows * (int64_t)wisp_type_size(A->type);
+    const wisp__chebyshev_size size = {.blocks = o->drives > 0 ? WISP__DRIVEN_BLOCKS : 1 + count,
                                        .sums = count,
                                        .most_sums = WISP__MOST_AT_ONCE,
                                        .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
                                        .depth = o->depth};
-    const wisp_status status = wisp__chebyshev_sum_bytes(ctx, A, type, width, &size, about, most);
+    const wisp_status status = wisp__chebyshev_sum_bytes(ctx, &of, type, width, &size, about, most);
     const bool scalars = wisp__evolve_damps(o) || o->non_hermitian;
     const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 64.0 * width;
     *about += number * J;
@@ -213,8 +217,8 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     if (type == WISP_DEFAULT) type = wisp__type_in(A->type, WISP_Z);
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
     WISP_TRY(wisp__check_bounds(ctx, A, &o.bounds));
-    const bool given =
-        o.bounds.method == WISP_BOUNDS_GIVEN && (!o.non_hermitian || o.absorption.method == WISP_BOUNDS_GIVEN);
+    const bool given = o.bounds.method == WISP_BOUNDS_GIVEN && o.drives == 0 &&
+                       (!o.non_hermitian || o.absorption.method == WISP_BOUNDS_GIVEN);
     wisp__absorbed absorbed = {0};
     if (given && o.non_hermitian)
         WISP_TRY(wisp__absorbed_choose(&absorbed, ctx, &o, &o.bounds.given, &o.absorption.given, type, times, time));
@@ -237,10 +241,10 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
                                   .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
                                   .z_bytes = 2 * blocks,
                                   .given = given};
-    const int64_t at_once = o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
+    const int64_t at_once = o.drives > 0 ? 1 : o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
     const int count = (int)(times < at_once ? times : at_once);
     /* How many times are best at once follows from the bounds; one is the least, and a run is not refused for more. */
-    const int least = o.at_once || count < 1 ? count : 1;
+    const int least = (o.at_once && o.drives == 0) || count < 1 ? count : 1;
     const outline all = given ? outline_of(&t) : (outline){.count = least, .sweeps = NAN, .sums = NAN};
     WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
     WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));

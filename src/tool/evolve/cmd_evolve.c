@@ -25,6 +25,14 @@ static int check_options(tool *t)
     if (absorbs(o) && (o->imaginary || o->angle != 0))
         return tool_usage(t, "--%s is for real times, not for --imaginary and --angle",
                           o->absorb ? "absorb" : "non-hermitian");
+    if (o->drives && (absorbs(o) || o->imaginary || o->angle != 0))
+        return tool_usage(t, "--drive is for real times and a Hermitian matrix, not for --%s",
+                          o->absorb          ? "absorb"
+                          : o->non_hermitian ? "non-hermitian"
+                          : o->imaginary     ? "imaginary"
+                                             : "angle");
+    if (o->drives && option_seen(o, "depth"))
+        return tool_usage(t, "--depth is not for --drive: H(t) is a sum of matrices, whose steps are not interleaved");
     if (o->positions && !o->absorb) return tool_usage(t, "--positions is for --absorb");
     if (fabs(o->angle) > 180) return tool_usage(t, "--angle %g: it is -180 to 180 degrees", o->angle);
     return states_check(t);
@@ -111,6 +119,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "log norm", r->log_norm, times * sizeof *r->log_norm));
     WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
     WISP_TRY(expectations_items(&r->x, s));
+    WISP_TRY(drives_items(o->t, &r->d, s));
     if (at.done < 1 || at.done > r->times)
         return wisp_ctx_failf(o->t->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: %lld times",
                               (long long)at.done);
@@ -183,6 +192,7 @@ static int set_run(tool *t, evolve_results *r)
                                  .depth = (int)o->depth,
                                  .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
+    drives_set(&r->d, &r->opts);
     if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
     for (int64_t i = 0; i < r->times; i++)
         r->time[i] = i == steps ? o->time : first + span * ((double)i / (double)steps);
@@ -305,6 +315,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && o->from) rc = open_last(t, r, &src);
     if (!rc && o->from) obs->start = r->last.sum;
     if (!rc) rc = expectations_open(t, &r->x, src.rows, r->times);
+    if (!rc) rc = drives_open(t, &r->d, src.rows, r->last.at.time, o->time);
     const wisp_mat_opts mo = source_options(o, tool_type(o, src.type), 1);
     r->type = type_in(mo.type, WISP_Z);
     r->kind = (states_kind){.matrix = r->kind.matrix, .rows = src.rows, .type = r->type};
@@ -323,6 +334,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && *A) like_matrix(t, &r->info, 0);
     if (!rc && *A && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
     if (!rc && *A) rc = expectations_make(t, &r->x, *A, r->type);
+    if (!rc && *A) rc = drives_make(t, &r->d, *A, r->type);
     if (!rc && *A) rc = begin(t, *psi, &start, &r->last);
     wisp_src_close(&start);
     return rc;
@@ -353,6 +365,7 @@ out:
     states_close(&obs.states);
     states_close_last(&r.last);
     expectations_close(t, &r.x);
+    drives_close(t, &r.d);
     wisp_blk_free(psi);
     wisp_mat_free(A);
     wisp_free(t->ctx, obs.copy);

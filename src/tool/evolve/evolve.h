@@ -1,6 +1,7 @@
 /* The plan and the results of wisp evolve: the norm, and the densities of some rows, over time. */
 #ifndef WISP_TOOL_EVOLVE_H
 #define WISP_TOOL_EVOLVE_H
+#include "drives.h"
 #include "expectations.h"
 #include "states.h"
 
@@ -14,6 +15,7 @@ typedef struct {
     double *log_norm;     /* [times] of psi, where it is scaled to norm 1 */
     double deviation;     /* largest |norm - 1| */
     expectations x;
+    drives d;
     double tolerance;
     wisp_evolution e;
     wisp_mat_info info;

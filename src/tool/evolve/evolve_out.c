@@ -46,6 +46,8 @@ static json_t *make_json(tool *t, const evolve_results *r)
         json_array_append_new(im, json_numbers(x->im + b * x->times, r->done));
         json_array_append_new(off, json_numbers(x->off + b * x->times, r->done));
     }
+    json_t *drive = json_array();
+    for (int i = 0; i < r->d.count; i++) json_array_append_new(drive, json_words(t->opt.drive_list[i]));
     int64_t held, there, limit;
     wisp_ctx_memory(t->ctx, NULL, &held);
     wisp_ctx_device_memory(t->ctx, NULL, &there, &limit);
@@ -76,8 +78,10 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J("from", t->opt.from), J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
              J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
              J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
-             J_IF(x->count, "expectation_off", json_incref(off)));
-    json_decref(names), json_decref(re), json_decref(im), json_decref(off);
+             J_IF(x->count, "expectation_off", json_incref(off)), J_IF(r->d.count, "drive", json_incref(drive)),
+             J_IF(r->d.count, "steps", json_integer(r->e.steps)),
+             J_IF(r->d.count, "refused_steps", json_integer(r->e.refused)));
+    json_decref(drive), json_decref(names), json_decref(re), json_decref(im), json_decref(off);
     json_decref(density);
     return o;
 }
@@ -113,6 +117,10 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "%.6g to %.6g in %s steps, tolerance %.3g", r->time[0], r->time[r->times - 1],
               text_count(x[0], r->times - 1), r->tolerance);
+    for (int i = 0; i < r->d.count; i++) text_line(i ? "" : "drive", "%s", t->opt.drive_list[i]);
+    if (r->d.count)
+        text_line("steps", "%s, %s more were too long; psi may be off by %.2g at the end", text_count(x[0], r->e.steps),
+                  text_count(x[1], r->e.refused), r->off[r->done - 1]);
     snprintf(x[1], TEXT, "%s sweeps, depth %d", text_count(x[0], r->e.sweeps), r->e.depth);
     text_run(t, &r->info, x[1]);
     checkpoint_summary(t);

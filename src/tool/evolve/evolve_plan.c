@@ -41,6 +41,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     if (find_run(t, r, a, NULL, &run)) return tool_fail_ctx(t);
     if (expectations_bytes(t, &r->x, r->type, most, &operators, &making)) return EXIT_FAILED;
     const int64_t block = a->local_rows * (int64_t)wisp_type_size(r->type), held = most ? run.bytes_most : run.bytes;
+    if (drives_bytes(t, &r->d, r->type, most, &operators, &making)) return EXIT_FAILED;
     if (r->x.count) operators += block;
     const int64_t on_host = numbers_of(r) + (r->watched || t->opt.states ? block : 0) + copy_bytes(t, r, block, held);
     b->vectors = block + held + operators + on_host + WISP_PLAN_LITTLE;
@@ -105,7 +106,9 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     if (t->opt.checkpoint) checkpoint_plan(copy_of(t, in->r, &about));
     if (t->opt.states)
         text_line("states", "about %s on the disk", text_bytes(b, (double)states_bytes(t, &in->r->kind, in->r->times)));
-    if (isnan(run.sweeps) && in->r->absorbs)
+    if (in->r->d.count)
+        text_line("sweeps", "not known: the steps of H(t) follow from their error on the way");
+    else if (isnan(run.sweeps) && in->r->absorbs)
         text_line("sweeps", "not known: their number follows from the bounds of H and of W, and those of W are found");
     else if (isnan(run.sweeps))
         text_line("sweeps", "not known: their number follows from the bounds (--bounds A,B gives them)");

@@ -44,7 +44,7 @@ int expectations_open(tool *t, expectations *x, int64_t rows, int64_t times)
     return rc;
 }
 
-static wisp_mat_opts options_of(const wisp_src *src, wisp_type type, wisp_map *map)
+wisp_mat_opts expectations_options(const wisp_src *src, wisp_type type, wisp_map *map)
 {
     wisp_type own = src->type;
     if (type_is_single(type)) own = type_in(type, own);
@@ -79,7 +79,7 @@ int expectations_make(tool *t, expectations *x, const wisp_mat *A, wisp_type typ
     x->own = A;
     for (int i = 0; i < x->count && !rc; i++) {
         if (!(x->energy && i == 0)) {
-            const wisp_mat_opts mo = options_of(x->src + i, type, wisp_mat_map(A));
+            const wisp_mat_opts mo = expectations_options(x->src + i, type, wisp_mat_map(A));
             if (wisp_mat_create(x->mat + i, t->ctx, x->src + i, &mo)) return tool_fail_ctx(t);
             wisp_src_close(x->src + i);
         }
@@ -136,19 +136,24 @@ out:
     return status;
 }
 
+int expectations_add_bytes(tool *t, const wisp_src *src, wisp_type type, bool most, int64_t *bytes, int64_t *making)
+{
+    const wisp_mat_opts mo = expectations_options(src, type, NULL);
+    wisp_mat_info info;
+    if (most ? wisp_mat_bound(t->ctx, src, &mo, &info) : wisp_mat_plan(t->ctx, src, &mo, &info))
+        return tool_fail_ctx(t);
+    *bytes += info.bytes;
+    if (info.assembly_bytes + info.props_bytes > *making) *making = info.assembly_bytes + info.props_bytes;
+    return EXIT_FINE;
+}
+
 int expectations_bytes(tool *t, const expectations *x, wisp_type type, bool most, int64_t *bytes, int64_t *making)
 {
+    int rc = EXIT_FINE;
     *bytes = *making = 0;
-    for (int i = x->energy; i < x->count; i++) {
-        const wisp_mat_opts mo = options_of(x->src + i, type, NULL);
-        wisp_mat_info info;
-        const wisp_status status =
-            most ? wisp_mat_bound(t->ctx, x->src + i, &mo, &info) : wisp_mat_plan(t->ctx, x->src + i, &mo, &info);
-        if (status) return tool_fail_ctx(t);
-        *bytes += info.bytes;
-        if (info.assembly_bytes + info.props_bytes > *making) *making = info.assembly_bytes + info.props_bytes;
-    }
-    return EXIT_FINE;
+    for (int i = x->energy; i < x->count && !rc; i++)
+        rc = expectations_add_bytes(t, x->src + i, type, most, bytes, making);
+    return rc;
 }
 
 void expectations_close(tool *t, expectations *x)

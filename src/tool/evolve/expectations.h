@@ -37,5 +37,8 @@ void expectations_absorbed(expectations *x, const wisp_bounds *H, const wisp_bou
 wisp_status expectations_items(expectations *x, wisp_state *s);
 /* Bytes of the matrices, and what one of them takes beside it while it is made, at most or about. */
 int expectations_bytes(tool *t, const expectations *x, wisp_type type, bool most, int64_t *bytes, int64_t *making);
+/* How an operator's matrix is made for psi of this type, and what it adds to both. */
+wisp_mat_opts expectations_options(const wisp_src *src, wisp_type type, wisp_map *map);
+int expectations_add_bytes(tool *t, const wisp_src *src, wisp_type type, bool most, int64_t *bytes, int64_t *making);
 void expectations_close(tool *t, expectations *x);
 #endif

@@ -1,0 +1,78 @@
+# wisp evolve --drive: a driven pair of levels against its closed form, expressions, tables, states, refusals.
+. "$(dirname "$0")/cli.sh"
+sed -i 's/^import json.*/import json, math, sys/' check.py
+
+# Levels of +-0.5; (cos(t) s_x + sin(t) s_y) 0.1 turns with them: all goes over and back, sin(0.1 t)^2.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 0.5\n2 2 -0.5\n' >levels.mtx
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1\n' >x.mtx
+printf '%%%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 0 1\n' >y.mtx
+turning=(--drive 'x.mtx:0.1*cos(t)' --drive 'y.mtx: sin( t )/10')
+ok evolve levels.mtx "${turning[@]}" --time 20 --steps 10 --site 0 --watch 0,1 --json
+json out 'all(abs(p - math.sin(0.1 * t) ** 2) <= 3 * o + 1e-14 for p, t, o in zip(d["density"][1], d["times"], d["off"]))'
+json out 'd["drive"][0] == "x.mtx:0.1*cos(t)" and d["steps"] > 9 and d["refused_steps"] >= 0 and d["off"][10] < 3e-10 and d["completed"]'
+ok evolve levels.mtx "${turning[@]}" --time 20 --steps 10 --site 0
+check "drives in the summary" grep -q '^drive *x.mtx:0.1\*cos(t)' out
+check "steps in the summary" grep -qE '^steps +[0-9]+, [0-9]+ more were too long; psi may be off by' out
+ok evolve levels.mtx "${turning[@]}" --time 20 --steps 10 --site 0 --precision single --tolerance 1e-3 --json
+json out 'all(abs(p - math.sin(0.1 * t) ** 2) <= 3 * o for p, t, o in zip(d["density"][0], [10 * math.pi / 2 - t for t in d["times"]], d["off"][1:] + [1]))'
+ok evolve levels.mtx "${turning[@]}" --time=-5 --steps 2 --site 0 --json
+json out 'abs(d["density"][0][2] - math.cos(0.5) ** 2) < 1e-9'
+
+# What an expression may have: each is 0.3 at all times.
+for f in 0.3 '.3' '3e-1' '-(-0.3)' '0.1+0.1*2' '0.6/2' '2^-1-0.2' '0.3*(sin(t)^2+cos(t)^2)' '0.3*exp(log(1))' '0.3*sqrt(4)/abs(-2)' \
+    '0.3*cos(2*pi)' '0.3+tan(0)+tanh(0)' '-2^2+4.3' '+0.3' '0.3*t/t'; do
+    ok evolve levels.mtx --drive "x.mtx:$f" --time 3 --steps 1 --site 0 --json
+    json out 'abs(d["density"][0][1] - (1 - (0.3 / math.hypot(0.5, 0.3) * math.sin(3 * math.hypot(0.5, 0.3))) ** 2)) < 1e-9'
+done
+for f in '' 't+' '2t' 'sin t' 'sin(t' 't)' 'x' 'cost(t)' '1..2' '--' '3,4' 't:'; do
+    refused 2 "--drive" evolve levels.mtx --drive "x.mtx:$f" --time 3 --site 0
+done
+refused 2 "2t can't be read at t" evolve levels.mtx --drive "x.mtx:2t" --time 3 --site 0
+refused 2 "sin(t can't be read to its end" evolve levels.mtx --drive "x.mtx:sin(t" --time 3 --site 0
+deep=$(printf '(%.0s' {1..500})
+refused 2 "can't be read" evolve levels.mtx --drive "x.mtx:$deep" --time 3 --site 0
+refused 1 "= -inf at time" evolve levels.mtx --drive "x.mtx:log(0*t)" --time 3 --site 0
+
+# A table: a pulse of straight lines, under which x alone turns by its area.
+printf '# a pulse\n-1 0\n0, 0\n1 0.5\n\n1.5 0.5\n2 0\n9 0\n' >pulse.txt
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 0\n' >zero.mtx
+ok evolve zero.mtx --drive x.mtx:pulse.txt --time 8 --steps 8 --site 0 --json
+json out 'abs(d["density"][0][1] - math.cos(0.25) ** 2) < 1e-9 and abs(d["density"][0][8] - math.cos(0.625) ** 2) < 1e-9 and d["refused_steps"] < 20'
+refused 1 "pulse.txt goes from time -1 to 9; the evolution from 0 to 10" evolve zero.mtx --drive x.mtx:pulse.txt --time 10 --site 0
+printf '0 1\n0 2\n' >twice.csv
+refused 1 "twice.csv, line 2: time 0 is not after the one before" evolve zero.mtx --drive x.mtx:twice.csv --time 1 --site 0
+printf '0 1\n1\n' >short.dat
+refused 1 "short.dat, line 2: expected a time and a value" evolve zero.mtx --drive x.mtx:short.dat --time 1 --site 0
+printf '0 1\n' >one.dat
+refused 1 "at least two times" evolve zero.mtx --drive x.mtx:one.dat --time 1 --site 0
+refused 1 "cannot read none.txt" evolve zero.mtx --drive x.mtx:none.txt --time 1 --site 0
+
+# Memory is as planned; a run in pieces gives the same; states go on at their time.
+wave=(graphene:nx=30,ny=20 --drive 'graphene:nx=30,ny=20:0.1*sin(2*t)' --time 6 --steps 6 --site 7 --tolerance 1e-7)
+ok evolve "${wave[@]}" --plan
+check "no sweeps in the plan" grep -q '^sweeps *not known: the steps of H(t)' out
+ok evolve "${wave[@]}" --plan --json
+bound=$(sed -n 's/^ *"bound_bytes": *\([0-9]*\).*/\1/p' out)
+ok evolve "${wave[@]}" --quiet --mem-limit "$bound"
+ok evolve "${wave[@]}" --json --energy
+cp out whole
+json out 'len(d["expectation"][0]) == 7'
+stop evolution TERM 0.5 evolve "${wave[@]}" --energy --checkpoint c.ck
+ok evolve "${wave[@]}" --energy --resume c.ck --json
+json out 'd["density"] == e["density"] and d["off"] == e["off"] and d["steps"] == e["steps"]' whole
+refused 1 "--drive" evolve graphene:nx=30,ny=20 --drive 'graphene:nx=30,ny=20:0.2*sin(2*t)' --time 6 --steps 6 --site 7 --tolerance 1e-7 --energy --resume c.ck
+if [ $have_hdf5 = 1 ]; then
+    ok evolve levels.mtx "${turning[@]}" --time 7 --steps 1 --site 0 --states s.h5 --quiet
+    ok evolve levels.mtx "${turning[@]}" --time 20 --steps 1 --from s.h5 --watch 1 --json
+    json out 'd["times"] == [7, 20] and abs(d["density"][0][1] - math.sin(2) ** 2) < 1e-9'
+fi
+
+refused 2 "expected OPERATOR:EXPR" evolve levels.mtx --drive x.mtx --time 1 --site 0
+refused 1 "none.mtx" evolve levels.mtx --drive none.mtx:t --time 1 --site 0
+refused 1 "graphene:nx=3,ny=3" evolve levels.mtx --drive graphene:nx=3,ny=3:t --time 1 --site 0
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n' >one-way.mtx
+refused 1 "one-way.mtx is not Hermitian" evolve levels.mtx --drive one-way.mtx:t --time 1 --site 0
+refused 2 "not for --imaginary" evolve levels.mtx --drive x.mtx:t --imaginary --time 1 --site 0
+refused 2 "not for --non-hermitian" evolve levels.mtx --drive x.mtx:t --non-hermitian --time 1 --site 0
+refused 2 "--depth is not for --drive" evolve levels.mtx --drive x.mtx:t --depth 2 --time 1 --site 0
+finish
