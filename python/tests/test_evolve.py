@@ -123,6 +123,21 @@ def test_nothing_to_absorb():
     np.testing.assert_allclose(M.evolve(psi, 1.5, absorb=np.zeros(30)), M.evolve(psi, 1.5), atol=1e-9)
 
 
+def test_absorbing_layers():
+    H = wisp.gallery("square", nx=30, ny=4, periodic="y")
+    x = H.positions[:, 0]
+    w = 0.5 * (np.maximum(0, 6 - x) / 6) ** 2 + 0.3 * (np.maximum(0, x - 22) / 7) ** 2
+    psi = np.exp(1j * x - (x - 15) ** 2 / 8)
+    layers = H.evolve(psi, [5.0, 40.0], absorb="x<6:0.5, x>=22:0.3")
+    np.testing.assert_allclose(layers, H.evolve(psi, [5.0, 40.0], absorb=w), atol=1e-12)
+    assert np.linalg.norm(layers[1]) < 0.3 * np.linalg.norm(psi)
+    for wrong in ("x>40:1", "z<1:1", "x<6", "x<6:", "x=6:1", "", "x<a:1"):
+        with pytest.raises(ValueError, match="absorb"):
+            H.evolve(psi, [1.0], absorb=wrong)
+    with pytest.raises(ValueError, match="positions"):
+        wisp.Matrix(np.eye(3)).evolve(np.ones(3), [1.0], absorb="x<1:1")
+
+
 def test_what_is_refused_without_a_norm():
     A = hermitian(20, "float64", 13)
     M, psi, w = wisp.Matrix(A), np.ones(20), np.ones(20)

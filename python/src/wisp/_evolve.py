@@ -1,6 +1,7 @@
 """Time evolution, and expectation values along the way."""
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 import numpy as np
@@ -101,9 +102,26 @@ class EvolveCalls:
         self.ctx.call(lib.wisp_evolve_sized, ffi.NULL, ffi.sizeof("wisp_evolution"), self._mat, block, t.size,
                       pointer(t, "double"), o, size, progress=progress)
 
-    def _absorbing(self, absorb: ArrayLike) -> Any:
-        """H - iW as a matrix with the order of rows of this one, for an array of W of the rows."""
-        w = np.asarray(absorb)
+    def _layers(self, text: str) -> np.ndarray:
+        """W of layers such as x<10:0.2, in which it grows like the square of how deep a row is, as the command has them."""
+        at = self.positions
+        if at is None:
+            raise ValueError("it is not known where the rows are, for the layers of absorb: give wisp.Matrix(H, positions=...)")
+        w = np.zeros(self.shape[0])
+        for layer in text.split(","):
+            match = re.fullmatch(r"([xyz])([<>])=?([-+.\deE]+):([-+.\deE]+)", layer.strip())
+            axis = "xyz".index(match[1]) if match else 3
+            if axis >= at.shape[1]:
+                raise ValueError(f"absorb={text!r}: layers are such as 'x<10:0.2,x>90:0.2', each with its strength")
+            depth = (at[:, axis] - float(match[3])) * (1 if match[2] == ">" else -1)
+            if not depth.max() > 0:
+                raise ValueError(f"absorb={text!r}: no row is in the layer {layer.strip()}")
+            w += float(match[4]) * (np.maximum(depth, 0) / depth.max()) ** 2
+        return w
+
+    def _absorbing(self, absorb: ArrayLike | str) -> Any:
+        """H - iW as a matrix with the order of rows of this one, for an array of W of the rows, or layers."""
+        w = self._layers(absorb) if isinstance(absorb, str) else np.asarray(absorb)
         if w.shape != (self.shape[0],) or w.dtype.kind not in "biuf" or not np.all(np.isfinite(w)):
             raise ValueError(f"absorb is an array of finite real numbers, one for each of {self.shape[0]} rows, not of "
                              f"shape {w.shape} and {w.dtype}")
@@ -123,7 +141,7 @@ class EvolveCalls:
         return A
 
     def evolve(self, psi: ArrayLike, times: ArrayLike, *, operators: Sequence[Any] | None = None, tol: float = 0,
-               bounds: Sequence[float] | None = None, absorb: ArrayLike | None = None, hermitian: bool = True,
+               bounds: Sequence[float] | None = None, absorb: ArrayLike | str | None = None, hermitian: bool = True,
                observe: Callable[[float, np.ndarray], Any] | None = None, info: bool = False,
                progress: Any = None) -> Any:
         """exp(-i A t) psi, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
@@ -143,9 +161,11 @@ class EvolveCalls:
             expectation value is off by at most about twice that times the norms of psi and of B psi.
         bounds : tuple of float, optional
             The spectrum lies between these; that of (A + A^H)/2, where A is not Hermitian. None: they are found.
-        absorb : array of shape (rows,), optional
+        absorb : array of shape (rows,) or str, optional
             W of an absorbing potential: psi evolves under A - iW, and loses norm at rates of W, in the unit of the
-            matrix's entries. psi(t) is not scaled; ``abs(psi)**2`` summed is what is left. Not with complex times.
+            matrix's entries. psi(t) is not scaled; ``abs(psi)**2`` summed is what is left. Not with complex times. A str
+            has layers by the positions of rows, such as ``"x<10:0.2,x>90:0.2"``: in each W grows like the square of how
+            deep a row is, to that strength at the deepest one, so that little is reflected where it begins.
             By Faber polynomials (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)).
         hermitian : bool
             False: the matrix itself may be any H - iW; bounds of both parts are found. Not with complex times.
@@ -218,7 +238,7 @@ class EvolveCalls:
 
     def evolution(self, psi: ArrayLike, times: Iterable[float], *, operators: Sequence[Any] | None = None,
                   tol: float = 0, bounds: Sequence[float] | None = None,
-                  absorb: ArrayLike | None = None) -> Iterator[tuple[float, np.ndarray]]:
+                  absorb: ArrayLike | str | None = None) -> Iterator[tuple[float, np.ndarray]]:
         """An iterator over times, which need not be known beforehand: (t, psi(t)) one after the other.
 
         Each goes on from the one before it, so that errors add up: after n times psi may be off by n ``tol``. ``evolve``
