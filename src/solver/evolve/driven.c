@@ -334,24 +334,6 @@ out:
 
 /* ---- all of it --------------------------------------------------------------------------------------- */
 
-wisp_status wisp__driven_check(wisp_ctx *ctx, const wisp_evolve_opts *o)
-{
-    if (o->drives < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.drives is %d", o->drives);
-    if (o->drives == 0) return WISP_OK;
-    if (o->direction.re != 1 || o->direction.im != 0 || o->non_hermitian)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "evolve: with opts.drives opts.direction is 1 and opts.non_hermitian 0: times are real, "
-                              "and H(t) is Hermitian");
-    if (o->breaks < 0 || !(o->longest_step >= 0) || !isfinite(o->longest_step))
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                              "evolve: opts.breaks is %lld and opts.longest_step %g; both are 0 at least",
-                              (long long)o->breaks, o->longest_step);
-    for (int64_t i = 0; i < o->breaks && o->break_at; i++)
-        if (!isfinite(o->break_at[i]))
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.break_at[%lld] is %g", (long long)i, o->break_at[i]);
-    return WISP_OK;
-}
-
 /* The pointers that have to be there. */
 static wisp_status check_pointers(const driven *s)
 {

@@ -69,7 +69,7 @@ enum { WISP__ROUNDING_MOST = 3 };
 
 /* From time to time, in all. */
 double wisp__evolve_path(double start, int64_t times, const double *time);
-/* evolve.c: coefficient k of time i of a wisp__evolve_group; 0 behind the last one. */
+/* evolve_group.c: coefficient k of time i of a wisp__evolve_group; 0 behind the last one. */
 wisp_scalar wisp__evolve_coefficient(const void *group, int i, int64_t k);
 /* Times as an item of a state: they have to be the same. */
 wisp_status wisp__evolve_same_times(wisp_ctx *ctx, int64_t times, const double *time, wisp_state *state);
@@ -78,7 +78,6 @@ enum { WISP__DRIVEN_BLOCKS = 4 }; /* like psi, besides it */
 /* driven.c: H(t). opts->drives is above 0; *e is empty. */
 wisp_status wisp__evolve_driven(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
                                 const wisp_evolve_opts *opts);
-wisp_status wisp__driven_check(wisp_ctx *ctx, const wisp_evolve_opts *o);
 
 /* absorb.c */
 /* The logarithm of the most that the norm can grow by over so much time. */
