@@ -259,7 +259,8 @@ static void refusals(void **state)
     wisp_evolution e;
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){1, 0}));
-    const wisp_evolve_opts good = {.drives = 2, .drive = drive, .drive_at = drive_at, .drive_arg = &s.p};
+    const wisp_evolve_opts good = {
+        .tolerance = 1e-2, .drives = 2, .drive = drive, .drive_at = drive_at, .drive_arg = &s.p};
     wisp_evolve_opts o = good;
 #define REFUSED(status, words)                                                          \
     do {                                                                                \
