@@ -67,6 +67,12 @@ if [ $have_hdf5 = 1 ]; then
     json out 'd["first_vector"] == 8 and d["per"] == 192 and len(d["dos"]) == 1'
     run --vectors 8 --first-vector 7 --save c.h5 --quiet
     refused 1 "cannot be taken together" dos --from a.h5 --from c.h5
+    for seed in 1 2; do # a file that was written again, with other entries
+        ok gen anderson:nx=5,ny=4,nz=3,disorder=2,seed=$seed -o again.mtx --quiet
+        ok dos again.mtx --vectors 2 --first-vector $((2 * seed)) --moments 16 --bounds=-8,8 --save again$seed.h5 --quiet
+    done
+    refused 1 "again1.h5 and again2.h5 cannot be taken together: their matrices have other entries" \
+        dos --from again1.h5 --from again2.h5
     # A slash of a spec is no folder's.
     for flux in 1/25 2/25; do
         ok dos square:nx=5,ny=5,flux=$flux --vectors 2 --seed ${flux%/*} --moments 8 --bounds=-4.1,4.1 --save flux${flux%/*}.h5 --quiet

@@ -128,8 +128,41 @@ static void refusals(void **state)
     for (int i = 0; i < 2; i++) wisp_moments_free(&runs[i]);
 }
 
+/* Matrices of one name with other entries, of any type. */
+static void other_entries(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+    for (int t = 0; t < 4; t++) {
+        ref_rng r = {5};
+        wisp_moments runs[3], m;
+        ref_mat H = random_hermitian(&r, types[t], ROWS, 0.2);
+        for (int i = 0; i < 3; i++) {
+            if (i == 2) REF_AT(H, 3, 3) += 0.01;
+            wisp_mat *A = ref_mat_of(ctx, H, types[t]);
+            const wisp_kpm_opts o = {.moments = MOMENTS,
+                                     .vectors = 2,
+                                     .first_vector = 2 * i,
+                                     .width = 1 + i,
+                                     .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {0, 9, NAN}}};
+            REF_OK(ctx, wisp_kpm(&runs[i], A, &o));
+            REF_OK(ctx, wisp_moments_label(ctx, &runs[i], "H.mtx", "made here"));
+            wisp_mat_free(A);
+        }
+        REF_OK(ctx, wisp_moments_merge(ctx, &m, runs, 2));
+        wisp_moments_free(&m);
+        REF_FAILS(ctx, wisp_moments_merge(ctx, &m, runs, 3), WISP_ERR_MISMATCH, "their matrices have other entries");
+        memset(runs[2].mark, 0, sizeof runs[2].mark); /* of an earlier version */
+        REF_OK(ctx, wisp_moments_merge(ctx, &m, runs, 3));
+        wisp_moments_free(&m);
+        for (int i = 0; i < 3; i++) wisp_moments_free(&runs[i]);
+        ref_free(H);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(seeds), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(seeds), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(other_entries)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

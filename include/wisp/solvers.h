@@ -137,8 +137,8 @@ typedef struct {
     char version[32];       /* of the wisp that made them */
     double *imag;   /* imaginary parts, where there were left vectors or an operator (also real ones); else NULL */
     int64_t square; /* M: those of wisp_kubo (transport.h), n = M M; else 0 */
-    /* Of runs of or with an operator, or two velocities: what A, B or V_a, and V_b make of a random vector, so that
-       runs of others are not taken together. 0: not known */
+    /* Of runs with random vectors: what A, B or V_a, and V_b make of a random vector, so that runs of others are not
+       taken together. 0: not known, as in files of earlier versions */
     double mark[3][3];
     double volume;             /* of the sample; */
     int dimensions, direction; /* and these, of V_a and V_b: 1 xx, 2 xy, .. 9 zz. All three are the caller's; 0: not */

@@ -249,14 +249,15 @@ out:
     return status;
 }
 
-/* Of runs whose matrices no name tells: with an operator on the left, or of one. */
+/* Of runs that may be taken together, whose matrices no name tells for sure. A stored one is multiplied by a single
+   vector, which takes little; an operator has blocks that are as wide as its later ones. */
 static wisp_status mark(wisp__kpm_run *k, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
-    if (k->opts->trace != WISP_TRACE_RANDOM || (!k->opts->adjoint && info.format != WISP_FORMAT_OPERATOR)) goto out;
-    WISP_TRY(wisp__kpm_set_width(k, k->most));
+    if (k->opts->trace != WISP_TRACE_RANDOM) goto out;
+    WISP_TRY(wisp__kpm_set_width(k, k->opts->adjoint || info.format == WISP_FORMAT_OPERATOR ? k->most : 1));
     WISP_TRY(wisp__mark(m->mark[0], k->A, k->v, k->w, k->dot));
     if (k->opts->adjoint) status = wisp__mark(m->mark[1], k->opts->adjoint, k->v, k->w, k->dot);
 out:
