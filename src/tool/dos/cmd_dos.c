@@ -3,6 +3,7 @@
 #include "../machine/machine.h"
 #include "../moments.h"
 #include "../out/text.h"
+#include "../positions.h"
 #include "../weights.h"
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static int check_options(tool *t)
     if (o->energy_count == 1 && o->plot) return tool_usage(t, "--plot needs two energies or more");
     if (o->where && (o->site_count || o->start || o->operators))
         return tool_usage(t, "--where does not go with --sites, --start or --operator");
-    if (o->cell_vectors && !o->positions) return tool_usage(t, "--cell needs --positions FILE");
+    if (positions_check(t, true)) return EXIT_USAGE;
     if (o->positions && !of_spectral(t) && !(o->where && where_by_position(o->where)))
         return tool_usage(t, "--positions is for --where with conditions such as x<3,z>=0.5");
     if ((o->operators || o->where) && o->partition)
