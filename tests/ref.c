@@ -9,6 +9,7 @@
 #include <mpi.h>
 #include <unistd.h>
 #include "comm/comm.h"
+#include "comm/mpi_world.h"
 #endif
 
 uint64_t ref_next(ref_rng *r)
@@ -458,17 +459,14 @@ int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunctio
 }
 
 #ifdef WISP_HAVE_MPI
-/* Who has nothing to do in a test leaves the cores to those that have: MPI_Barrier would look without end. It looks now
-   and then, for who sleeps until an event moves none of MPI's messages, which others may wait for. All wait until all
-   are there: no result hangs on how long a nap is. */
+/* Who has nothing to do in a test leaves the cores to those that have, as the library does where it waits: MPI_Barrier
+   would look without end. Who slept until an event would move none of MPI's messages, which others may wait for. All
+   wait until all are there. */
 static void await_all(void)
 {
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    for (int done = 0; !done;) {
-        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-        if (!done) usleep(200);
-    }
+    for (int done = 0, turns = 0; !done; wisp__mpi_give_way(&turns)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
 static int each_by_mpi(int ranks, wisp_rank_fn fn, void *arg)

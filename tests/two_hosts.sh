@@ -3,9 +3,11 @@
 # the working folder, and skip() says why not.
 # shellcheck shell=bash
 a=wisp-a-$$ b=wisp-b-$$
+# remove_hosts [NAMES]: these, or those of this test.
 remove_hosts() {
     local name
-    for name in $a $b; do
+    # shellcheck disable=SC2086 # words
+    for name in ${1:-$a $b}; do
         ip netns pids "$name" 2>/dev/null | xargs -r kill -9 2>/dev/null || true
         ip netns del "$name" 2>/dev/null || true # its device and the other end go with it
     done
@@ -15,6 +17,10 @@ make_hosts() {
     for program in mpirun ip unshare; do command -v $program >/dev/null || skip "there is no $program"; done
     mpirun --version | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
     [ "$(id -u)" = 0 ] || skip "only root can make network namespaces"
+    # Those of a test that CTest has ended are still there.
+    for name in $(ip netns list 2>/dev/null | grep -oE '^wisp-[ab]-[0-9]+'); do
+        [ -e "/proc/${name##*-}" ] || remove_hosts "$name"
+    done
     ip netns add $a 2>err || skip "ip can't make a network namespace here: $(cat err)"
     ip netns add $b
     ip link add veth netns $a type veth peer name veth netns $b 2>err ||

@@ -369,6 +369,7 @@ void watchdog_run(int control, int listener)
     guard g = {.control = control, .process = getppid(), .net.listener = listener};
     tell first;
     settle_down(control, listener);
+    send(control, "", 1, MSG_NOSIGNAL); /* its process waits for it */
     if (!start(&g, &first)) _exit(EXIT_FAILURE);
     g.anew = g.net.now;
     while (g.phase == WATCHING || !is_through(&g)) {
