@@ -48,6 +48,10 @@ COMMAND(CMD_SIGMA, cmd_sigma, RANKS_ANY, "sigma",
         "The conductivity sigma_ab (current along a, field along b) at any chemical potential and\n"
         "temperature by the Kubo formula, from Chebyshev moments of two velocities, with error bars;\n"
         "with --optical, over frequency.\n" A_HERMITIAN)
+COMMAND(CMD_MAP, cmd_map, RANKS_ONE, "map", "MATRIX --energies E,.. [--where ROWS] [options]", "MATRIX", 1, 1,
+        "local density of states at all sites of a region",
+        "The local density of states at all sites of a region, such as a surface, at some energies, by\n"
+        "random vectors, with error bars, or exactly; the density of a site is that of all its rows.\n" A_HERMITIAN)
 COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATRIX", 1, 1,
         "powers of a matrix times a vector",
         "Applies a square matrix N times to a random or given vector (or to several side by side),\n"

@@ -9,7 +9,7 @@
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
 #define WRITE (CMD_GEN | CMD_CONVERT)
-#define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA)
+#define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA | CMD_MAP)
 #define MOMENTS (KPM | CMD_SIGMA)
 #define ALL (~(unsigned)NEW_RUN)
 
@@ -43,6 +43,9 @@ enum { END = 0 };
 const option_def option_table[] = {
     COUNT("moments", "N", DENSITIES | CMD_SPECTRAL, moments, 2, 1 << 30,
           "number of Chebyshev moments (512); with --from at most those of the file", .group = "What is computed"),
+    COUNT("moments", "N", CMD_MAP, moments, 2, WISP_CHEBYSHEV_TERMS, "number of Chebyshev moments (512)"),
+    VALUE("energies", "E,..", parse_energies, CMD_MAP, energies, "of the maps, one or more that rise (needed)",
+          .max = 64),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
     VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
@@ -62,7 +65,7 @@ const option_def option_table[] = {
           "number of k along the path, about (61); in periodic samples those that fit, each once"),
     COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
           "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
-    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE, positions,
+    FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE | CMD_MAP, positions,
              "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
              "knows)"),
     VALUE("cell", "X,Y,Z:X,Y,Z:..", parse_cell, NEW_RUN | CMD_SIGMA | CMD_SPECTRAL, cell,
@@ -84,13 +87,15 @@ const option_def option_table[] = {
           "|f| on the bounds; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("tolerance", "T", parse_positive, CMD_GREEN, tolerance,
           "how large the error of G may be, times eta; may be written --tol (1e-10; in single precision 1e-4)"),
-    VALUE("resolution", "E", parse_positive, DENSITIES | CMD_SPECTRAL, resolution,
+    VALUE("resolution", "E", parse_positive, DENSITIES | CMD_SPECTRAL | CMD_MAP, resolution,
           "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
           "units"),
-    COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES, vectors, 1, 1 << 30, "number of random vectors (32)"),
+    COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_MAP, vectors, 1, 1 << 30,
+          "number of random vectors (32)"),
     COUNT("vectors", "R", NEW_RUN | CMD_SIGMA, vectors, 1, 1 << 30, "number of random vectors (4)"),
     COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, first_vector, 0, UINT32_MAX,
           "number of the first one (0): runs with other numbers of one --seed add up by --from"),
+    CHOICE("trace", CMD_MAP, trace, trace_names, 0, 2, "random vectors, or a unit vector for each row (for few rows)"),
     CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, trace, trace_names, 0, 2,
            "random vectors, or every unit vector (for small matrices)"),
     COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
@@ -122,8 +127,9 @@ const option_def option_table[] = {
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
     VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
           "the density tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
-    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS, where,
-          "the density of states on these rows alone (ldos: on each of them): by conditions on x, y and z, which must "
+    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS | CMD_MAP, where,
+          "the density of states on these rows alone (ldos, map: on each of them): by conditions on x, y and z, which "
+          "must "
           "all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
     VALUE("drive", "MATRIX:F", parse_drive, CMD_EVOLVE, drive_list,
           "evolve under H(t), with F(t) times this matrix added: F is an expression of t, such as "
@@ -218,15 +224,15 @@ const option_def option_table[] = {
              "are |a>, or a single one on either side, for all on the other"),
     VALUE("left-sites", "J,K,..", parse_left_sites, NEW_RUN | CMD_LDOS | CMD_GREEN, left_sites,
           "rows in place of --left: with --sites I the result is G_JI(E + i eta)", .max = 4096),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG, seed,
-          "seed of the random vectors and of the Lanczos starts (0)"),
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG | CMD_MAP,
+          seed, "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
-    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE,
+    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_MAP,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),
-    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG, hermitian_part,
+    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG | CMD_MAP, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
     VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SPECTRAL | CMD_SIGMA, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
@@ -266,6 +272,8 @@ const option_def option_table[] = {
     COUNT("width", "W", NEW_RUN | CMD_SIGMA, width, 1, 4096, "vectors that are multiplied side by side (16)"),
     VALUE("left-bytes", "BYTES", parse_bytes, NEW_RUN | CMD_SIGMA, left_bytes,
           "memory for the vectors of one side, of each process: where all fit, the others are made once (1 GiB)"),
+    COUNT("width", "W", CMD_MAP, width, 1, 4096,
+          "vectors that are worked on side by side, each with one more for each energy (4)"),
     COUNT("width", "W", NEW_RUN | CMD_POWER, width, 1, 4096, "vectors that are worked on side by side (1)"),
     COUNT(
         "ranks", "N", CMD_INFO, ranks, 2, 1024,
@@ -277,8 +285,9 @@ const option_def option_table[] = {
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
     CHOICE("precision", NEW_RUN | DENSITIES, precision, precision_names, 0, END,
            "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
-    CHOICE("precision", NEW_RUN | CMD_GREEN | CMD_SPECTRAL | TRACES | CMD_SIGMA | VECTORS | SYSTEMS | CMD_INFO,
-           precision, precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
+    CHOICE("precision",
+           NEW_RUN | CMD_GREEN | CMD_SPECTRAL | TRACES | CMD_SIGMA | VECTORS | SYSTEMS | CMD_INFO | CMD_MAP, precision,
+           precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),
     CHOICE("halo", NEW_RUN | MOMENTS | SYSTEMS, halo, halo_names, 0, END,
@@ -336,7 +345,7 @@ const option_def option_table[] = {
     VALUE("watchdog", "off|SECONDS", parse_watchdog, MOMENTS | SYSTEMS, watchdog,
           "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
           "(30)"),
-    FILENAME("like", NEW_RUN | RUNS, like,
+    FILENAME("like", NEW_RUN | (RUNS & ~(unsigned)CMD_MAP), like,
              "choose what another run has chosen, so that this one has the same bits: results of the same command, by "
              "--json or in a .json file of -o; what is given beside it is taken instead"),
     FLAG("plan", NEW_RUN | RUNS, plan, "print the memory and the time that the run would take"),
@@ -353,7 +362,8 @@ const option_def option_table[] = {
           "from one checkpoint to the next (600); SIGUSR1 has one written at once, SIGTERM, SIGHUP and Ctrl-C too, "
           "before they end the run"),
     FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
-    OUTPUT(MOMENTS | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
+    OUTPUT(MOMENTS | CMD_EVOLVE | CMD_MAP, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5",
+           .group = "Output"),
     OUTPUT(CMD_POWER, WORDS("mtx", "mtx.gz"), "the last power, as the columns of a dense .mtx or .mtx.gz"),
     OUTPUT(CMD_SOLVE, WORDS("mtx", "mtx.gz", "h5"),
            "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
@@ -370,6 +380,7 @@ const option_def option_table[] = {
     PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
     PICTURE(CMD_SIGMA,
             "draw the conductivity over the chemical potential, or frequency, with its error band (gnuplot)"),
+    PICTURE(CMD_MAP, "draw the map of each energy, as colours (gnuplot)"),
     PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
     PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),
     PICTURE(CMD_EIG, "draw the density of states, the filter and the eigenvalues that were found (gnuplot)"),

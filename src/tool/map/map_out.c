@@ -1,0 +1,120 @@
+/* The results of wisp map: JSON, a summary, a table. */
+#include "map.h"
+#include "../names.h"
+#include "../out/text.h"
+#include "../weights.h"
+#include <math.h>
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+/* A list for each energy. */
+static json_t *maps(const map_run *r, const double *of)
+{
+    json_t *all = json_array();
+    for (int e = 0; all && e < r->energies; e++) json_array_append_new(all, json_numbers(of + e * r->sites, r->sites));
+    return all;
+}
+
+static json_t *coordinate(const map_run *r, int axis)
+{
+    json_t *all = json_array();
+    for (int64_t s = 0; all && s < r->sites; s++) json_array_append_new(all, json_number(r->at[s][axis]));
+    return all;
+}
+
+static json_t *make_json(tool *t, const map_run *r)
+{
+    int64_t held;
+    json_t *first = json_array(), *count = json_array(), *o = json_head(t, t->opt.arg[0]);
+    wisp_ctx_memory(t->ctx, NULL, &held);
+    for (int64_t s = 0; s < r->sites; s++) {
+        json_array_append_new(first, json_integer(r->row[r->begin[s]]));
+        json_array_append_new(count, json_integer(r->begin[s + 1] - r->begin[s]));
+    }
+    JSON_PUT(o, J("quantity", t->cmd->name), J("rows", r->info.rows), J("nnz", r->info.nnz),
+             J("type", wisp_type_name(r->info.type)), J("bounds", json_bounds(&r->bounds, r->method)),
+             J_IF(true, "hermitian_change", t->hermitian_change), J("trace", trace_names[r->exact]),
+             J_MAYBE(!r->exact, "vectors", r->done), J_MAYBE(!r->exact, "seed", json_seed(t->opt.seed)),
+             J("completed", json_boolean(r->exact || r->done == r->kpm.vectors)), J_MAYBE(!r->exact, "width", r->width),
+             J("number_of_moments", r->kpm.moments), J("kernel", "jackson"), J("resolution", map_resolution(r)),
+             J("order", text_order(r->info.order)), J("format", text_format(r->info.format)),
+             J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
+             J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held), J("assemble_seconds", r->assemble_seconds),
+             J("bounds_seconds", r->bounds_seconds), J("seconds", r->seconds), J("total_seconds", r->total_seconds),
+             J_MAYBE(t->opt.where, "where", t->opt.where),
+             J("units", JSON_NEW(J("energies", "units of the matrix"), J("ldos", "1 per energy"))),
+             J("energies", json_numbers(r->energy, r->energies)), J("site_row", first), J("site_rows", count),
+             J_MAYBE(r->at, "x", coordinate(r, 0)), J_MAYBE(r->at, "y", coordinate(r, 1)),
+             J_MAYBE(r->at, "z", coordinate(r, 2)), J("ldos", maps(r, r->value)),
+             J_MAYBE(!r->exact, "ldos_error", maps(r, r->square)), J_MAYBE(!r->exact, "ldos_low", maps(r, r->low)),
+             J_MAYBE(!r->exact, "ldos_high", maps(r, r->high)));
+    return o;
+}
+
+/* ---- a summary ------------------------------------------------------------------------------------- */
+
+/* The smallest and largest density of a map, their mean, and half of the mean bar. */
+static void show_map(const map_run *r, int e)
+{
+    const double *v = r->value + e * r->sites;
+    double least = v[0], most = v[0], mean = 0, bar = 0;
+    char name[TEXT], text[TEXT] = "";
+    for (int64_t s = 0; s < r->sites; s++) {
+        least = fmin(least, v[s]), most = fmax(most, v[s]), mean += v[s] / (double)r->sites;
+        bar += (r->high[e * r->sites + s] - r->low[e * r->sites + s]) / 2 / (double)r->sites;
+    }
+    snprintf(name, sizeof name, "%.6g", r->energy[e]);
+    if (map_has_bars(r)) snprintf(text, sizeof text, ", each +- %.2g about", bar);
+    text_line(name, "%.4g to %.4g, mean %.4g%s", least, most, mean, text);
+}
+
+void map_summary(const tool *t, const map_run *r)
+{
+    char b[5][TEXT];
+    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
+    source_summary(t);
+    text_bounds(&r->bounds, r->method);
+    text_line("moments", "%s   resolution %.4g", text_count(b[0], r->kpm.moments), map_resolution(r));
+    if (r->exact)
+        text_line("vectors", "unit vectors, one for each row, %s", wisp_type_name(r->info.type));
+    else
+        text_line("vectors", "%s random, seed %llu, %s", text_count(b[0], r->done), (unsigned long long)t->opt.seed,
+                  wisp_type_name(r->info.type));
+    text_line("sites", "%s of %s rows%s%s", text_count(b[0], r->sites), text_count(b[1], r->rows),
+              t->opt.where ? ", where " : "", t->opt.where ? t->opt.where : "");
+    snprintf(b[0], TEXT, "width %d", r->width);
+    text_run(t, &r->info, r->exact ? "" : b[0]);
+    text_line("time", "%s   (assembly %s, bounds %s, map %s)", text_seconds(b[0], r->total_seconds),
+              text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], r->bounds_seconds),
+              text_seconds(b[3], r->seconds));
+    text_line("energy", "local density of states (1 per energy)");
+    for (int e = 0; e < r->energies; e++) show_map(r, e);
+    text_line("error bar", r->exact          ? "none: exact but for the kernel"
+                           : map_has_bars(r) ? "+-: 95%%, of the random vectors, site by site"
+                                             : "none: one vector");
+}
+
+/* ---- files ----------------------------------------------------------------------------------------- */
+
+static void write_table(const tool *t, const void *arg, FILE *f)
+{
+    const map_run *r = arg;
+    (void)t;
+    fputs(r->at ? "row,x,y,z,energy,ldos,ldos_error,ldos_low,ldos_high\n"
+                : "row,energy,ldos,ldos_error,ldos_low,ldos_high\n",
+          f);
+    for (int e = 0; e < r->energies; e++)
+        for (int64_t s = 0; s < r->sites; s++) {
+            const int64_t i = e * r->sites + s;
+            fprintf(f, "%lld", (long long)r->row[r->begin[s]]);
+            if (r->at) csv_numbers(f, ",", r->at[s], 3);
+            csv_numbers(f, ",", (double[]){r->energy[e], r->value[i], r->square[i], r->low[i], r->high[i]}, 5);
+            fputc('\n', f);
+        }
+}
+
+int map_write(tool *t, const map_run *r)
+{
+    json_t *object = t->opt.json || t->opt.output ? make_json(t, r) : NULL;
+    return outputs_write(t, object, write_table, map_script, r);
+}
