@@ -102,7 +102,7 @@ static double number(wisp_type type, const void *val, int i)
     return wisp__is_single(type) ? (double)((const float *)val)[i] : ((const double *)val)[i];
 }
 
-static wisp_status read_rows(wisp__factor *f, const wisp_mat *A, int exponent)
+static wisp_status read_rows(wisp__factor *f, const wisp_mat *A, int exponent, double target)
 {
     wisp_src src = {0};
     wisp_mat_info info;
@@ -120,7 +120,10 @@ static wisp_status read_rows(wisp__factor *f, const wisp_mat *A, int exponent)
     WISP_TRY(wisp_alloc(f->ctx, &f->val, (size_t)f->entries, sizeof *f->val));
     WISP_TRY(wisp_alloc(f->ctx, &col, longest, sizeof *col));
     WISP_TRY(wisp_alloc(f->ctx, &val, 2 * longest, sizeof *val));
-    for (; f->at < n; f->at++) f->row[f->at] = f->col[f->at] = (int)f->at + 1;
+    for (; f->at < n; f->at++) {
+        f->row[f->at] = f->col[f->at] = (int)f->at + 1;
+        f->val[f->at] = target != 0 ? -target : DBL_EPSILON; /* numbers count in the order: none is 0 */
+    }
     for (int64_t i = 0; i < f->rows; i++) {
         const int count = src.row(src.arg, i, col, val);
         for (int k = 0; k < count; k++)
@@ -188,7 +191,7 @@ wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k)
     f->rows = info.rows;
     f->parts = k->is_complex ? 2 : 1;
     f->limit = k->o.bytes;
-    WISP_TRY(read_rows(f, A, k->scaled.in_products ? k->scaled.exponent : 0));
+    WISP_TRY(read_rows(f, A, k->scaled.in_products ? k->scaled.exponent : 0, k->o.target));
     WISP_TRY(order(f));
 out:
     return status;

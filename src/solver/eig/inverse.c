@@ -170,9 +170,13 @@ out:
     return status;
 }
 
-/* A value so near makes products so large that their rounding may leave others above the tolerance. Of all others, were
-   they as far as |A|; those that are wanted lie within a sixteenth of that, as one hopes. */
-static double nearest_of(const wisp__inverse *v) { return v->k->eps / v->k->o.tolerance / 16 * v->size; }
+/* A value so near makes products so large that their rounding, or that of factors, may leave others above the
+   tolerance, if those lie as far as about a tenth of |A|. */
+static double nearest_of(const wisp__inverse *v)
+{
+    static const double of_factors = 100 * DBL_EPSILON;
+    return (v->k->eps + of_factors) / v->k->o.tolerance * v->size;
+}
 
 /* |A - shift I|, by the bounds of a Hermitian matrix. */
 static void measure(wisp__inverse *v)
@@ -201,7 +205,7 @@ static wisp_status check_function(wisp__inverse *v)
 static wisp_status choose_shift(wisp__inverse *v)
 {
     enum { TRIES = 8 };
-    static const double step = 8;
+    static const double step = 4;
     const wisp__eig *k = v->k;
     wisp_status status = WISP_OK;
     for (int i = 0; i < TRIES; i++) {
