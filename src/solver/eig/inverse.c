@@ -175,7 +175,7 @@ out:
 static double nearest_of(const wisp__inverse *v)
 {
     static const double of_factors = 100 * DBL_EPSILON;
-    return (v->k->eps + of_factors) / v->k->o.tolerance * v->size;
+    return (v->k->eps / 16 + of_factors) / v->k->o.tolerance * v->size;
 }
 
 /* |A - shift I|, by the bounds of a Hermitian matrix. */
@@ -205,7 +205,7 @@ static wisp_status check_function(wisp__inverse *v)
 static wisp_status choose_shift(wisp__inverse *v)
 {
     enum { TRIES = 8 };
-    static const double step = 4;
+    static const double step = 8;
     const wisp__eig *k = v->k;
     wisp_status status = WISP_OK;
     for (int i = 0; i < TRIES; i++) {
