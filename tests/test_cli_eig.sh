@@ -361,6 +361,7 @@ for found, exact in zip(r["eigenvalues"], [4 - 2 * math.sin(math.pi / 302), 4, 4
     assert abs(found - exact) < 1e-12, r
 END
     "$wisp" eig $chain --target 4 -n 3 --method invert --plan | grep -q '^factors  *about' || fail "no factors in the plan"
+    "$wisp" eig graphene:nx=60,ny=60 --target 0.1 --plan | grep -q -- '--method invert: factors' || fail "no invert beside chebfd in the plan"
     refused 1 "are left for them" eig laplace:nx=40,ny=40,nz=40 --target 4 -n 3 --method invert --mem-limit 40MB
 else
     refused 1 "libmumps-seq-dev" eig $small --target 0.1 --method invert

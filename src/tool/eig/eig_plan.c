@@ -105,7 +105,8 @@ typedef struct {
     wisp_eig_choice choice;
     int64_t total;
     plan_sides sides, most;
-    bool lapack; /* it takes more than the search, in whose place it may come */
+    bool lapack;             /* it takes more than the search, in whose place it may come */
+    wisp_eig_choice inverse; /* of --method invert, where that could be taken instead; else zero */
 } eig_plan;
 
 /* Those of a matrix that is not Hermitian are complex. */
@@ -119,6 +120,17 @@ static bool is_of_lapack(const wisp_mat *A, const eig_results *r, const eig_plan
     if (p->choice.method == WISP_EIG_DENSE || o.method != WISP_EIG_DEFAULT) return false;
     o.method = WISP_EIG_DENSE;
     return wisp_eig_plan(&dense, NULL, A, &o) == WISP_OK && dense.bytes_most == p->run.bytes_most;
+}
+
+/* What factors would take, which may be far less than a filter, or more. To order very many rows takes long. */
+static void look_at_inverse(const wisp_mat *A, const eig_results *r, eig_plan *p)
+{
+    enum { MANY = 1000000 };
+    wisp_plan plan;
+    wisp_eig_opts o = r->opts;
+    if (o.which != WISP_EIG_NEAREST || o.method != WISP_EIG_DEFAULT || r->pencil.C || r->info.rows > MANY) return;
+    o.method = WISP_EIG_INVERT;
+    if (wisp_eig_plan(&plan, &p->inverse, A, &o)) p->inverse = (wisp_eig_choice){0};
 }
 
 /* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
@@ -150,6 +162,8 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
         J("rounds", c->rounds), J("degree", c->degree), J_IF(c->factor_bytes, "factor_bytes", c->factor_bytes),
         J_IF(c->factor_bytes, "factor_flops", c->factor_flops),
+        J_IF(p->inverse.factor_bytes, "invert_factor_bytes", p->inverse.factor_bytes),
+        J_IF(p->inverse.factor_bytes, "invert_factor_flops", p->inverse.factor_flops),
         J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
         J_IF(isfinite(p->run.products), "products", (json_int_t)p->run.products), J("seconds", p->run.seconds));
     plan_sides_json(o, &p->sides, &p->most);
@@ -168,6 +182,9 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
     if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
     text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
+    if (p->inverse.factor_bytes)
+        text_line("", "--method invert: factors of about %s, %.3g Gflop each of three times",
+                  text_bytes(a[0], (double)p->inverse.factor_bytes), p->inverse.factor_flops / 1e9);
     if (c->degree)
         text_line("", "degree %s in %s, %d rounds", text_count(a[0], c->degree), wisp_type_name(c->filter_type),
                   c->rounds);
@@ -199,6 +216,7 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r)
     wisp_ctx_memory(t->ctx, NULL, &before);
     if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
+    if (p.choice.method == WISP_CHEBFD) look_at_inverse(A, r, &p);
     const int64_t column = column_bytes(&r->info, r->type), beside = pencil_blocks(&r->pencil, p.choice.block, column),
                   after = pencil_finish_bytes(&r->pencil, expected_pairs(r, &p.choice), column),
                   vectors = p.run.bytes_most + copy_bytes(t, r, &p.choice) + beside,
