@@ -58,6 +58,7 @@ static system_of random_system(ref_rng *r, int64_t seed)
                              .bounds.method = ref_below(r, 2) ? WISP_BOUNDS_LANCZOS : WISP_BOUNDS_GERSHGORIN,
                              .bounds.seed = (uint64_t)seed};
     if (seed % 4 == 3) s.o.direction = (wisp_scalar){1, -1e-3}, s.o.tolerance = 0.5;
+    if (seed % 4 == 2) s.o.drives = 1, s.o.tolerance = 1e-2;
     if (seed % 4 == 1) { /* absorption, of a real matrix what makes it not symmetric */
         const bool has_phases = wisp_type_is_complex(s.t.mat);
         s.o.non_hermitian = 1;
@@ -66,6 +67,14 @@ static system_of random_system(ref_rng *r, int64_t seed)
         if (n > 1 && !has_phases) REF_AT(s.H, 0, 1) += 0.125;
     }
     return s;
+}
+
+/* f of H(t) = H (1 + f(t)). */
+static int slow(void *arg, double t, double *f)
+{
+    (void)arg;
+    f[0] = cos(t / 8) / 2;
+    return 0;
 }
 
 static void free_system(system_of *s) { ref_free(s->H), ref_free(s->start); }
@@ -80,6 +89,8 @@ static wisp_status evolve(wisp_ctx *ctx, const system_of *s, const wisp_evolve_o
     wisp_evolve_opts seen = *o;
     seen.observe = keep;
     seen.observe_arg = out;
+    const wisp_mat *drive[] = {A};
+    seen.drive = drive, seen.drive_at = slow;
     const wisp_status status = wisp_evolve(&out->e, A, psi, TIMES, time_of, &seen);
     if (status == WISP_OK) out->last = ref_get(psi);
     wisp_blk_free(psi);
@@ -120,7 +131,7 @@ static void random_pieces(void **state)
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
         REF_OK(ctx, evolve(ctx, &s, &s.o, &want));
         /* Offers, about; of most sequences there is but one where calls are that long. */
-        const int64_t most = 1 + (ref_far(ctx) ? want.e.sequences : want.e.sweeps / 8);
+        const int64_t most = 1 + (s.o.drives ? want.e.steps : ref_far(ctx) ? want.e.sequences : want.e.sweeps / 8);
         wisp_ctx_free(ctx);
         piece p = {.offers = 0};
         while (one_piece(&s, &p, 1 + (int)ref_below(&r, 3), ref_below(&r, 1 + most), &got)) continue;
@@ -133,7 +144,7 @@ static void random_pieces(void **state)
         }
         same_blocks(got.last, want.last, what, TIMES);
         assert_true(got.e.sweeps == want.e.sweeps && got.e.sequences == want.e.sequences &&
-                    got.e.flops == want.e.flops && got.e.depth == want.e.depth);
+                    got.e.flops == want.e.flops && got.e.depth == want.e.depth && got.e.steps == want.e.steps);
         assert_true(got.e.bounds.center == want.e.bounds.center && got.e.bounds.halfwidth == want.e.bounds.halfwidth);
         forget(&want), forget(&got);
         free_system(&s);
