@@ -171,7 +171,7 @@ static void random_matrices(void **state)
                                     .break_at = &s.p.jump};
         REF_OK(ctx, wisp_evolve(&e, A, psi, TIMES, time, &o));
         assert_int_equal(seen.seen, TIMES);
-        assert_true(e.done == TIMES && e.steps > 0 && e.sweeps > e.steps && e.flops > 0);
+        assert_true(e.done == TIMES && e.steps > 0 && (s.H[0].rows == 1 || (e.sweeps > e.steps && e.flops > 0)));
         for (int64_t i = 0; i < TIMES; i++) {
             const double error = error_of(&s, start, seen.psi[i], time, i);
             if (!(error <= off[i])) fail_msg("run %d, time %g: off by %g, and %g is told", run, time[i], error, off[i]);

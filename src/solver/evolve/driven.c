@@ -114,6 +114,7 @@ static wisp_status exponential(driven *s, double t)
     const wisp_type type = wisp_blk_type(s->psi);
     const double epsilon = wisp__is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON;
     const double share = fmax(s->o.tolerance / 16 * fabs(t / s->span), epsilon / 4), x = s->now.halfwidth * t;
+    const bool given = isnan(s->of[0].failure_probability); /* they may be far too narrow, which a few vectors show */
     wisp__evolve_group *g = &s->series;
     wisp_status status;
     int count;
@@ -121,7 +122,7 @@ static wisp_status exponential(driven *s, double t)
         return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "evolve: over a step of %g rounding leaves nothing", t);
     g->count = 1;
     g->terms[0] = g->most = wisp__chebyshev_terms(x, share);
-    if (g->most < wisp__least_vectors(true)) g->most = wisp__least_vectors(true);
+    if (g->most < wisp__least_vectors(given)) g->most = wisp__least_vectors(given);
     g->phase[0] = (wisp_scalar){cos(s->now.center * t), -sin(s->now.center * t)};
     WISP_TRY(wisp_alloc(s->ctx, &g->J[0], (size_t)g->terms[0], sizeof *g->J[0]));
     wisp__bessel(x, g->terms[0], g->J[0]);
