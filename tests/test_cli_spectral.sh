@@ -89,6 +89,23 @@ if [ $have_gnuplot = 1 ]; then
     check "a picture" grep -q 'A(k,E)' a.svg
     refused 2 "--plot needs a --path of two corners" spectral $graphene --path 1 --plot a.svg
 fi
+if [ $have_gnuplot = 1 ]; then # numbers beside the axis push its label out of the picture no more
+    ok spectral graphene:nx=12,ny=12,t=0.00001 --path 0,0:1,0 --moments 64 --plot wide.svg
+    check "the label" grep -q 'energy (units of the matrix)' wide.svg
+fi
+# A run goes on at the same k and with the same positions, and says which of both differ.
+if [ -z "${WISP_RANKS:-}" ]; then
+    cell=20.784609690826528,0:10.392304845413264,18
+    awk '{ print $1 + 0.01 * NR, $2 }' p.txt >moved.txt
+    run=(h.mtx --cell $cell --orbitals 2 --k-points 4 --moments 400 --json)
+    ok spectral "${run[@]}" --positions p.txt --path 0,0:1,0
+    cp out whole
+    stop moments TERM 0.5 spectral "${run[@]}" --positions p.txt --path 0,0:1,0 --checkpoint c.ck
+    refused 1 "c.ck is of a run with --positions" spectral "${run[@]:0:9}" --positions moved.txt --path 0,0:1,0 --resume c.ck
+    refused 1 "c.ck is of a run with --path" spectral "${run[@]:0:9}" --positions p.txt --path 0,0:0,1 --resume c.ck
+    ok spectral "${run[@]}" --positions p.txt --path 0,0:1,0 --resume c.ck
+    json out 'd["spectral"] == e["spectral"]' whole
+fi
 # Each k stands where it is on the path, also where it was moved; what folds to one k is drawn, too.
 ok spectral laplace:nx=8,ny=1,periodic=x,points=5 --path 0:pi --moments 32 --json
 json out 'close(d["path_length"], [k[0] for k in d["k"]], 0.03) and len(d["k"]) == 5'

@@ -13,7 +13,7 @@ int pencil_check(tool *t)
     const options *o = &t->opt;
     if (option_seen(o, "overlap-bounds") && !o->overlap) return tool_usage(t, "--overlap-bounds goes with --overlap");
     if (!o->overlap) return EXIT_FINE;
-    if (o->checkpoint || o->resume)
+    if ((o->checkpoint || o->resume) && t->cmd->bit == CMD_EIG)
         return tool_usage(t, "--overlap has no state to go on from, for --checkpoint and --resume");
     if (o->partition) return tool_usage(t, "--overlap and --partition exclude each other");
     if (option_seen(o, "overlap-bounds") && !(o->overlap_bounds[0] > 0 && o->overlap_bounds[1] < INFINITY))
@@ -28,7 +28,17 @@ int pencil_open(tool *t, pencil *p, int64_t rows)
     if (!name) return EXIT_FINE;
     if (wisp_src_open(&p->src, t->ctx, name)) return tool_fail_ctx(t);
     const int rc = source_fits(t, &p->src, "overlap", name, rows);
-    return rc ? rc : weights_deal(t, &p->src);
+    if (rc) return rc;
+    if ((t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &p->src, &p->hash)) return tool_fail_ctx(t);
+    return weights_deal(t, &p->src);
+}
+
+wisp_status pencil_items(const pencil *p, wisp_state *s)
+{
+    const bool other = !p->C && wisp_state_is_kept(s) && wisp_state_words(s, "--overlap");
+    if (other) return wisp_state_samef(s, "--overlap", "none");
+    if (!p->C) return WISP_OK;
+    return wisp_state_samef(s, "--overlap", "%016llx", (unsigned long long)p->hash);
 }
 
 /* In A's precision. */
@@ -90,6 +100,9 @@ static int make_root(tool *t, pencil *p)
     }
     if (wisp_overlap_create(&p->overlap, p->S, &o)) return fail_of_overlap(t);
     wisp_overlap_get_info(p->overlap, &p->info);
+    wisp_mat_info info;
+    wisp_mat_get_info(p->S, &info);
+    p->rounding = (double)p->info.terms * (type_is_single(info.type) ? FLT_EPSILON : DBL_EPSILON);
     return EXIT_FINE;
 }
 
@@ -102,6 +115,7 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
     const wisp_status status = wisp_overlap_matrix(&p->C, p->overlap, A);
     if (status) return pencil_fail(t, status);
     wisp_mat_info c;
+    p->A = A;
     wisp_mat_get_info(p->C, &c);
     info->bytes += p->bytes;
     info->type = c.type;
@@ -160,7 +174,7 @@ static double condition_root(const pencil *p)
    squares, and |A p| no more than |C| times the root of the highest. */
 double pencil_error(const pencil *p, const wisp_bounds *C)
 {
-    return 2 * p->info.error * condition_root(p) * (C->halfwidth + fabs(C->center));
+    return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
 /* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and

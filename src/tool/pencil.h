@@ -5,14 +5,18 @@
 
 typedef struct {
     wisp_src src;
-    wisp_mat *S, *C; /* C = S^-1/2 A S^-1/2; NULL: there is no S */
+    const wisp_mat *A; /* where there is C */
+    wisp_mat *S, *C;   /* C = S^-1/2 A S^-1/2; NULL: there is no S */
     wisp_overlap *overlap;
     wisp_overlap_info info;
-    int64_t bytes; /* of S */
+    double rounding; /* of S^-1/2, likewise, at most about */
+    int64_t bytes;   /* of S */
+    uint64_t hash;   /* of it, where there are checkpoints */
 } pencil;
 
 int pencil_check(tool *t); /* options that do not go with it */
 int pencil_open(tool *t, pencil *p, int64_t rows);
+wisp_status pencil_items(const pencil *p, wisp_state *s);              /* what a kept state knows S by */
 wisp_mat_opts pencil_options(const pencil *p, wisp_type A, int width); /* of S, beside an A of this type */
 int pencil_measure(tool *t, pencil *p, wisp_type A, int width); /* finds p->info alone, of a run that is planned */
 /* Of A, stored in blocks of this width; the bytes of the info become those of both, its type that of C. */

@@ -111,6 +111,23 @@ static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type 
     return tool_fail_ctx(t);
 }
 
+/* What a kept state has to be of besides the matrix: an operator, S, plane waves. A wisp_items_fn. */
+typedef struct {
+    const starts *starts;
+    const results *results;
+} run_items;
+
+static wisp_status items_of_run(void *arg, wisp_state *state)
+{
+    const run_items *i = arg;
+    wisp_status status;
+    WISP_TRY(operator_items(i->starts, state));
+    WISP_TRY(pencil_items(&i->results->pencil, state));
+    status = kpath_items(&i->results->path, state);
+out:
+    return status;
+}
+
 /* Bounds first when the number of moments follows from them; then the moments. */
 static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_type source, wisp_kpm_opts *k,
                        wisp_moments *m)
@@ -144,7 +161,8 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
     t->kept.layout.moments = k->moments;
     t->kept.layout.bounds = found;
     t->kept.layout.bounds_seconds = bounds_seconds;
-    const int rc = checkpoint_begin(t, A, k->width, operator_items, s);
+    run_items items = {s, r};
+    const int rc = checkpoint_begin(t, r->pencil.C ? r->pencil.A : A, k->width, items_of_run, &items);
     if (rc) return rc;
     checkpoint_set(t, k);
     wisp_status status = wisp_kpm(m, A, k);
@@ -205,7 +223,7 @@ static int set_matrix_options(tool *t, results *r, const starts *s, wisp_kpm_opt
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
     *mo = source_options(&t->opt, type, 0);
     starts_type(s, type, k);
-    overlap_type(&r->pencil, k);
+    overlap_type(t, &r->pencil, k);
     return choose_width(t, &r->pencil, k, src, mo);
 }
 

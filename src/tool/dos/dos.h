@@ -156,12 +156,12 @@ int operator_open(tool *t, starts *s, int64_t rows, wisp_kpm_opts *k);
 int operator_plan(tool *t, const starts *s, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_files *files);
 int operator_make(tool *t, starts *s, const wisp_mat *A, wisp_kpm_opts *k);
 void operator_conjugate(const wisp_kpm_opts *k, wisp_moments *m);
-wisp_status operator_items(void *starts, wisp_state *s); /* a wisp_items_fn */
+wisp_status operator_items(const starts *own, wisp_state *s);
 
 /* overlap.c: --overlap. Options; the vectors' type; what S takes; seconds that it adds to a step of so many columns; C,
    or A without it, of which moments are computed; what is told of it. */
 int overlap_check(tool *t);
-void overlap_type(const pencil *p, wisp_kpm_opts *k);
+void overlap_type(const tool *t, const pencil *p, wisp_kpm_opts *k);
 int overlap_plan(tool *t, const pencil *p, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_files *files);
 wisp_status overlap_time(tool *t, const pencil *p, const wisp_mat_opts *mo, wisp_type type, int64_t columns,
                          wisp_choice *step);
@@ -209,6 +209,7 @@ int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows);
 int kpath_load(tool *t, kpath *p, const wisp_moments *m);
 void kpath_options(kpath *p, wisp_kpm_opts *k);
 wisp_status kpath_start(void *path, int64_t first, wisp_blk *x); /* a wisp_start_fn */
+wisp_status kpath_items(const kpath *p, wisp_state *s);          /* what a kept state knows them by */
 void kpath_free(kpath *p);
 /* A(k, E) of the densities of all plane waves. */
 int spectral_evaluate(tool *t, results *r);

@@ -72,9 +72,8 @@ void operator_conjugate(const wisp_kpm_opts *k, wisp_moments *m)
     for (int64_t i = 0; k->adjoint && m->imag && i < m->n * m->vectors; i++) m->imag[i] = -m->imag[i];
 }
 
-wisp_status operator_items(void *arg, wisp_state *s)
+wisp_status operator_items(const starts *own, wisp_state *s)
 {
-    const starts *own = arg;
     if (!own->B) return WISP_OK;
     return wisp_state_samef(s, "--operator or --where", "%016llx", (unsigned long long)own->hash);
 }

@@ -13,15 +13,16 @@ int overlap_check(tool *t)
     const int rc = pencil_check(t);
     if (rc || !o->overlap) return rc;
     if (o->operators || o->where) return tool_usage(t, "--overlap does not go with --operator and --where");
-    if (option_seen(o, "precision") && o->precision != PRECISION_DOUBLE)
-        return tool_usage(t, "--overlap takes --precision double, in which the error of S^-1/2 does not show");
-    o->precision = PRECISION_DOUBLE;
+    if (option_seen(o, "precision") && o->precision == PRECISION_AUTO)
+        return tool_usage(t, "--precision auto is not for --overlap; take single or double");
+    if (!option_seen(o, "precision")) o->precision = PRECISION_DOUBLE;
     return EXIT_FINE;
 }
 
-void overlap_type(const pencil *p, wisp_kpm_opts *k)
+void overlap_type(const tool *t, const pencil *p, wisp_kpm_opts *k)
 {
-    if (p->src.rows > 0 && wisp_type_is_complex(p->src.type)) k->type = WISP_Z;
+    const bool single = t->opt.precision == PRECISION_SINGLE;
+    if (p->src.rows > 0 && wisp_type_is_complex(p->src.type)) k->type = single ? WISP_C : WISP_Z;
 }
 
 /* S, its bounds and its polynomial, and the blocks of a product with it: three, and one that the operator keeps. */

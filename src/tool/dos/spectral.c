@@ -116,6 +116,31 @@ wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
     return status;
 }
 
+/* A number that the bits of all of them make. */
+static uint64_t hash_of(uint64_t hash, const double *x, int n)
+{
+    uint64_t bits;
+    for (int i = 0; i < n; i++) {
+        memcpy(&bits, x + i, sizeof bits);
+        hash = (hash ^ bits ^ bits >> 32) * 0x100000001b3;
+    }
+    return hash;
+}
+
+wisp_status kpath_items(const kpath *p, wisp_state *s)
+{
+    uint64_t waves = 0xcbf29ce484222325, rows = waves;
+    double at[3];
+    if (!p->count) return WISP_OK;
+    for (int64_t k = 0; k < p->count; k++) waves = hash_of(waves, p->k[k], 3);
+    for (int64_t i = 0; i < p->at.rows && p->at.at; i++)
+        rows = p->at.at(p->at.arg, i, at) ? rows : hash_of(rows, at, 3);
+    const wisp_status status = wisp_state_samef(s, "--positions", "%016llx", (unsigned long long)rows);
+    if (status != WISP_OK) return status;
+    return wisp_state_samef(s, "--path", "%lld k, %d orbitals, %016llx", (long long)p->count, p->at.orbitals,
+                            (unsigned long long)waves);
+}
+
 /* ---- moments of a file ------------------------------------------------------------------------------ */
 
 /* The option of the run that made the moments, parsed as then; false: it was not there, or is damaged. */
@@ -251,11 +276,24 @@ static double edge_at(const kpath *p, int64_t k)
     return (w[k - 1] + w[k]) / 2;
 }
 
+/* Columns of the longest number beside an axis from low to high, with room for more tics than there will be. */
+static int widest_tic(double low, double high)
+{
+    char text[TEXT];
+    int widest = 1;
+    const double range = high - low, step = pow(10, floor(log10(range))) / 5;
+    for (int i = 0; range > 0 && i <= range / step; i++) {
+        const int n = snprintf(text, sizeof text, "%g", (ceil(low / step) + i) * step);
+        widest = n > widest ? n : widest;
+    }
+    return widest;
+}
+
 /* A surface seen from above: a strip for each k, between its edges. Of many energies the largest of some that follow
    each other is drawn, so that no peak is missed. */
 void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
 {
-    enum { ROWS = 256 };
+    enum { ROWS = 256, LABEL = 7 }; /* LABEL: columns beside the tics */
     const kpath *p = &r->path;
     const int64_t bundle = (r->points + ROWS - 1) / ROWS;
     char n[TEXT], line[2 * TEXT_BAR];
@@ -263,6 +301,7 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
     plot_begin(f, path, 1, 1);
     snprintf(line, sizeof line, "A(k,E) at %lld k, %s moments, resolution %.3g", (long long)p->count,
              text_count(n, r->n), r->resolution);
+    fprintf(f, "set lmargin %d\n", widest_tic(r->energy[0], r->energy[r->points - 1]) + LABEL);
     fputs(
         "set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view map\n"
         "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
