@@ -200,6 +200,10 @@ ok gen $topi -o a.mtx --symmetry hermitian
 ok convert a.mtx b.crs
 ok convert b.crs c.mtx.gz
 ok convert c.mtx.gz d.crs --quiet
+printf '%s\n' '%%MatrixMarket matrix coordinate complex general' '3 2 3' '1 1 1 2' '3 1 4 0' '3 2 0 -5' >wide.mtx
+ok convert wide.mtx high.mtx --adjoint
+check "the adjoint" test "$(grep -v '^%' high.mtx | tr -s ' \n' ' ')" = "2 3 3 1 1 1 -2 1 3 4 -0 2 3 0 5 "
+ok convert high.mtx wide2.crs --adjoint --quiet
 check "a.mtx to .crs to .mtx.gz to .crs" cmp -s b.crs d.crs
 for name in a.mtx b.crs c.mtx.gz; do
     ok dos $name --moments 64 --vectors 8 --json

@@ -26,6 +26,8 @@ WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_siz
                                                    size_t other_size, double *change);
 WISP_API wisp_status wisp_src_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                          size_t other_size, wisp_matrix_part which);
+WISP_API wisp_status wisp_src_adjoint_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                            size_t other_size);
 WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                               size_t other_size, wisp_partition how);
 WISP_API wisp_status wisp_src_near_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
@@ -216,6 +218,10 @@ static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, 
 static inline wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_matrix_part which)
 {
     return wisp_src_part_sized(src, sizeof *src, ctx, other, sizeof *other, which);
+}
+static inline wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
+{
+    return wisp_src_adjoint_sized(src, sizeof *src, ctx, other, sizeof *other);
 }
 static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {

@@ -76,6 +76,11 @@ WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, con
    0. Both are Hermitian bit by bit, and are held in memory as above. WISP_ERR_HERMITIAN: the source is not square. */
 typedef enum { WISP_PART_HERMITIAN, WISP_PART_ANTIHERMITIAN } wisp_matrix_part;
 WISP_SIZED wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_matrix_part which);
+/* Opens A^H, the transposed source with conjugate numbers, of any shape, whose rows are the other's columns; that may
+   be closed afterwards. The entries are held in memory, by each rank those of its own rows, and once more, in double
+   precision, while it is made. So wisp_mat_create makes a matrix of A^H, whose products are as fast as those of A.
+   WISP_ERR_OVERFLOW: a column has more than 2^31 - 1 entries. All ranks make this call together. */
+WISP_SIZED wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other);
 /* Partitions the rows of a square source anew, so that ranks have less to send each other: *src has the rows and
    columns of `other` in another order, and the entries are held in memory, by each rank those of its own rows
    (wisp_src.own_rows), and once more while they move; `other` may be closed afterwards. LEVELS: by the levels of a

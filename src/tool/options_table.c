@@ -232,6 +232,7 @@ const option_def option_table[] = {
     BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_MAP,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),
+    FLAG("adjoint", CMD_CONVERT, adjoint, "write the adjoint A^H: the transposed matrix with conjugate numbers"),
     FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG | CMD_MAP, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
     VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SPECTRAL | CMD_SIGMA, kernel,

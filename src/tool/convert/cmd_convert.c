@@ -29,6 +29,16 @@ static int check_names(tool *t, const char *name, const char *path)
     return EXIT_FINE;
 }
 
+/* *src becomes its adjoint. */
+static int turn(tool *t, wisp_src *src)
+{
+    wisp_src adjoint;
+    if (wisp_src_adjoint(&adjoint, t->ctx, src)) return tool_fail_ctx(t);
+    wisp_src_close(src);
+    *src = adjoint;
+    return EXIT_FINE;
+}
+
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name, const char *path)
 {
     wisp_src src = {0};
@@ -38,6 +48,7 @@ int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char
     if (!rc && !t->ctx) rc = tool_start(t);
     if (!rc) rc = outfile_check(t, path);
     if (!rc) rc = positions_source(t, &src, name, open);
+    if (!rc && t->opt.adjoint) rc = turn(t, &src);
     if (!rc) {
         wisp_write_opts wo = {(wisp_symmetry)t->opt.symmetry, t->opt.array, t->opt.pattern, comment};
         if (wisp_src_write(&src, t->ctx, path, &wo))
