@@ -83,6 +83,8 @@ def test_velocity():
     v = ring.velocity("x") @ np.eye(5)
     assert v[4, 0] == pytest.approx(1j * ring.__matmul__(np.eye(5))[4, 0] * 1.0)  # to the next cell, not back
     with pytest.raises(ValueError, match="equally near"):
+        wisp.Matrix(line(4, True), positions=[0, 2, 0.5, 2.5], cell=[[4.0]]).velocity("x")
+    with pytest.raises(ValueError, match="take a larger one"):
         wisp.Matrix(line(4, True), positions=[0, 2, 4, 6], cell=[[4.0]]).velocity("x")
     for wrong in (dict(positions=x[:4]), dict(positions=np.zeros((5, 4))), dict(cell=[[1.0]]),
                   dict(positions=x, cell=np.zeros((4, 1)))):
