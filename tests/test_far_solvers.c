@@ -418,7 +418,8 @@ static void columns_taken_out(void **state)
         scene s = scene_open(d);
         wisp_eigen e = {0};
         wisp__eig k = eig_of(&s, &e);
-        wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1, false}, .at.gap = {FOUND, .side = 1, 9, 8.5, 8, 0, .residual = 1e-3}};
+        wisp__arnoldi a = {
+            .k = &k, .op = {1, 1, 0, 1, false}, .at.gap = {FOUND, .side = 1, 9, 8.5, 8, 0, .residual = 1e-3}};
         wisp__ortho how;
         wisp_blk *Q;
         bool empty;
