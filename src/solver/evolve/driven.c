@@ -26,6 +26,7 @@ typedef struct {
     const double *time;
     wisp_bounds *of; /* [1 + drives] of A and of each drive */
     double *f, *g;   /* [2][drives] f at both nodes; [drives] */
+    double *seen;    /* [5][drives] f at the nodes of both halves, and at an end */
     wisp_mat *H;     /* A + sum of g_j H_j */
     wisp_bounds now; /* of H */
     wisp_blk *psi, *z, *kept;
@@ -118,8 +119,12 @@ static wisp_status exponential(driven *s, double t)
     wisp__evolve_group *g = &s->series;
     wisp_status status;
     int count;
-    if (!(fabs(x) < 1 / DBL_EPSILON))
-        return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "evolve: over a step of %g rounding leaves nothing", t);
+    if (!(wisp__evolve_rounding_of(&s->o, &s->now, type, t) <= s->o.tolerance))
+        return wisp_ctx_failf(
+            s->ctx, WISP_ERR_PRECISION,
+            "evolve: opts.drive_at makes H(t) so large after time %.10g, up to %.3g, that rounding of one "
+            "step is more than opts.tolerance",
+            s->t, fabs(s->now.center) + s->now.halfwidth);
     g->count = 1;
     g->terms[0] = g->most = wisp__chebyshev_terms(x, share);
     if (g->most < wisp__least_vectors(given)) g->most = wisp__least_vectors(given);
@@ -161,6 +166,35 @@ out:
     return status;
 }
 
+/* What f may do behind the last node of a step, or before the first one, without a change at any node: how far it is at
+   the ends from the cubic through the nodes of both halves, which is of the order of the step's error where f is
+   smooth. *error becomes at least what that makes of psi. */
+static wisp_status look_at_ends(driven *s, double *error)
+{
+    enum { NODES = 4, ENDS = 2 };
+    const double node = sqrt(3) / 12, x[NODES] = {0.25 - node, 0.25 + node, 0.75 - node, 0.75 + node};
+    const double inside = 0x1p-30, end[ENDS] = {inside, 1 - inside};
+    double made = 0;
+    wisp_status status = WISP_OK;
+    for (int k = 0; k < NODES; k++) WISP_TRY(look_at_drives(s, s->t + x[k] * s->step, s->seen + k * s->o.drives));
+    for (int e = 0; e < ENDS; e++) {
+        double *is = s->seen + NODES * s->o.drives;
+        WISP_TRY(look_at_drives(s, s->t + end[e] * s->step, is));
+        for (int j = 0; j < s->o.drives; j++) {
+            double cubic = 0;
+            for (int k = 0; k < NODES; k++) {
+                double part = s->seen[k * s->o.drives + j];
+                for (int m = 0; m < NODES; m++) part *= m == k ? 1 : (end[e] - x[m]) / (x[k] - x[m]);
+                cubic += part;
+            }
+            made += fabs(is[j] - cubic) * (fabs(s->of[1 + j].center) + s->of[1 + j].halfwidth);
+        }
+    }
+    *error = fmax(*error, made * x[0] * fabs(s->step));
+out:
+    return status;
+}
+
 /* ---- steps ------------------------------------------------------------------------------------------- */
 
 /* z becomes psi after the step, by two halves; *error: about how far it is off, three times; *noise: what a difference
@@ -185,6 +219,7 @@ static wisp_status try_step(driven *s, double *error, double *noise)
     *error = 0;
     for (int j = 0; j < wisp_blk_width(s->psi); j++)
         if (s->start_norm[j] > 0) *error = fmax(*error, s->norm[j] / s->start_norm[j] * (safety / asymptotic));
+    status = look_at_ends(s, error);
 out:
     return status;
 }
@@ -199,6 +234,17 @@ static double next_end(const driven *s, double to)
     return end;
 }
 
+static wisp_status check_off(const driven *s)
+{
+    if (!(s->counted <= s->o.tolerance))
+        return wisp_ctx_failf(
+            s->ctx, WISP_ERR_PRECISION,
+            "evolve: psi is off by about %.1g at time %g, more than opts.tolerance, %g; take a larger "
+            "one, or a shorter time%s",
+            s->counted, s->t, s->o.tolerance, wisp__is_single(wisp_blk_type(s->psi)) ? ", or double precision" : "");
+    return WISP_OK;
+}
+
 /* One step towards a time; where it was too long, psi stays and the next one is shorter. */
 static wisp_status one_step(driven *s, double to)
 {
@@ -211,13 +257,14 @@ static wisp_status one_step(driven *s, double to)
     s->step = whole ? left : copysign(fmin(wanted, wanted * 2 > fabs(left) ? fabs(left) / 2 : wanted), left);
     WISP_TRY(try_step(s, &error, &noise));
     const double h = fabs(s->step), allowed = s->o.tolerance / 2 * fmax(h / s->span, 1.0 / MOST_SHARES);
-    const double factor = error > 0 ? fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25))) : 2;
+    const double factor = error > noise ? fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25))) : 2;
     if (error <= allowed || error <= noise || h <= least) {
         WISP_TRY(wisp_copy(s->psi, s->z));
         s->t = s->step == left ? end : s->t + s->step;
         s->off += error + s->made + WISP__ROUNDING_MOST * s->rounded;
         s->counted += error + s->made + s->rounded;
         s->e->steps++;
+        WISP_TRY(check_off(s));
         s->step = h < wanted ? fmax(wanted, h * factor) : h * factor; /* one that a time cut short measures nothing */
     } else {
         s->e->refused++;
@@ -242,13 +289,6 @@ static wisp_status take(driven *s, int64_t i)
                 "evolve: the norm of column %d goes from %.6g to %.6g at time %g: H(t) reaches beyond "
                 "the bounds; take wider opts.bounds",
                 j, s->start_norm[j], s->norm[j], s->time[i]);
-    if (!(s->counted <= s->o.tolerance))
-        return wisp_ctx_failf(
-            s->ctx, WISP_ERR_PRECISION,
-            "evolve: psi is off by about %.1g at time %g, more than opts.tolerance, %g; take a larger "
-            "one, or a shorter time%s",
-            s->counted, s->time[i], s->o.tolerance,
-            wisp__is_single(wisp_blk_type(s->psi)) ? ", or double precision" : "");
     if (s->o.off) s->o.off[i] = off;
     for (int j = 0; j < width && s->o.log_norm; j++) s->o.log_norm[i * width + j] = log(s->norm[j]);
     s->e->done = i + 1;
@@ -356,8 +396,9 @@ static wisp_status prepare(driven *s)
     wisp_cost cost;
     wisp_status status;
     WISP_TRY(wisp_alloc(s->ctx, &s->of, 1 + n, sizeof *s->of));
-    WISP_TRY(wisp_alloc(s->ctx, &s->f, 3 * n, sizeof *s->f));
+    WISP_TRY(wisp_alloc(s->ctx, &s->f, 8 * n, sizeof *s->f));
     s->g = s->f + 2 * n;
+    s->seen = s->g + n;
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(make_operator(s));
