@@ -12,4 +12,5 @@ esac
 ./install-deps.sh build optional test
 cmake -S . -B build -G Ninja -DWISP_TESTS=ON >/dev/null
 cmake --build build
-exec ctest --test-dir build -j 2 --output-on-failure ${label:+-L "$label"}
+# Three at a time also on two cores: processes and ranks that wait for each other leave a core idle.
+exec ctest --test-dir build -j 3 --output-on-failure ${label:+-L "$label"}
