@@ -113,7 +113,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
-    if (o->null) WISP_TRY(wisp_state_samef(state, "width of opts.null", "%d", wisp_blk_width(o->null)));
+    WISP_TRY(wisp_state_samef(state, "width of opts.null", "%d", o->null ? wisp_blk_width(o->null) : 0));
     status = same_right_sides(k, state);
 out:
     return status;
