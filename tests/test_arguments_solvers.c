@@ -367,9 +367,10 @@ static const argument_table all = {table, sizeof table / sizeof *table, others, 
 static void every_function(void **state)
 {
     static const char *const header[] = {
-        TEST_DATA "/../../include/wisp/solvers.h",   TEST_DATA "/../../include/wisp/solve.h",
-        TEST_DATA "/../../include/wisp/eig.h",       TEST_DATA "/../../include/wisp/state.h",
-        TEST_DATA "/../../include/wisp/transport.h", TEST_DATA "/../../include/wisp/overlap.h"};
+        TEST_DATA "/../../include/wisp/solvers.h", TEST_DATA "/../../include/wisp/evolve.h",
+        TEST_DATA "/../../include/wisp/solve.h",   TEST_DATA "/../../include/wisp/eig.h",
+        TEST_DATA "/../../include/wisp/state.h",   TEST_DATA "/../../include/wisp/transport.h",
+        TEST_DATA "/../../include/wisp/overlap.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }

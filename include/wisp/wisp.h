@@ -49,6 +49,7 @@
 #include "machine.h"
 #include "state.h"
 #include "solvers.h"
+#include "evolve.h"
 #include "solve.h"
 #include "eig.h"
 #include "transport.h"
