@@ -91,17 +91,17 @@ typedef struct {
    opts->tolerance ends the call (WISP_ERR_PRECISION). A start that has hardly a part of what grows most, or bounds that
    are far wider than the spectrum over a long time, make n small. Truncation is bounded on a Bernstein ellipse
    (Trefethen, Approximation Theory and Approximation Practice, 2013, theorem 8.1).
-   With opts->non_hermitian A = H - iW
-   is any square matrix: H + diag(-iw) with absorbing potentials w >= 0, for example. opts->direction is real then.
-   psi(t) keeps its norm, which goes at most like g(t) = exp(-t w), w being the end of the bounds of W where it is
-   largest; observe is told of it, and its square over that of psi(0) is what is left. Faber polynomials of an ellipse
-   around the rectangle of both bounds take the place of Chebyshev's; long times go in steps, with no more terms than
-   rounding allows. opts->off is about ||psi(t) - exact||/||psi(0)||, of the worst column: what is left out of a series
-   is bounded (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)), rounding is told as three times epsilon (4
-   + |c t| + terms exp(t (q - b))) of a sequence, which is an estimate (c, q and b: of the ellipse and the bounds of W,
-   see docs/solvers.md). With rounding taken once it has to be within opts->tolerance, beside opts->start_off, times
-   g(t) where that is above 1; a time where it is more ends the call (WISP_ERR_PRECISION). Bounds that are not given are
-   found of both parts of A, which are assembled for that one after the other; an operator needs both given.
+   With opts->non_hermitian A = H - iW is any square matrix: H + diag(-iw) with absorbing potentials w >= 0, for
+   example. opts->direction is real then. psi(t) keeps its norm, which goes at most like g(t) = exp(-t w), w being the
+   end of the bounds of W where it is largest; observe is told of it, and its square over that of psi(0) is what is
+   left. Faber polynomials of an ellipse around the rectangle of both bounds take the place of Chebyshev's; long times
+   go in steps, with no more terms than rounding allows. opts->off is about ||psi(t) - exact||/||psi(0)||, of the worst
+   column: what is left out of a series is bounded (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)),
+   rounding is told as three times epsilon (4 + |c t| + terms exp(t (q - b))) of a sequence, which is an estimate (c, q
+   and b: of the ellipse and the bounds of W, see docs/solvers.md). With rounding taken once it has to be within
+   opts->tolerance, beside opts->start_off, times g(t) where that is above 1; a time where it is more ends the call
+   (WISP_ERR_PRECISION). Bounds that are not given are found of both parts of A, which are assembled for that one after
+   the other; an operator needs both given.
    With opts->drives H(t) = A + sum of f_j(t) drive[j] depends on time, that of opts->start_time's clock: psi(t) goes by
    steps h of exp(-i h (a H(t_1) + b H(t_2))) exp(-i h (b H(t_1) + a H(t_2))), t_1,2 = t + (1/2 -+ sqrt(3)/6) h, a, b =
    1/4 -+ sqrt(3)/6, a commutator-free Magnus integrator of fourth order (Alvermann and Fehske, J. Comput. Phys. 230,

@@ -178,9 +178,9 @@ typedef struct {
     int width;
     wisp_order tiles_on; /* TILES, of a matrix that is made: as in opts; else DEFAULT and 0 */
     int64_t slices;
-    int64_t
-        near_rows; /* of a matrix of wisp_src_near whose sweeps may leave out what is not reached yet: how many rows */
-                   /* were given, which are its first ones; else 0 */
+    /* Of a matrix of wisp_src_near whose sweeps may leave out what is not reached yet: how many rows were given, which
+       are its first ones; else 0 */
+    int64_t near_rows;
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

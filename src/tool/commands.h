@@ -63,7 +63,7 @@ COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve",
         "at evenly spaced times, each to a tolerance. The start, psi(0), is scaled to norm 1. Told at\n"
         "each time: the norm, which stays 1 unless H absorbs; the densities |psi_i|^2 of rows that are\n"
         "named; and, where asked for, energies and other expectation values. --states FILE keeps the\n"
-        "states. --absorb puts an absorbing potential beside H.\n" A_MATRIX
+        "states. --absorb puts an absorbing potential beside H, --drive matrices times functions of t.\n" A_MATRIX
         ".\nIt must be Hermitian, but for --non-hermitian.")
 COMMAND(CMD_SOLVE, cmd_solve, RANKS_ANY, "solve", "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",
         "MATRIX", 1, 1, "solve linear systems A x = b",

@@ -129,12 +129,10 @@ const option_def option_table[] = {
           "the density tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
     VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS | CMD_MAP, where,
           "the density of states on these rows alone (ldos, map: on each of them): by conditions on x, y and z, which "
-          "must "
-          "all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
+          "must all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
     VALUE("drive", "MATRIX:F", parse_drive, CMD_EVOLVE, drive_list,
           "evolve under H(t), with F(t) times this matrix added: F is an expression of t, such as "
-          "0.1*cos(2*t)*exp(-t^2), or "
-          "a table of times and values (.txt, .dat, .csv); can be given several times"),
+          "0.1*cos(2*t)*exp(-t^2), or a table of times and values (.txt, .dat, .csv); can be given several times"),
     FLAG("energy", CMD_EVOLVE, energy, "tell <psi|H|psi> at each time"),
     VALUE("watch", "I,J,..", parse_watch, CMD_EVOLVE, watch,
           "rows whose density |psi_i|^2 is wanted (with --site: these)", .max = 10000),

@@ -1,5 +1,4 @@
-/* What evolutions under H and under H(t) share: the coefficients of times that are summed at once, and times in a
- * state. */
+/* What evolutions under H and H(t) share: the coefficients of times that are summed at once, and times in a state. */
 #include "evolve.h"
 
 wisp_scalar wisp__evolve_coefficient(const void *group, int i, int64_t k)

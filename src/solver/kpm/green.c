@@ -109,8 +109,7 @@ static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, wisp_green_opts *
     return WISP_OK;
 }
 
-/* What is not of chance, over the norms of the vectors, where it is most: by the series and rounding, and by rounding.
- */
+/* What is not of chance, over the norms of the vectors, where it is most: by series and rounding, and by rounding. */
 typedef struct {
     double error, at, rounding, rounding_at;
 } worst_of;

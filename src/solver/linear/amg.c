@@ -122,8 +122,7 @@ struct wisp__amg {
     double other_rows; /* of all ranks: those that do not sum to 0; -1: not known yet */
 };
 
-/* Those of several processes, whose calls wait for each other: of one group, in which process 0 says whose turn it is.
- */
+/* Those of several processes, whose calls wait for each other: of one group, whose process 0 says whose turn it is. */
 static struct {
     int count;
     MPI_Group group;

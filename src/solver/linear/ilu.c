@@ -92,8 +92,8 @@ struct run {
     row_fn row;
     const int32_t *order; /* NULL: rows as they come */
     int64_t from, to;
-    int64_t at_once,
-        since; /* rows between two questions whether to stop, and since the last; at_once 0: none is asked */
+    int64_t at_once; /* rows between two questions whether to stop; 0: none is asked */
+    int64_t since;   /* rows since the last one */
     double *x;
     int width;
 };

@@ -119,8 +119,7 @@ void where_free(where *w);
 void where_projector(where *w, wisp_src *src); /* 1 on the diagonal at these rows, which stay w's */
 int where_sites(tool *t, const where *w);      /* they become those of --sites */
 
-/* near.c: the rows that moments can see from --sites and --left-sites, in the place of the whole matrix where that
- * pays. */
+/* near.c: the rows that moments can see from --sites and --left-sites, in place of the whole matrix where that pays. */
 typedef struct {
     wisp_ctx *ctx;
     int64_t *place;   /* which these rows are, --left-sites behind --sites; NULL: the matrix is whole */

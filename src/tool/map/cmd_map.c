@@ -179,17 +179,16 @@ out:
 /* By unit vectors, some rows at a time, with Jackson's kernel. */
 static wisp_status all_rows(tool *t, map_run *r, const wisp_mat *A)
 {
-    enum { SOME = 1024 };
     wisp_moments m = {0};
     double *dos = NULL;
     wisp_status status;
     int64_t site = 0;
     WISP_TRY(wisp_alloc(t->ctx, &dos, (size_t)r->energies, sizeof *dos));
-    for (int64_t first = 0; first < r->rows; first += SOME) {
+    for (int64_t first = 0; first < r->rows; first += MAP_ROWS) {
         wisp_kpm_opts o = r->kpm;
         o.trace = WISP_TRACE_SITES;
         o.sites = r->row + first;
-        o.vectors = r->rows - first < SOME ? r->rows - first : SOME;
+        o.vectors = r->rows - first < MAP_ROWS ? r->rows - first : MAP_ROWS;
         o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = r->bounds};
         WISP_TRY(wisp_ctx_step(t->ctx, "map", (double)first / (double)r->rows, 0));
         WISP_TRY(wisp_kpm(&m, A, &o));

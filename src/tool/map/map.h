@@ -29,6 +29,7 @@ typedef struct {
     double assemble_seconds, bounds_seconds, seconds, total_seconds;
 } map_run;
 
+enum { MAP_ROWS = 1024 }; /* of an exact map, whose moments are held at once */
 static inline bool map_has_bars(const map_run *r) { return !r->exact && r->done > 1; }
 double map_resolution(const map_run *r);
 int64_t map_terms(int64_t moments); /* of f, whose square has about so many */

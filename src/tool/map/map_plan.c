@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROWS_AT_ONCE = 1024 }; /* of exact maps */
-
 typedef struct {
     const map_run *r;
     const wisp_src *src;
@@ -26,7 +24,7 @@ static wisp_status batch_plan(tool *t, const map_run *r, const wisp_mat_info *a,
     wisp_status status;
     o.trace = WISP_TRACE_SITES;
     o.sites = r->row;
-    o.vectors = r->rows < ROWS_AT_ONCE ? r->rows : ROWS_AT_ONCE;
+    o.vectors = r->rows < MAP_ROWS ? r->rows : MAP_ROWS;
     if (r->exact) return wisp_kpm_plan(plan, t->ctx, a, &o, step);
     WISP_TRY(wisp_alloc(t->ctx, &f, (size_t)r->energies, sizeof *f));
     WISP_TRY(wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
@@ -74,7 +72,7 @@ int map_plan_check(tool *t, const map_run *r, const wisp_src *src)
 
 static wisp_status find_time(tool *t, const map_run *r, const wisp_src *src, const wisp_mat_info *a, plan_time *time)
 {
-    const int64_t columns = r->exact ? (r->rows < ROWS_AT_ONCE ? r->rows : ROWS_AT_ONCE) : r->width;
+    const int64_t columns = r->exact ? (r->rows < MAP_ROWS ? r->rows : MAP_ROWS) : r->width;
     const int64_t all = r->exact ? r->rows : r->kpm.vectors;
     wisp_choice step;
     wisp_plan batch;

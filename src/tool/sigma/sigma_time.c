@@ -3,11 +3,8 @@
 #include "sigma.h"
 #include <math.h>
 
-enum {
-    LEFT_OVER_RIGHT = 2,
-    ROWS = 1 << 16
-}; /* columns on the left for each one on the right, as wisp_kubo has them; */
-   /* rows that are measured at most */
+enum { LEFT_OVER_RIGHT = 2 }; /* columns on the left for each one on the right, as wisp_kubo has them */
+enum { ROWS = 1 << 16 };      /* that are measured at most */
 
 /* Of the products of all vectors of one random vector, by those of some rows. */
 static wisp_status measure_products(tool *t, const sigma_time_of *of, double *seconds)
