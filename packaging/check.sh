@@ -24,4 +24,10 @@ for option in $(grep -oh 'WISP_[A-Z0-9_]*[A-Z0-9]' packaging/debian/rules packag
     sort -u); do
     grep -q "$option" <<<"$known" || { echo "$option: a package sets it, and CMake does not know it"; bad=1; }
 done
+# What CMake takes where it finds it: each says whether it is to, or a package has what its builder's machine happens to have.
+for name in $(sed -n 's/^option(WISP_\([A-Z0-9]*\) .* if it is found.*/\1/p' CMakeLists.txt); do
+    for file in packaging/conda-forge/recipe.yaml packaging/spack/wisp-kpm/package.py; do
+        grep -qiE "(WISP_|lib|[^a-z])$name([^a-z_]|\$)" "$file" || { echo "$file: says nothing of WISP_$name"; bad=1; }
+    done
+done
 exit $bad

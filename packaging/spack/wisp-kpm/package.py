@@ -47,8 +47,8 @@ class WispKpm(CMakePackage):
     def cmake_args(self):
         names = ("mpi", "hdf5", "hwloc", "scotch", "opencl", "blas")
         args = [self.define_from_variant("WISP_" + name.upper(), name) for name in names]
-        args += [self.define_from_variant("WISP_AMG", "hypre"), self.define("WISP_TESTS", self.run_tests),
-                 self.define("WISP_HDF5_MODULE", "hdf5")]
+        args += [self.define_from_variant("WISP_AMG", "hypre"), self.define("WISP_MUMPS", False),
+                 self.define("WISP_TESTS", self.run_tests), self.define("WISP_HDF5_MODULE", "hdf5")]
         # The kernels of the target that this is built for, beside those that any CPU runs.
         isas = ["generic"]
         if "avx512f" in self.spec.target:
