@@ -25,8 +25,9 @@ class EvolveInfo(NamedTuple):
         ln |psi(t)|, of shape (times,) or (times, k): of psi before it was scaled, in complex time. The square of its
         exponential, over that of psi(0), is what an absorbing potential has left.
     off : numpy.ndarray
-        How far psi(t) may be off at most, of the worst column, by truncation and, about, by rounding, of shape (times,):
-        over |psi(0)|, in complex time over |psi(t)|.
+        How far psi(t) may be off, of the worst column, of shape (times,): over |psi(0)|, in complex time over |psi(t)|.
+        What is left out of the series is bounded, rounding is an estimate. Of real times, and a Hermitian matrix, it is
+        the tolerance.
     """
 
     times: np.ndarray
@@ -172,7 +173,7 @@ class EvolveCalls:
         observe : callable, optional
             ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
         info : bool
-            True: give (result, EvolveInfo), with norms and bounds of the error.
+            True: give (result, EvolveInfo), with norms and how far psi may be off.
 
         Returns
         -------
