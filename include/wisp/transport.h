@@ -83,7 +83,7 @@ typedef struct {
 WISP_SIZED wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts, double temperature,
                                   int64_t count, const double *mu, wisp_estimate *sigma);
 /* sigma[count] becomes the optical conductivity at frequencies omega[count] > 0 (hbar = 1, in the unit of A), at one
-   chemical potential and temperature, of the same moments: its regular part, what takes light up, as the double sum of
+   chemical potential and temperature, of the same moments: its regular part, which absorbs light, as the double sum of
    Weisse et al. 2006: 2 pi^2/volume times the integral over E of (f(E) - f(E + omega))/omega times the real part of
    Tr[V_a delta(E + omega - A) V_b delta(E - A)], each delta by moments and the kernel. For V_a = V_b it is that of
    Kubo and Greenwood, not negative but for the scatter of random vectors, and goes to wisp_sigma's of WISP_GREENWOOD

@@ -246,7 +246,7 @@ const option_def option_table[] = {
           "chemical potentials; A:B:N: N of them from A to B, at equal steps (201 on all of the bounds)",
           .max = 1 << 20),
     VALUE("optical", "A,B,..|A:B:N", parse_frequencies, CMD_SIGMA, optical,
-          "the optical conductivity, what takes light up, at these frequencies above 0 (hbar = 1, in the unit of the "
+          "the optical conductivity, what absorbs light, at these frequencies above 0 (hbar = 1, in the unit of the "
           "matrix), at one chemical potential, that of --mu (0)",
           .max = 1 << 20),
     VALUE("temperature", "T", parse_number, CMD_SIGMA, temperature, "in the unit of the matrix, k_B = 1 (0)"),

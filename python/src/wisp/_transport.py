@@ -137,7 +137,7 @@ class Conductivity(Moments):
         return self._estimates(lib.wisp_sigma_sized, mu, temperature, formula=_FORMULAS[self.formula])
 
     def optical(self, omega: ArrayLike, mu: float = 0.0, temperature: float = 0.0) -> Estimate:
-        """The optical conductivity at frequencies, of the same moments: its regular part, what takes light up.
+        """The optical conductivity at frequencies, of the same moments: its regular part, which absorbs light.
 
         The double sum of Weisse et al., Rev. Mod. Phys. 78, 275 (2006): 2 pi^2/volume times the integral over E of
         (f(E) - f(E + omega))/omega times the real part of tr[V_alpha delta(E + omega - H) V_beta delta(E - H)].
