@@ -34,8 +34,8 @@ static singular make_graph(ref_rng *r, kind k, int64_t n, int parts)
             const int64_t from = ref_below(r, size), to = ref_below(r, size);
             if (from != to && k != BALANCED) add_edge(s.A, first + from, first + to, 1, k <= PHASES);
         }
-        for (int64_t i = 0; i < size && size > 3 && k == BALANCED;
-             i++) /* a directed ring of its own, of steps of two */
+        /* A directed ring of its own, of steps of two. */
+        for (int64_t i = 0; i < size && size > 3 && k == BALANCED; i++)
             add_edge(s.A, first + i, first + (i + 2) % size, 1, 0);
     }
     for (int64_t i = 0; i < n && k == PHASES; i++) {
