@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /* ---- the path -------------------------------------------------------------------------------------- */
 
@@ -116,25 +118,14 @@ wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
     return status;
 }
 
-/* A number that the bits of all of them make. */
-static uint64_t hash_of(uint64_t hash, const double *x, int n)
-{
-    uint64_t bits;
-    for (int i = 0; i < n; i++) {
-        memcpy(&bits, x + i, sizeof bits);
-        hash = (hash ^ bits ^ bits >> 32) * 0x100000001b3;
-    }
-    return hash;
-}
-
 wisp_status kpath_items(const kpath *p, wisp_state *s)
 {
-    uint64_t waves = 0xcbf29ce484222325, rows = waves;
+    uint64_t rows = 0;
     double at[3];
     if (!p->count) return WISP_OK;
-    for (int64_t k = 0; k < p->count; k++) waves = hash_of(waves, p->k[k], 3);
+    const uint64_t waves = XXH3_64bits(p->k, (size_t)p->count * sizeof *p->k);
     for (int64_t i = 0; i < p->at.rows && p->at.at; i++)
-        rows = p->at.at(p->at.arg, i, at) ? rows : hash_of(rows, at, 3);
+        if (!p->at.at(p->at.arg, i, at)) rows = XXH3_64bits_withSeed(at, sizeof at, rows);
     const wisp_status status = wisp_state_samef(s, "--positions", "%016llx", (unsigned long long)rows);
     if (status != WISP_OK) return status;
     return wisp_state_samef(s, "--path", "%lld k, %d orbitals, %016llx", (long long)p->count, p->at.orbitals,
