@@ -82,7 +82,7 @@ ok map $dots --moments 32 --vectors 400 --where 'z<1' --json
 json out 'sum(abs(v - w) < 5 * s for v, w, s in zip(d["ldos"][0], e["ldos"][0], d["ldos_error"][0])) == 16 and d["x"] == e["x"]' site.json
 ok map topi:nx=4,ny=4,nz=3 --energies 0,0.5 --resolution 0.4 --vectors 3 --where 'z<1'
 check "the sites" grep -q '^sites  *16 of 64 rows, where z<1$' out
-check "a line for each energy" grep -q '^0.5  *[0-9.e-]* to [0-9.e-]*, mean [0-9.e-]*, each +- [0-9.e-]* about$' out
+check "a line for each energy" grep -q '^0.5  *[0-9.e-]* to [0-9.e-]*, mean [0-9.e-]*, each +- about [0-9.e-]*$' out
 
 # ---- files, pictures, plans
 ok map graphene:nx=4,ny=3 --energies=-1,1 --moments 16 --vectors 2 -o map.csv

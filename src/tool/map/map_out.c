@@ -64,7 +64,7 @@ static void show_map(const map_run *r, int e)
         bar += (r->high[e * r->sites + s] - r->low[e * r->sites + s]) / 2 / (double)r->sites;
     }
     snprintf(name, sizeof name, "%.6g", r->energy[e]);
-    if (map_has_bars(r)) snprintf(text, sizeof text, ", each +- %.2g about", bar);
+    if (map_has_bars(r)) snprintf(text, sizeof text, ", each +- about %.2g", bar);
     text_line(name, "%.4g to %.4g, mean %.4g%s", least, most, mean, text);
 }
 

@@ -4,7 +4,7 @@
 #include "../out/text.h"
 #include <math.h>
 
-#define OVERLAP 1.04 /* of squares, so that no gaps are seen between them */
+#define OVERLAP 1.25 /* of squares: more than a pixel, so that no lines are seen between them */
 
 typedef struct {
     int across, up; /* axes; up = -1: sites extend along one axis at most */
