@@ -110,7 +110,10 @@ static void show_times(const tool *t, const eig_results *r)
         double seconds;
     } part[] = {{"bounds", e->bounds_seconds},
                 {"density of states", e->dos_seconds},
-                {e->filter.terms > 0 ? "filter" : "products", e->filter_seconds},
+                {e->filter.terms > 0            ? "filter"
+                 : e->method == WISP_EIG_INVERT ? "factors and products"
+                                                : "products",
+                 e->filter_seconds},
                 {"orthogonalisation", e->ortho_seconds},
                 {"Rayleigh-Ritz", e->ritz_seconds},
                 {"check", e->check_seconds}};

@@ -78,6 +78,12 @@ static void show_history(const wisp_solution *s)
     }
 }
 
+/* Of what the residuals are: b' is b without its part in the null space, where that counts. */
+static const char *residual_of(const solve_results *r)
+{
+    return r->s.null_part > r->s.wanted ? "|b' - A x| / |b'|" : "|b - A x| / |b|";
+}
+
 void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
@@ -103,13 +109,12 @@ void solve_summary(const tool *t, const solve_results *r)
     show_history(s);
     if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
     const bool by_column = r->opts.tolerance_abs > 0 && r->columns > 1; /* the residual is that of another one, maybe */
-    text_line("result", "%s in %s iteration%s, |b - A x| / |b| = %s, wanted %s%.1e%s",
-              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations),
-              s->iterations == 1 ? "" : "s", residual, by_column ? "by column, " : "", s->wanted,
-              by_column ? " at least" : "");
+    text_line("result", "%s in %s iteration%s, %s = %s, wanted %s%.1e%s", s->converged ? "converged" : "not converged",
+              text_count(a[0], s->iterations), s->iterations == 1 ? "" : "s", residual_of(r), residual,
+              by_column ? "by column, " : "", s->wanted, by_column ? " at least" : "");
     if (t->opt.null)
         text_line("null space", "%s; the part of b in there, %.1e of its length, is left out%s", t->opt.null,
-                  s->null_part, s->null_part > s->wanted ? ": x makes |b - A x| least" : "");
+                  s->null_part, s->null_part > s->wanted ? ": b' is the rest, and x makes |b - A x| least" : "");
     if (s->replacements)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
@@ -150,10 +155,10 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
              s->converged ? "converged" : "not converged");
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fprintf(f,
-            "set xlabel 'iteration'\nset ylabel 'relative residual |b - A x| / |b|'\nset logscale y\n"
+            "set xlabel 'iteration'\nset ylabel \"relative residual %s\"\nset logscale y\n"
             "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\n"
             "set key top right opaque\nunset mytics\nset yrange [%.7g:*]\n",
-            (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(s->wanted, least_residual(s)));
+            residual_of(r), (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(s->wanted, least_residual(s)));
     fputs("$d << EOD\n", f);
     for (int64_t i = 0; i < n; i++)
         if ((i % every == 0 || i == n - 1) && is_drawn(s->history[i]))
