@@ -70,6 +70,16 @@ if [ $have_hdf5 = 1 ]; then
     json out 'd["times"] == [7, 20] and abs(d["density"][0][1] - math.sin(2) ** 2) < 1e-9'
 fi
 
+# the tolerance that single precision has by default; a jump where there is no number; a clock of few digits
+ok evolve levels.mtx --drive "x.mtx:0.1*cos(t)" --time 20 --precision single --site 0
+ok evolve levels.mtx --drive "x.mtx:abs(t-1.234)/(t-1.234)" --time 10 --site 0
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1e-18\n2 2 -1e-18\n' >still.mtx
+if [ $have_hdf5 = 1 ]; then
+    ok evolve still.mtx --time 1e14 --steps 1 --site 0 --states late.h5 --quiet
+    ok evolve still.mtx --drive x.mtx:1 --from late.h5 --time 100000000000064 --steps 1 --watch 0 --json
+    json out 'abs(d["density"][0][-1] - math.cos(64) ** 2) < 1e-9'
+fi
+
 refused 2 "expected OPERATOR:EXPR" evolve levels.mtx --drive x.mtx --time 1 --site 0
 refused 1 "none.mtx" evolve levels.mtx --drive none.mtx:t --time 1 --site 0
 refused 1 "graphene:nx=3,ny=3" evolve levels.mtx --drive graphene:nx=3,ny=3:t --time 1 --site 0

@@ -29,6 +29,8 @@ typedef struct {
     double *seen;    /* [5][drives] f at the nodes of both halves, and at an end */
     wisp_mat *H;     /* A + sum of g_j H_j */
     wisp_bounds now; /* of H */
+    wisp_bounds
+        parts; /* the same with centers that don't cancel each other: each part's product is rounded by itself */
     wisp_blk *psi, *z, *kept;
     wisp__chebyshev_sum sum;
     wisp__evolve_group series; /* of the one exponential */
@@ -89,16 +91,24 @@ out:
 static void set_bounds(driven *s)
 {
     s->now = s->of[0];
+    s->parts.center = fabs(s->now.center);
     for (int j = 0; j < s->o.drives; j++) {
         s->now.center += s->g[j] * s->of[1 + j].center;
+        s->parts.center += fabs(s->g[j] * s->of[1 + j].center);
         s->now.halfwidth += fabs(s->g[j]) * s->of[1 + j].halfwidth;
     }
     if (!(s->now.halfwidth > 0)) s->now.halfwidth = 1e-3 / s->span; /* all parts are multiples of 1 */
+    s->parts.halfwidth = s->now.halfwidth;
 }
 
 static wisp_status look_at_drives(driven *s, double t, double *f)
 {
+    bool finite = true;
     if (s->o.drive_at(s->o.drive_arg, t, f))
+        return wisp_ctx_failf(s->ctx, WISP_ERR_CALLBACK, "evolve: opts.drive_at failed at time %.10g", t);
+    for (int j = 0; j < s->o.drives; j++) finite &= isfinite(f[j]);
+    /* At the very place of a jump there may be no number, such as 0/0, but beside it. */
+    if (!finite && s->o.drive_at(s->o.drive_arg, nextafter(t, INFINITY), f))
         return wisp_ctx_failf(s->ctx, WISP_ERR_CALLBACK, "evolve: opts.drive_at failed at time %.10g", t);
     for (int j = 0; j < s->o.drives; j++)
         if (!isfinite(f[j]))
@@ -119,12 +129,12 @@ static wisp_status exponential(driven *s, double t)
     wisp__evolve_group *g = &s->series;
     wisp_status status;
     int count;
-    if (!(wisp__evolve_rounding_of(&s->o, &s->now, type, t) <= s->o.tolerance))
+    if (!(wisp__evolve_rounding_of(&s->o, &s->parts, type, t) <= s->o.tolerance))
         return wisp_ctx_failf(
             s->ctx, WISP_ERR_PRECISION,
             "evolve: opts.drive_at makes H(t) so large after time %.10g, up to %.3g, that rounding of one "
             "step is more than opts.tolerance",
-            s->t, fabs(s->now.center) + s->now.halfwidth);
+            s->t, s->parts.center + s->parts.halfwidth);
     g->count = 1;
     g->terms[0] = g->most = wisp__chebyshev_terms(x, share);
     if (g->most < wisp__least_vectors(given)) g->most = wisp__least_vectors(given);
@@ -141,7 +151,7 @@ static wisp_status exponential(driven *s, double t)
     WISP_TRY(wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm));
     s->e->sequences++;
     s->made += share;
-    s->rounded += wisp__evolve_rounding_of(&s->o, &s->now, type, t);
+    s->rounded += wisp__evolve_rounding_of(&s->o, &s->parts, type, t);
 out:
     wisp_free(s->ctx, g->J[0]);
     g->J[0] = NULL;
@@ -245,6 +255,15 @@ static wisp_status check_off(const driven *s)
     return WISP_OK;
 }
 
+/* What rounding makes of psi in the step that has been taken: a share of its way, and four epsilons for each of the
+   four exponentials, which are as random as the steps are many. */
+static double rounding_of_step(const driven *s)
+{
+    enum { EXPONENTIALS = 4 };
+    const double each = wisp__evolve_rounding_of(&s->o, &s->parts, wisp_blk_type(s->psi), 0), n = (double)s->e->steps;
+    return fmax(0, s->rounded - EXPONENTIALS * each) + sqrt(EXPONENTIALS) * each * (sqrt(n) - sqrt(n - 1));
+}
+
 /* One step towards a time; where it was too long, psi stays and the next one is shorter. */
 static wisp_status one_step(driven *s, double to)
 {
@@ -255,15 +274,21 @@ static wisp_status one_step(driven *s, double to)
     wisp_status status;
     /* No rest is left that is much shorter than a step. */
     s->step = whole ? left : copysign(fmin(wanted, wanted * 2 > fabs(left) ? fabs(left) / 2 : wanted), left);
+    /* The clock has so many digits: psi goes by what it goes by. */
+    const double next = s->step == left ? end : s->t + s->step;
+    s->step = (next == s->t ? nextafter(s->t, end) : next) - s->t;
     WISP_TRY(try_step(s, &error, &noise));
     const double h = fabs(s->step), allowed = s->o.tolerance / 2 * fmax(h / s->span, 1.0 / MOST_SHARES);
-    const double factor = error > noise ? fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25))) : 2;
+    /* What is lost in noise can't be measured: a step of twice the length, whose error would be 32 times as large, is
+       tried where that were lost, too. */
+    const double measured = fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25)));
+    const double factor = error > noise ? measured : 32 * error > noise ? fmax(1, measured) : 2;
     if (error <= allowed || error <= noise || h <= least) {
         WISP_TRY(wisp_copy(s->psi, s->z));
         s->t = s->step == left ? end : s->t + s->step;
-        s->off += error + s->made + WISP__ROUNDING_MOST * s->rounded;
-        s->counted += error + s->made + s->rounded;
         s->e->steps++;
+        s->off += error + s->made + WISP__ROUNDING_MOST * rounding_of_step(s);
+        s->counted += error + s->made + rounding_of_step(s);
         WISP_TRY(check_off(s));
         s->step = h < wanted ? fmax(wanted, h * factor) : h * factor; /* one that a time cut short measures nothing */
     } else {
