@@ -362,6 +362,10 @@ for found, exact in zip(r["eigenvalues"], [4 - 2 * math.sin(math.pi / 302), 4, 4
 END
     "$wisp" eig $chain --target 4 -n 3 --method invert --plan | grep -q '^factors  *about' || fail "no factors in the plan"
     "$wisp" eig graphene:nx=60,ny=60 --target 0.1 --plan | grep -q -- '--method invert: factors' || fail "no invert beside chebfd in the plan"
+    if [ $have_hdf5 = 1 ]; then # the target is an eigenvalue, so that the inverse has another place, also when it goes on
+        WISP_STOP_AT=KILL:checkpoint:2 "$wisp" eig $chain --target 4 -n 9 --method invert --checkpoint inverse.ck --every 1e-9 >out 2>err
+        ok eig $chain --target 4 -n 9 --method invert --resume inverse.ck
+    fi
     refused 1 "are left for them" eig laplace:nx=40,ny=40,nz=40 --target 4 -n 3 --method invert --mem-limit 40MB
 else
     refused 1 "libmumps-seq-dev" eig $small --target 0.1 --method invert

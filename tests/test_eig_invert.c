@@ -249,6 +249,39 @@ static void units(void **state)
 
 /* A chain with hopping that prefers a side: D^-1 T D with T symmetric, so that its values are 2 sqrt(b c) cos(pi k/(n +
    1)). Its conjugate pairs are those of the same rows turned by i in the complex type. */
+/* A real matrix whose values are conjugate pairs, of which no half may be taken: the inverse's have the other one
+ * first.
+ */
+static void conjugate_pairs(void **state)
+{
+    enum { N = 170 };
+    const double target = 0.3;
+    if (!has_factors()) return;
+    ref_mat m = ref_new(N, N);
+    for (int64_t i = 0; i < N; i += 2) {
+        REF_AT(m, i, i) = REF_AT(m, i + 1, i + 1) = -1 + 2.0 * (double)i / N;
+        REF_AT(m, i, i + 1) = 0.2 + 0.001 * (double)i, REF_AT(m, i + 1, i) = -REF_AT(m, i, i + 1);
+    }
+    wisp_mat *A = ref_mat_of(*state, m, WISP_D);
+    for (int count = 1; count <= 6; count++) {
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = count, .target = target};
+        wisp_eigen v;
+        REF_FAILS(*state, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "prove nothing");
+        assert_int_equal(v.found, count + count % 2);
+        for (int k = 0; k < v.found; k++) {
+            double least = 1;
+            for (int64_t i = 0; i < N; i += 2)
+                least = fmin(least, hypot(v.value[k].re - creal(REF_AT(m, i, i)),
+                                          fabs(v.value[k].im) - creal(REF_AT(m, i, i + 1))));
+            assert_true(least < 1e-10);
+        }
+        wisp_eigen_free(&v);
+    }
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
 static void not_hermitian(void **state)
 {
     enum { N = 171, K = 5 };
@@ -319,9 +352,9 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_function), cmocka_unit_test(by_factors),
-                                       cmocka_unit_test(of_any),      cmocka_unit_test(chain),
-                                       cmocka_unit_test(units),       cmocka_unit_test(not_hermitian),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_function),     cmocka_unit_test(by_factors),
+                                       cmocka_unit_test(of_any),          cmocka_unit_test(chain),
+                                       cmocka_unit_test(units),           cmocka_unit_test(not_hermitian),
+                                       cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -181,8 +181,10 @@ double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value);
 void wisp__schur_sort(const wisp__arnoldi *a, int from, int n, const wisp_scalar *value, int *order);
 /* n; or n - 1, if that does not tear a pair apart. */
 int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *order, int n);
-/* How many of n are asked for, with the multiplet of the last one, unless any of it do, and its conjugate. */
-int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
+/* How many of n are asked for, with the multiplet of the last one, unless any of it do, and its conjugate: of a pair
+   LAPACK has that of mu with a positive imaginary part first, which of values that are made of mu may be the other. */
+int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const wisp_scalar *mu,
+                       const int *order);
 /* How many of n are like the last one that is wanted. */
 int wisp__schur_like_last(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order, wisp_scalar last);
 /* C = A B, n rows and columns each. */

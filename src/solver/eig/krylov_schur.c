@@ -87,7 +87,7 @@ static wisp_status expand(wisp__schur *K, int *wanted, int *good)
         WISP_TRY(wisp__schur_cycle(K, to));
         K->a.at.to = 0;
         const int n = K->a.active, most = n - K->a.block;
-        *wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), *good = 0;
+        *wanted = wisp__schur_wanted(&K->a, n, K->value, K->mu, K->order), *good = 0;
         if (*wanted > most) *wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
         while (*good < *wanted && K->residual[K->order[*good]] <= K->a.at.strict * o->tolerance) ++*good;
     } while (to < K->m && (*good < *wanted || *wanted < o->count));

@@ -234,7 +234,9 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     L.m = search_columns(k, block);
     L.most = 2 * k->o.count + MORE_MULTIPLETS;
     if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
-    wisp_status status = k->o.resume ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
+    /* The inverse's place hangs on the bounds, also where a run goes on. */
+    const bool kept = k->o.resume && !k->inverse;
+    wisp_status status = kept ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK && k->inverse) status = wisp__inverse_begin(k->inverse);
     if (status == WISP_OK) {
         status = run(&L);

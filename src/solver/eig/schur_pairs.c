@@ -249,7 +249,7 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
     WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, H, U, value));
     WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, H, value, X));
     wisp__schur_sort(a, 0, n, value, order);
-    const int wanted = wisp__schur_wanted(a, n, value, order);
+    const int wanted = wisp__schur_wanted(a, n, value, value, order);
     WISP_TRY(wisp_alloc(k->ctx, &z, (size_t)n, sizeof *z));
     WISP_TRY(wisp_alloc(k->ctx, &p.condition, (size_t)n, sizeof *p.condition));
     for (int i = 0; i < wanted; i++)

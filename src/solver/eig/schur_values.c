@@ -48,7 +48,7 @@ static bool alike(const wisp__arnoldi *a, wisp_scalar x, wisp_scalar y)
 }
 
 /* Others whose keys differ by rounding alone may come between those of a multiplet: they are taken, too. */
-int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order)
+int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const wisp_scalar *mu, const int *order)
 {
     const wisp__eig *k = a->k;
     int to = k->o.count < n ? k->o.count : n;
@@ -56,7 +56,7 @@ int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, 
     const double least = wisp__schur_key(a, last) - k->o.tolerance * wisp__schur_over(a, last);
     for (int j = to; !k->o.any && j < n && wisp__schur_key(a, value[order[j]]) >= least; j++)
         if (alike(a, last, value[order[j]])) to = j + 1;
-    return wisp__schur_untorn(k, value, order, to) < to ? to + 1 : to;
+    return wisp__schur_untorn(k, mu, order, to) < to ? to + 1 : to;
 }
 
 int wisp__schur_like_last(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order, wisp_scalar last)
