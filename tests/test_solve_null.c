@@ -294,6 +294,28 @@ static void refusals(void **state)
     ref_free(s.A), ref_free(s.null), ref_free(none), ref_free(twice), ref_free(nan), ref_free(other);
 }
 
+/* A chain that leaks to the ground at one end, beside a bond that is far stronger: it is regular, and what it makes of
+   the constant is small only beside that bond. */
+static void leak(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 10 };
+    ref_mat m = ref_new(N, N), ones = ref_new(N, 1);
+    for (int64_t i = 0; i + 1 < N; i++) {
+        const double weight = i == 4 ? 1e11 : 1;
+        REF_AT(m, i, i) += weight, REF_AT(m, i + 1, i + 1) += weight;
+        REF_AT(m, i, i + 1) = REF_AT(m, i + 1, i) = -weight;
+    }
+    REF_AT(m, 0, 0) += 1;
+    for (int64_t i = 0; i < N; i++) REF_AT(ones, i, 0) = 1;
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_blk *b = blk_of(ctx, A, WISP_D, ones), *x = blk_of(ctx, A, WISP_D, ones);
+    REF_FAILS(ctx, wisp_solve(NULL, x, A, b, &(wisp_solve_opts){.null = b}), WISP_ERR_ARG, "is not in the null space");
+    wisp_blk_free(x), wisp_blk_free(b);
+    wisp_mat_free(A);
+    ref_free(m), ref_free(ones);
+}
+
 /* A solver that is kept does what a new one does, also with new values, of which the vectors are checked anew; and it
    holds no more than was planned. */
 static void kept(void **state)
@@ -403,9 +425,9 @@ static void failing_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(solutions),     cmocka_unit_test(multigrid),
-                                       cmocka_unit_test(right_sides),   cmocka_unit_test(refusals),
-                                       cmocka_unit_test(kept),          cmocka_unit_test(operators),
-                                       cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(solutions),   cmocka_unit_test(multigrid),
+                                       cmocka_unit_test(right_sides), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(leak),        cmocka_unit_test(kept),
+                                       cmocka_unit_test(operators),   cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -62,11 +62,13 @@ out:
     return status;
 }
 
+/* Some hundred epsilons. What is more may be a row's whole sum, where other rows have far larger entries: then the
+   matrix is not singular, and its solution another one. */
 static double tolerance_of(const wisp_solver *S)
 {
     wisp_mat_info info;
     wisp_mat_get_info(S->A, &info);
-    return wisp__is_single(S->type) || wisp__is_single(info.type) ? 1e-5 : 1e-10;
+    return wisp__is_single(S->type) || wisp__is_single(info.type) ? 1e-6 : 1e-13;
 }
 
 /* A makes nothing of Q, beside what it makes of random vectors; and whether A^H does, too: |<q, A v>| of random v tells
