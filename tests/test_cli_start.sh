@@ -197,24 +197,29 @@ ok ldos $ring --start four.mtx --left eight.mtx --moments 64 --json
 json out 'max(map(abs, d["moments"][0] + d["moments_im"][0])) < 1e-12'
 # Of a large lattice only the rows count that moments can see; a checkpoint needs all of them. The same moments, if the bounds
 # are the same; refused as a whole.
-lattice=graphene:nx=50,ny=40,disorder=1
+lattice=graphene:nx=100,ny=80,disorder=1
 for what in "ldos --sites 1999,2002,7" "green --sites 1999,2002 --left-sites 2001,1999 --eta 2 --tol 1e-3 --energies 0.5,1 --bounds=-4,4" \
     "ldos --sites 1999 --left-sites 2001,2010 --bounds=-4,4"; do
     # shellcheck disable=SC2086 # words
     set -- $what
-    ok "$1" $lattice "${@:2}" --moments 31 --json
+    ok "$1" $lattice "${@:2}" --moments 66 --json
     cp out near
     bounds=$(sed -n 's/.*"center": \([-0-9.e+]*\).*/\1/p' near) half=$(sed -n 's/.*"halfwidth": \([-0-9.e+]*\).*/\1/p' near)
     [ $have_hdf5 = 1 ] || continue
-    ok "$1" $lattice "${@:2}" --moments 31 --json --checkpoint c.h5 --bounds="$(awk "BEGIN { printf \"%.17g,%.17g\", $bounds - $half, $bounds + $half }")"
-    json near 'd["near"]["rows"] < 1200 and d["near"]["steps"] == 15 and "near" not in e and d["rows"] == e["rows"] == 4000 and
+    ok "$1" $lattice "${@:2}" --moments 66 --json --checkpoint c.h5 --bounds="$(awk "BEGIN { printf \"%.17g,%.17g\", $bounds - $half, $bounds + $half }")"
+    json near 'd["near"]["rows"] < 5000 and d["near"]["steps"] == 32 and d["nnz"] is None and "near" not in e and d["rows"] == e["rows"] == 16000 and
         d.get("sites") == e.get("sites") and d["command"] != e["command"] and all(
         abs(x - y) < 1e-9 for name in ("dos", "dos_im", "green_re", "green_im") if name in d for X, Y in zip(d[name], e[name]) for x, y in zip(X, Y))' out
 done
-ok ldos $lattice --sites 1999 --moments 31
-check "the part in the summary" grep -q '^near  *[0-9,]* rows are within 15 steps' out
-ok ldos $lattice --sites 1999 --moments 400
+ok ldos $lattice --sites 1999 --moments 66
+check "the part in the summary" grep -q '^near  *[0-9,]* rows are within 32 steps' out
+ok ldos $lattice --sites 1999 --moments 800
 check "no part where most rows are seen" eval '! grep -q ^near out'
-refused 2 "row 4000 is not there" ldos $lattice --sites 4000 --moments 31
+if [ $have_hdf5 = 1 ]; then # ended half way, moments are of the whole, too
+    WISP_STOP_AT=INT:moments:0.5 "$wisp" ldos $lattice --sites 1999,7000 --moments 200 --bounds=-4,4 --width 1 --save half.h5 >out 2>err
+    ok ldos --from half.h5 --sites 1999 --json
+    json out 'd["rows"] == 16000 and d["sites"] == [1999]'
+fi
+refused 2 "row 16000 is not there" ldos $lattice --sites 16000 --moments 66
 
 finish

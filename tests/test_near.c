@@ -173,6 +173,18 @@ static void edges(void **state)
     row[1] = -1;
     REF_FAILS(ctx, wisp_src_near(&near, ctx, &src, row, 2, 1, 9, place), WISP_ERR_ARG, "near row -1");
     REF_FAILS(ctx, wisp_src_near(&near, ctx, &src, row, 1, -1, 9, place), WISP_ERR_ARG, "negative");
+    wisp_mat *A;
+    wisp_blk *v[3];
+    REF_OK(ctx, wisp_src_near(&near, ctx, &src, row, 1, (int64_t)1 << 40, 63, place));
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &near, NULL));
+    for (int i = 0; i < 3; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 1));
+    wisp_mpk_opts o = {.steps = 2, .near = 1};
+    REF_FAILS(ctx, wisp_mpk(v, 3, A, &o), WISP_ERR_ARG, "takes 2 blocks");
+    o.near = -1;
+    REF_FAILS(ctx, wisp_mpk(v, 2, A, &o), WISP_ERR_ARG, "negative");
+    for (int i = 0; i < 3; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_src_close(&near);
     src.cols = 64;
     REF_FAILS(ctx, wisp_src_near(&near, ctx, &src, row, 1, 1, 9, place), WISP_ERR_ARG, "square");
     wisp_src_close(&src);

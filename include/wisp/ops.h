@@ -130,8 +130,9 @@ typedef struct {
     wisp_place dot_at;      /* where it has a slot: the dots go there, in the order of dot; all rows are written */
     int64_t near;           /* of a matrix of wisp_src_near (see wisp_mat_info.near_rows): 1 + how many steps of this */
                             /* series were made before, from a first v[0] that was zero but on the given rows. The */
-                            /* first step of all does all rows; then those that are not reached yet are 0 in all */
-                            /* blocks, and are left alone. 0: every step does all rows */
+                            /* first step of all does all rows; then those that are not reached yet are 0 in both */
+                            /* stored blocks, of which there are 2, and are left alone. It does not go with add. 0: */
+                            /* every step does all rows */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the

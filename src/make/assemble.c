@@ -200,7 +200,7 @@ static wisp_status find_reached(wisp_mat *A, const wisp_src *whole)
     int64_t levels, last = -1;
     const int64_t *level = wisp__near_levels(whole, &levels), per = A->grid.chunks_per_block << A->log_c;
     wisp_status status;
-    if (!level || A->grid.order || A->halo || per == 0) return WISP_OK;
+    if (levels == 0 || A->grid.order || A->halo || per == 0) return WISP_OK;
     WISP_TRY(wisp__alloc_raw(A->ctx, &A->reached, (size_t)levels, sizeof *A->reached));
     for (int64_t l = 0, row = 0; l < levels; l++) {
         for (; row < level[l]; row++) last = WISP__MAX(last, wisp__map_position(A->map, row));

@@ -57,8 +57,12 @@ static wisp_status check_options(const mpk *m)
                               "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
     if (o->add && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
     if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
-    if (o->near < 0)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.near is %lld, it can't be negative", (long long)o->near);
+    if (o->near < 0 || (o->near > 0 && (m->stored != 2 || o->add)))
+        return wisp_ctx_failf(
+            ctx, WISP_ERR_ARG,
+            "mpk: opts.near is %lld, with %d stored blocks%s; it can't be negative, and takes 2 blocks "
+            "and no opts.add",
+            (long long)o->near, m->stored, o->add ? " and opts.add" : "");
     if ((o->terms & WISP_DOTS) && !o->dot && !o->dot_at.slot)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
     if (m->A->map != m->A->col_map)

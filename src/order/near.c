@@ -181,7 +181,7 @@ wisp_status wisp_src_near(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, c
     WISP_TRY(wisp_alloc(ctx, &b, 1, sizeof *b));
     *b = (ball){.ctx = ctx, .size = wisp_type_size(other->type)};
     WISP_TRY(wisp__row_reader_open(&b->reader, ctx, other, NULL));
-    WISP_TRY(wisp__alloc_raw(ctx, &b->level, (size_t)steps + 1, sizeof *b->level));
+    WISP_TRY(wisp__alloc_raw(ctx, &b->level, (size_t)WISP__MIN(steps, other->rows) + 1, sizeof *b->level));
     WISP_TRY(more_rows(b, rows + 1));
     b->begin[0] = 0;
     for (int64_t i = 0; i < rows; i++) place[i] = find(b, row[i], true);

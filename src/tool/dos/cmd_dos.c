@@ -166,6 +166,7 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
     if (rc) return rc;
     checkpoint_set(t, k);
     wisp_status status = wisp_kpm(m, A, k);
+    near_done(&s->near, t, r, m);
     operator_conjugate(k, m);
     if (r->pencil.C) m->nnz = r->stored.nnz;
     checkpoint_pause(t);
@@ -287,7 +288,6 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, r, &s, searched, source, &k, m);
-        near_done(&s.near, t, r, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     starts_free(&s);

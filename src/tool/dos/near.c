@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LEAST_STEPS = 32, ALWAYS = 1 << 19 }; /* ALWAYS: rows on average */
+
 /* Whether vectors begin and end on rows that are named, the number of moments is known, and nothing needs the whole: of
    a file all entries are looked at, which must be Hermitian; and what is proven of a Green's function, now or by
    --from, is so for a spectrum within the bounds, which are the part's unless they are given. */
@@ -15,6 +17,13 @@ static bool may_be_near(const tool *t, const wisp_kpm_opts *k)
     return of_rows(t) && o->site_count && !of_spectral(t) && !o->left && !o->overlap && !o->partition &&
            !o->checkpoint && !o->resume && !(of_part && (of_green(t) || o->save)) &&
            (k->moments || !moments_by_bounds(t)) && wisp_ctx_processes(t->ctx) == 1 && access(o->arg[0], F_OK) != 0;
+}
+
+/* On average over the steps; of a huge matrix the part may be no large one, for its entries are held as they are. */
+static int64_t most_rows(int64_t rows)
+{
+    const int64_t part = rows / 64 > ALWAYS ? rows / 64 : ALWAYS;
+    return rows / 2 < part ? rows / 2 : part;
 }
 
 static wisp_status find(tool *t, near *n, wisp_src *src, int64_t steps)
@@ -28,9 +37,11 @@ static wisp_status find(tool *t, near *n, wisp_src *src, int64_t steps)
     if (status == WISP_OK) {
         memcpy(row, o->sites, right * sizeof *row);
         if (all > right) memcpy(row + right, o->left_sites, (all - right) * sizeof *row);
-        status = wisp_src_near(&some, t->ctx, src, row, (int64_t)all, steps, src->rows / 2, n->place);
+        status = wisp_src_near(&some, t->ctx, src, row, (int64_t)all, steps, most_rows(src->rows), n->place);
     }
     wisp_free(t->ctx, row);
+    if (status == WISP_ERR_NOMEM) status = WISP_OK; /* the whole may take less, and says so if it does not */
+    if (some.rows > src->rows / 4 * 3) wisp_src_close(&some);
     if (status == WISP_OK && some.row) {
         n->ctx = t->ctx;
         n->of = src->rows;
@@ -49,7 +60,10 @@ static wisp_status find(tool *t, near *n, wisp_src *src, int64_t steps)
 int near_open(tool *t, near *n, wisp_src *src, wisp_kpm_opts *k)
 {
     if (!may_be_near(t, k)) return EXIT_FINE;
-    if (find(t, n, src, (plan_moments(k) - 1) / 2)) return tool_fail_ctx(t);
+    const int64_t steps = (plan_moments(k) - 1) / 2;
+    /* So few take little anyway, and would have far narrower bounds. */
+    if (steps < LEAST_STEPS) return EXIT_FINE;
+    if (find(t, n, src, steps)) return tool_fail_ctx(t);
     if (k->sites && n->place) k->sites = n->place;
     return EXIT_FINE;
 }
@@ -86,6 +100,6 @@ void near_summary(const results *r)
 {
     char a[TEXT];
     if (!r->near_rows) return;
-    text_line("near", "%s rows are within %lld steps of these: all that the moments can see",
+    text_line("near", "%s rows are within %lld steps of these: all that the moments can see; bounds are theirs",
               text_count(a, r->near_rows), (long long)r->near_steps);
 }
