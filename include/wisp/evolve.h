@@ -108,7 +108,8 @@ typedef struct {
    5930 (2011)), each exponential by a Chebyshev series on bounds that follow from those of A and of each drive. A step
    is taken as two halves, and their difference to the whole one, over 15, is about their error; half of the tolerance
    is for three times that, in shares of the time. opts->off adds it up, with what is left out of series and with
-   rounding as above: an estimate, which holds where f is smooth from break to break, and not where it does in less than
+   rounding as above, where the four epsilons grow with the square root of the number of exponentials: an estimate,
+   which holds where f is smooth from break to break, and not where it does in less than
    a step what the step does not see (opts->longest_step). More than the tolerance ends the call (WISP_ERR_PRECISION).
    opts->direction is 1 then, A Hermitian; depth, at_once and cache_budget are not looked at. 5 blocks like psi are held
    meanwhile, and a state is offered before each step.
