@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,13 @@ typedef struct {
 } reader;
 
 enum { DEEPEST = 100 };
+static const struct {
+    const char *name;
+    double (*value)(double);
+} functions[] = {{"sin", sin}, {"cos", cos},   {"tan", tan},  {"exp", exp},
+                 {"log", log}, {"sqrt", sqrt}, {"abs", fabs}, {"tanh", tanh}};
+enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
 static double read_sum(reader *r);
 
 static bool take(reader *r, char c)
@@ -40,20 +48,15 @@ static double read_brackets(reader *r)
 /* t, pi, or a function of what is in brackets. */
 static double read_name(reader *r)
 {
-    static const struct {
-        const char *name;
-        double (*value)(double);
-    } all[] = {{"sin", sin}, {"cos", cos},   {"tan", tan},  {"exp", exp},
-               {"log", log}, {"sqrt", sqrt}, {"abs", fabs}, {"tanh", tanh}};
     const char *name = r->at;
     size_t n = 0;
     while (isalnum((unsigned char)name[n])) n++;
     r->at += n;
     if (n == 1 && *name == 't') return r->t;
     if (n == 2 && !strncmp(name, "pi", n)) return acos(-1);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strlen(all[i].name) == n && !strncmp(name, all[i].name, n))
-            return take(r, '(') ? all[i].value(read_brackets(r)) : refuse(r);
+    for (size_t i = 0; i < FUNCTIONS; i++)
+        if (strlen(functions[i].name) == n && !strncmp(name, functions[i].name, n))
+            return take(r, '(') ? functions[i].value(read_brackets(r)) : refuse(r);
     r->at = name;
     return refuse(r);
 }
@@ -119,4 +122,11 @@ const char *expression_value(const char *text, double t, double *value)
     *value = read_sum(&r);
     while (!r.wrong && *r.at == ' ') r.at++;
     return r.wrong || *r.at ? r.at : NULL;
+}
+
+void expression_names(char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "t, pi");
+    for (size_t i = 0; i < FUNCTIONS && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, ", %s", functions[i].name);
 }
