@@ -28,6 +28,7 @@ for f in '' 't+' '2t' 'sin t' 'sin(t' 't)' 'x' 'cost(t)' '1..2' '--' '3,4' 't:';
     refused 2 "--drive" evolve levels.mtx --drive "x.mtx:$f" --time 3 --site 0
 done
 refused 2 "2t can't be read at t" evolve levels.mtx --drive "x.mtx:2t" --time 3 --site 0
+refused 2 "brackets and t, pi, sin, cos, tan, exp, log, sqrt, abs, tanh, or a table" evolve levels.mtx --drive "x.mtx:sinh(t)" --time 3 --site 0
 refused 2 "sin(t can't be read to its end" evolve levels.mtx --drive "x.mtx:sin(t" --time 3 --site 0
 deep=$(printf '(%.0s' {1..500})
 refused 2 "can't be read" evolve levels.mtx --drive "x.mtx:$deep" --time 3 --site 0
@@ -43,13 +44,34 @@ printf '0 1\n0 2\n' >twice.csv
 refused 1 "twice.csv, line 2: time 0 is not after the one before" evolve zero.mtx --drive x.mtx:twice.csv --time 1 --site 0
 printf '0 1\n1\n' >short.dat
 refused 1 "short.dat, line 2: expected a time and a value" evolve zero.mtx --drive x.mtx:short.dat --time 1 --site 0
+for line in '1,,1' '1, ,1' '1,1,' ',1,1' '1' '1;1' '1 1 1' '1,nan' '1,1e999' '1-1'; do
+    printf '# a table\n0 1\n%s\n' "$line" >fields.csv
+    refused 1 "fields.csv, line 3: expected a time and a value" evolve zero.mtx --drive x.mtx:fields.csv --time 1 --site 0
+done
+printf '0,1\r\n1 ,\t1 \r\n2\t1\n' >fields.csv
+ok evolve zero.mtx --drive x.mtx:fields.csv --time 2 --steps 1 --site 0 --json
+json out 'abs(d["density"][0][1] - math.cos(2) ** 2) < 1e-9'
 printf '0 1\n' >one.dat
 refused 1 "at least two times" evolve zero.mtx --drive x.mtx:one.dat --time 1 --site 0
 refused 1 "cannot read none.txt" evolve zero.mtx --drive x.mtx:none.txt --time 1 --site 0
 
 # A jump that no table names is seen.
 ok evolve zero.mtx --drive 'x.mtx:abs(sin(t))/sin(t)' --time 10 --steps 2 --site 0 --tolerance 1e-5 --json
-json out 'abs(d["density"][0][2] - math.cos(3 * math.pi - 10) ** 2) <= 3 * d["off"][2] and d["refused_steps"] > 5'
+json out 'abs(d["density"][0][2] - math.cos(3 * math.pi - 10) ** 2) <= d["off"][2] and d["steps"] > 20'
+# So are pulses that are far shorter than the steps around them, and --longest-step holds.
+for width in 0.3 0.02 0.002; do
+    ok evolve zero.mtx --drive "x.mtx:exp(-((t-7.3)/$width)^2)/$width" --time 20 --steps 2 --site 0 --json
+    json out "abs(d['density'][0][2] - math.cos(math.sqrt(math.pi)) ** 2) <= 2 * d['off'][2] + 1e-14 and d['off'][2] < 2e-10"
+done
+ok evolve levels.mtx --drive x.mtx:0.1 --time 20 --steps 1 --site 0 --longest-step 0.25 --json
+json out 'd["steps"] == 80'
+refused 2 "--longest-step" evolve levels.mtx --drive x.mtx:0.1 --time 20 --site 0 --longest-step 0
+refused 2 "--longest-step is for --drive" evolve levels.mtx --time 20 --site 0 --longest-step 1
+
+# What rounding forbids is said before the first step.
+for f in 1e20 '1e20*cos(t)' '1e6*cos(t)' '1e9*exp(-(t-3)^2)'; do
+    refused 1 "can't be met: over this time rounding alone makes about" evolve levels.mtx --drive "x.mtx:$f" --time 20 --site 0
+done
 # Memory is as planned; a run in pieces gives the same; states go on at their time.
 wave=(graphene:nx=30,ny=20 --drive 'graphene:nx=30,ny=20:0.1*sin(2*t)' --time 6 --steps 6 --site 7 --tolerance 1e-7)
 ok evolve "${wave[@]}" --plan

@@ -238,6 +238,125 @@ static void rabi(void **state)
     }
 }
 
+/* ---- what a step does not see by its nodes -------------------------------------------------------------- */
+
+typedef struct {
+    double at[3], width[3], area[3]; /* of pulses exp(-((t - at)/width)^2) */
+} kicks;
+
+static int kick_at(void *arg, double t, double *f)
+{
+    const kicks *k = arg;
+    f[0] = 0;
+    for (int i = 0; i < 3; i++) {
+        const double x = (t - k->at[i]) / k->width[i];
+        f[0] += k->area[i] / (k->width[i] * sqrt(M_PI)) * exp(-x * x);
+    }
+    return 0;
+}
+
+static double turned(const kicks *k, double t)
+{
+    double all = 0;
+    for (int i = 0; i < 3; i++)
+        all += k->area[i] / 2 * (erf((t - k->at[i]) / k->width[i]) + erf(k->at[i] / k->width[i]));
+    return all;
+}
+
+/* Under s_x alone psi turns by the area of the pulses, however narrow they are and far from each other. */
+static void narrow_pulses(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const double time[] = {7, 30};
+    ref_mat none = ref_new(2, 2), x = ref_new(2, 2);
+    ref_rng r = {77};
+    REF_AT(x, 0, 1) = REF_AT(x, 1, 0) = 1;
+    wisp_mat *A = ref_mat_of(ctx, none, WISP_Z), *X = on_map(ctx, x, WISP_Z, A);
+    for (int run = 0; run < (ref_ranks() == 1 ? 16 : 3); run++) {
+        kicks k;
+        wisp_blk *psi;
+        wisp_evolution e;
+        const int64_t site = 0;
+        for (int i = 0; i < 3; i++) {
+            k.at[i] = 30 * fabs(ref_uniform(&r));
+            k.width[i] = exp2(-9 * fabs(ref_uniform(&r)));
+            k.area[i] = 2 * ref_uniform(&r);
+        }
+        REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
+        REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+        record seen = {.seen = 0};
+        double off[2];
+        const wisp_evolve_opts o = {.tolerance = run % 2 ? 1e-9 : 1e-4,
+                                    .observe = keep,
+                                    .observe_arg = &seen,
+                                    .off = off,
+                                    .drives = 1,
+                                    .drive = (const wisp_mat *const[]){X},
+                                    .drive_at = kick_at,
+                                    .drive_arg = &k};
+        REF_OK(ctx, wisp_evolve(&e, A, psi, 2, time, &o));
+        for (int i = 0; i < 2; i++) {
+            const double a = turned(&k, time[i]);
+            const double error = hypot(cabs(seen.psi[i].a[0] - cos(a)), cabs(seen.psi[i].a[1] + I * sin(a)));
+            if (!(error <= off[i] + 1e-14 && off[i] <= 3 * o.tolerance))
+                fail_msg("run %d, time %g: off by %g, and %g is told", run, time[i], error, off[i]);
+        }
+        forget(&seen);
+        wisp_blk_free(psi);
+    }
+    wisp_mat_free(A), wisp_mat_free(X);
+    ref_free(none), ref_free(x);
+}
+
+/* A saw, straight between whole numbers: its breaks may stand in any order, and time may go back. */
+static int saw_at(void *arg, double t, double *f)
+{
+    (void)arg;
+    f[0] = t - floor(t);
+    return 0;
+}
+
+static void breaks_in_any_order(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { BREAKS = 41 };
+    ref_mat none = ref_new(2, 2), x = ref_new(2, 2);
+    REF_AT(x, 0, 1) = REF_AT(x, 1, 0) = 1;
+    wisp_mat *A = ref_mat_of(ctx, none, WISP_Z), *X = on_map(ctx, x, WISP_Z, A);
+    for (int run = 0; run < 4; run++) {
+        const double time[] = {run < 2 ? 12.5 : -11.25, 3.25}, step = run % 2 ? 7 : 1;
+        double at[BREAKS], off[2];
+        for (int i = 0; i < BREAKS; i++) at[i] = (double)((int)step * i % BREAKS) - 20;
+        wisp_blk *psi;
+        wisp_evolution e;
+        const int64_t site = 0;
+        REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
+        REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+        record seen = {.seen = 0};
+        const wisp_evolve_opts o = {.tolerance = 1e-9,
+                                    .observe = keep,
+                                    .observe_arg = &seen,
+                                    .off = off,
+                                    .drives = 1,
+                                    .drive = (const wisp_mat *const[]){X},
+                                    .drive_at = saw_at,
+                                    .breaks = BREAKS,
+                                    .break_at = at};
+        REF_OK(ctx, wisp_evolve(&e, A, psi, 2, time, &o));
+        for (int i = 0; i < 2; i++) {
+            const double t = time[i], rest = t - floor(t), a = floor(t) / 2 + rest * rest / 2;
+            const double error = hypot(cabs(seen.psi[i].a[0] - cos(a)), cabs(seen.psi[i].a[1] + I * sin(a)));
+            if (!(error <= off[i] + 1e-14 && off[i] <= 3e-9))
+                fail_msg("run %d: off by %g, told %g", run, error, off[i]);
+        }
+        if (e.refused > 3 || e.steps > 250) fail_msg("run %d: %d steps", run, (int)e.steps); /* none sees a corner */
+        forget(&seen);
+        wisp_blk_free(psi);
+    }
+    wisp_mat_free(A), wisp_mat_free(X);
+    ref_free(none), ref_free(x);
+}
+
 /* ---- what goes wrong --------------------------------------------------------------------------------- */
 
 static int stop_at_1(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
@@ -287,7 +406,9 @@ static void refusals(void **state)
     REFUSED(CALLBACK, "opts.drive_at failed at time");
     s.p.fails_at = 0, s.p.phase[1] = NAN;
     REFUSED(NUMERIC, "f_1 = nan");
-    s.p.phase[1] = 0;
+    s.p.phase[1] = 0, s.p.size[1] = 1e20;
+    REFUSED(ARG, "H(t) is as large as");
+    s.p.size[1] = 1;
     o.observe = stop_at_1;
     REFUSED(CANCELLED, "opts.observe at time 2");
     assert_int_equal(e.done, 2);
@@ -385,7 +506,8 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_matrices), cmocka_unit_test(rabi),
-                                       cmocka_unit_test(refusals), cmocka_unit_test(steps_and_memory),
+                                       cmocka_unit_test(narrow_pulses),   cmocka_unit_test(breaks_in_any_order),
+                                       cmocka_unit_test(refusals),        cmocka_unit_test(steps_and_memory),
                                        cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -109,8 +109,11 @@ typedef struct {
    is taken as two halves, and their difference to the whole one, over 15, is about their error; half of the tolerance
    is for three times that, in shares of the time. opts->off adds it up, with what is left out of series and with
    rounding as above, where the four epsilons grow with the square root of the number of exponentials: an estimate,
-   which holds where f is smooth from break to break, and not where it does in less than
-   a step what the step does not see (opts->longest_step). More than the tolerance ends the call (WISP_ERR_PRECISION).
+   which holds where f is smooth from break to break, but for what is too narrow for looks at f: at 16384 times at
+   least, evenly on the way, at 64 of each step and at 4 of each 1/halfwidth, and a step is made so short that its nodes
+   tell what such looks see. opts->longest_step brings them nearer to each other. More than the tolerance ends the call
+   (WISP_ERR_PRECISION); that rounding alone makes about as much over the way is said before the first step
+   (WISP_ERR_ARG).
    opts->direction is 1 then, A Hermitian; depth, at_once and cache_budget are not looked at. 5 blocks like psi are held
    meanwhile, and a state is offered before each step.
    WISP_ERR_NUMERIC: also if norms grow beyond all numbers of psi's type. With opts->resume psi(0) is of no interest;

@@ -89,6 +89,7 @@ static const struct {
     {"opts.absorption", CMD_EVOLVE, NULL, "bounds of W (in the library: opts.absorption)"},
     {"opts.drive_at", CMD_EVOLVE, "drive", NULL},
     {"opts.drives", CMD_EVOLVE, "drive", NULL},
+    {"opts.longest_step", CMD_EVOLVE, "longest-step", NULL},
     {"opts.breaks", CMD_EVOLVE, "drive", "times of the tables of --drive"},
     {"opts.terms", CMD_TRACE, NULL, "terms"},
     {"opts.jackson", CMD_TRACE, NULL, "damping (in the library: opts.jackson)"},

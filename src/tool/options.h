@@ -96,6 +96,7 @@ typedef struct {
     int velocity;              /* gen: direction 0 to 2 */
     const char *states;        /* evolve: a file */
     double angle;              /* evolve: of the times, in degrees */
+    double longest_step;       /* evolve: of H(t), in time; 0: any */
     bool imaginary;            /* evolve */
     const char *absorb;        /* evolve: layers, or a file */
     bool non_hermitian;        /* evolve */

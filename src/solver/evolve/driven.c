@@ -9,44 +9,18 @@
    sums of those of its parts.
 
    Each step is taken as a whole and as two halves; the error of the halves is about 1/15 of the difference of both. */
-#include "evolve.h"
+#include "driven.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SHARES = 1000000 }; /* a step may be off by so small a part of the tolerance, however short it is */
 static const double asymptotic = 15, safety = 3;
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_mat *A;
-    wisp_evolve_opts o;
-    wisp_evolution *e;
-    int64_t times;
-    const double *time;
-    wisp_bounds *of; /* [1 + drives] of A and of each drive */
-    double *f, *g;   /* [2][drives] f at both nodes; [drives] */
-    double *seen;    /* [5][drives] f at the nodes of both halves, and at an end */
-    wisp_mat *H;     /* A + sum of g_j H_j */
-    wisp_bounds now; /* of H */
-    wisp_bounds
-        parts; /* the same with centers that don't cancel each other: each part's product is rounded by itself */
-    wisp_blk *psi, *z, *kept;
-    wisp__chebyshev_sum sum;
-    wisp__evolve_group series; /* of the one exponential */
-    double *start_norm, *norm; /* [width] */
-    double t, step, span;      /* psi is at t; the next step; of all times */
-    double off, counted;       /* of psi, over its norm: as is told; with rounding as it is about */
-    double made, rounded;      /* what the exponentials of a try are off by, without rounding, and by rounding */
-    double sweep_flops, before, began;
-    wisp_state *live;
-} driven;
 
 /* ---- the operator ------------------------------------------------------------------------------------ */
 
 static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
-    const driven *s = arg;
+    const wisp__driven *s = arg;
     const wisp_scalar one = {1, 0};
     wisp_status status;
     WISP_TRY(wisp_spmmv(y, s->A, x, NULL));
@@ -59,7 +33,7 @@ out:
     return status;
 }
 
-static wisp_status make_operator(driven *s)
+static wisp_status make_operator(wisp__driven *s)
 {
     wisp_mat_info info;
     wisp_mat_get_info(s->A, &info);
@@ -72,7 +46,7 @@ static wisp_status make_operator(driven *s)
     return wisp_mat_from_apply(&s->H, s->ctx, &op);
 }
 
-static wisp_status find_bounds(driven *s)
+static wisp_status find_bounds(wisp__driven *s)
 {
     const int width = wisp_blk_width(s->psi);
     const double before = wisp_now();
@@ -87,40 +61,10 @@ out:
     return status;
 }
 
-/* Bounds of sums: c = sum of g_j c_j, h = sum of |g_j| h_j. */
-static void set_bounds(driven *s)
-{
-    s->now = s->of[0];
-    s->parts.center = fabs(s->now.center);
-    for (int j = 0; j < s->o.drives; j++) {
-        s->now.center += s->g[j] * s->of[1 + j].center;
-        s->parts.center += fabs(s->g[j] * s->of[1 + j].center);
-        s->now.halfwidth += fabs(s->g[j]) * s->of[1 + j].halfwidth;
-    }
-    if (!(s->now.halfwidth > 0)) s->now.halfwidth = 1e-3 / s->span; /* all parts are multiples of 1 */
-    s->parts.halfwidth = s->now.halfwidth;
-}
-
-static wisp_status look_at_drives(driven *s, double t, double *f)
-{
-    bool finite = true;
-    if (s->o.drive_at(s->o.drive_arg, t, f))
-        return wisp_ctx_failf(s->ctx, WISP_ERR_CALLBACK, "evolve: opts.drive_at failed at time %.10g", t);
-    for (int j = 0; j < s->o.drives; j++) finite &= isfinite(f[j]);
-    /* At the very place of a jump there may be no number, such as 0/0, but beside it. */
-    if (!finite && s->o.drive_at(s->o.drive_arg, nextafter(t, INFINITY), f))
-        return wisp_ctx_failf(s->ctx, WISP_ERR_CALLBACK, "evolve: opts.drive_at failed at time %.10g", t);
-    for (int j = 0; j < s->o.drives; j++)
-        if (!isfinite(f[j]))
-            return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: opts.drive_at tells f_%d = %g at time %.10g", j,
-                                  f[j], t);
-    return WISP_OK;
-}
-
 /* ---- one exponential --------------------------------------------------------------------------------- */
 
 /* z becomes exp(-i H t) v; v holds anything then. What is left out of the series is its share by time. */
-static wisp_status exponential(driven *s, double t)
+static wisp_status exponential(wisp__driven *s, double t)
 {
     const wisp_type type = wisp_blk_type(s->psi);
     const double epsilon = wisp__is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -159,48 +103,19 @@ out:
 }
 
 /* v becomes exp(..) exp(..) v, of the step h from t on; it is in z, too. */
-static wisp_status magnus_step(driven *s, double t, double h)
+static wisp_status magnus_step(wisp__driven *s, double t, double h)
 {
     const double node = sqrt(3) / 6, a = 0.25 - node, b = 0.25 + node;
     const int n = s->o.drives;
     wisp_status status;
-    WISP_TRY(look_at_drives(s, t + (0.5 - node) * h, s->f));
-    WISP_TRY(look_at_drives(s, t + (0.5 + node) * h, s->f + n));
+    WISP_TRY(wisp__driven_look(s, t + (0.5 - node) * h, s->f));
+    WISP_TRY(wisp__driven_look(s, t + (0.5 + node) * h, s->f + n));
     for (int later = 0; later < 2; later++) {
         for (int j = 0; j < n; j++) s->g[j] = 2 * ((later ? a : b) * s->f[j] + (later ? b : a) * s->f[n + j]);
-        set_bounds(s);
+        wisp__driven_bounds(s);
         WISP_TRY(exponential(s, h / 2));
         WISP_TRY(wisp_copy(s->sum.v, s->z));
     }
-out:
-    return status;
-}
-
-/* What f may do behind the last node of a step, or before the first one, without a change at any node: how far it is at
-   the ends from the cubic through the nodes of both halves, which is of the order of the step's error where f is
-   smooth. *error becomes at least what that makes of psi. */
-static wisp_status look_at_ends(driven *s, double *error)
-{
-    enum { NODES = 4, ENDS = 2 };
-    const double node = sqrt(3) / 12, x[NODES] = {0.25 - node, 0.25 + node, 0.75 - node, 0.75 + node};
-    const double inside = 0x1p-30, end[ENDS] = {inside, 1 - inside};
-    double made = 0;
-    wisp_status status = WISP_OK;
-    for (int k = 0; k < NODES; k++) WISP_TRY(look_at_drives(s, s->t + x[k] * s->step, s->seen + k * s->o.drives));
-    for (int e = 0; e < ENDS; e++) {
-        double *is = s->seen + NODES * s->o.drives;
-        WISP_TRY(look_at_drives(s, s->t + end[e] * s->step, is));
-        for (int j = 0; j < s->o.drives; j++) {
-            double cubic = 0;
-            for (int k = 0; k < NODES; k++) {
-                double part = s->seen[k * s->o.drives + j];
-                for (int m = 0; m < NODES; m++) part *= m == k ? 1 : (end[e] - x[m]) / (x[k] - x[m]);
-                cubic += part;
-            }
-            made += fabs(is[j] - cubic) * (fabs(s->of[1 + j].center) + s->of[1 + j].halfwidth);
-        }
-    }
-    *error = fmax(*error, made * x[0] * fabs(s->step));
 out:
     return status;
 }
@@ -209,7 +124,7 @@ out:
 
 /* z becomes psi after the step, by two halves; *error: about how far it is off, three times; *noise: what a difference
    of both may come from alone. */
-static wisp_status try_step(driven *s, double *error, double *noise)
+static wisp_status try_step(wisp__driven *s, double *error, double *noise)
 {
     const wisp_scalar one = {1, 0}, minus = {-1, 0};
     const double half = s->step / 2;
@@ -229,22 +144,11 @@ static wisp_status try_step(driven *s, double *error, double *noise)
     *error = 0;
     for (int j = 0; j < wisp_blk_width(s->psi); j++)
         if (s->start_norm[j] > 0) *error = fmax(*error, s->norm[j] / s->start_norm[j] * (safety / asymptotic));
-    status = look_at_ends(s, error);
 out:
     return status;
 }
 
-/* The end of the next step at most: the time that is on the way to, or a break before it. */
-static double next_end(const driven *s, double to)
-{
-    const double way = to > s->t ? 1 : -1;
-    double end = to;
-    for (int64_t i = 0; i < s->o.breaks; i++)
-        if (way * (s->o.break_at[i] - s->t) > 0 && way * (end - s->o.break_at[i]) > 0) end = s->o.break_at[i];
-    return end;
-}
-
-static wisp_status check_off(const driven *s)
+static wisp_status check_off(const wisp__driven *s)
 {
     if (!(s->counted <= s->o.tolerance))
         return wisp_ctx_failf(
@@ -257,7 +161,7 @@ static wisp_status check_off(const driven *s)
 
 /* What rounding makes of psi in the step that has been taken: a share of its way, and four epsilons for each of the
    four exponentials, which are as random as the steps are many. */
-static double rounding_of_step(const driven *s)
+static double rounding_of_step(const wisp__driven *s)
 {
     enum { EXPONENTIALS = 4 };
     const double each = wisp__evolve_rounding_of(&s->o, &s->parts, wisp_blk_type(s->psi), 0), n = (double)s->e->steps;
@@ -265,20 +169,24 @@ static double rounding_of_step(const driven *s)
 }
 
 /* One step towards a time; where it was too long, psi stays and the next one is shorter. */
-static wisp_status one_step(driven *s, double to)
+static wisp_status one_step(wisp__driven *s, double to)
 {
-    const double end = next_end(s, to), left = end - s->t, wanted = fabs(s->step);
+    const double end = wisp__driven_end(s, to), left = end - s->t, wanted = fabs(s->step);
     const bool whole = wanted >= fabs(left) * (1 - 1e-6);
     const double least = 16 * DBL_EPSILON * fmax(fabs(s->t), fabs(end));
-    double error, noise;
+    double error, noise, missed;
     wisp_status status;
     /* No rest is left that is much shorter than a step. */
-    s->step = whole ? left : copysign(fmin(wanted, wanted * 2 > fabs(left) ? fabs(left) / 2 : wanted), left);
-    /* The clock has so many digits: psi goes by what it goes by. */
-    const double next = s->step == left ? end : s->t + s->step;
-    s->step = (next == s->t ? nextafter(s->t, end) : next) - s->t;
+    if (whole)
+        s->step = left;
+    else
+        wisp__driven_set_step(s, end, copysign(wanted * 2 > fabs(left) ? fabs(left) / 2 : wanted, left));
+    const double asked = s->step;
+    WISP_TRY(wisp__driven_fit(s, end, least, &missed));
+    const bool cut = s->step != asked;
     WISP_TRY(try_step(s, &error, &noise));
-    const double h = fabs(s->step), allowed = s->o.tolerance / 2 * fmax(h / s->span, 1.0 / MOST_SHARES);
+    error = fmax(error, missed);
+    const double h = fabs(s->step), allowed = wisp__driven_allowed(s, h);
     /* What is lost in noise can't be measured: a step of twice the length, whose error would be 32 times as large, is
        tried where that were lost, too. */
     const double measured = fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25)));
@@ -290,7 +198,8 @@ static wisp_status one_step(driven *s, double to)
         s->off += error + s->made + WISP__ROUNDING_MOST * rounding_of_step(s);
         s->counted += error + s->made + rounding_of_step(s);
         WISP_TRY(check_off(s));
-        s->step = h < wanted ? fmax(wanted, h * factor) : h * factor; /* one that a time cut short measures nothing */
+        /* A step that a time cut short measures nothing. */
+        s->step = h < wanted && !cut ? fmax(wanted, h * factor) : h * factor;
     } else {
         s->e->refused++;
         s->step = h * fmin(factor, 0.8);
@@ -301,7 +210,7 @@ out:
 }
 
 /* psi at time i. */
-static wisp_status take(driven *s, int64_t i)
+static wisp_status take(wisp__driven *s, int64_t i)
 {
     const int width = wisp_blk_width(s->psi);
     const double off = s->o.start_off + s->off;
@@ -331,7 +240,7 @@ typedef struct {
     double t, step, off, counted, seconds, bounds_seconds, flops;
 } position;
 
-static wisp_status same_options(const driven *s, wisp_state *state)
+static wisp_status same_options(const wisp__driven *s, wisp_state *state)
 {
     const wisp_evolve_opts *o = &s->o;
     wisp_status status;
@@ -353,7 +262,7 @@ out:
 
 static wisp_status items(void *arg, wisp_state *state)
 {
-    driven *s = arg;
+    wisp__driven *s = arg;
     wisp_evolution *e = s->e;
     const size_t width = (size_t)wisp_blk_width(s->psi);
     position at = {e->done,           e->steps,
@@ -379,7 +288,7 @@ out:
     return status;
 }
 
-static wisp_status run(driven *s)
+static wisp_status run(wisp__driven *s)
 {
     wisp_status status = WISP_OK;
     if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
@@ -401,7 +310,7 @@ out:
 /* ---- all of it --------------------------------------------------------------------------------------- */
 
 /* The pointers that have to be there. */
-static wisp_status check_pointers(const driven *s)
+static wisp_status check_pointers(const wisp__driven *s)
 {
     const wisp_evolve_opts *o = &s->o;
     bool all = o->drive && o->drive_at && (o->break_at || o->breaks == 0);
@@ -413,7 +322,7 @@ static wisp_status check_pointers(const driven *s)
         "are needed; one of them is NULL");
 }
 
-static wisp_status prepare(driven *s)
+static wisp_status prepare(wisp__driven *s)
 {
     const wisp_type type = wisp_blk_type(s->psi);
     const int width = wisp_blk_width(s->psi);
@@ -421,11 +330,12 @@ static wisp_status prepare(driven *s)
     wisp_cost cost;
     wisp_status status;
     WISP_TRY(wisp_alloc(s->ctx, &s->of, 1 + n, sizeof *s->of));
-    WISP_TRY(wisp_alloc(s->ctx, &s->f, 8 * n, sizeof *s->f));
+    WISP_TRY(wisp_alloc(s->ctx, &s->f, (3 + DRIVEN_SEEN) * n, sizeof *s->f));
     s->g = s->f + 2 * n;
     s->seen = s->g + n;
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
+    WISP_TRY(wisp__driven_sort_breaks(s));
     WISP_TRY(make_operator(s));
     for (int j = -1; j < s->o.drives; j++) {
         WISP_TRY(wisp_spmmv_cost(j < 0 ? s->A : s->o.drive[j], type, width, WISP__EVOLVE_TERMS, &cost));
@@ -449,23 +359,23 @@ out:
 }
 
 /* The first step: over 1/halfwidth at a time on the way, for at its start f may be 0/0. */
-static wisp_status first_step(driven *s)
+static wisp_status first_step(wisp__driven *s)
 {
     const double inside = 1.0 / 64;
     int64_t i = 0;
     wisp_status status = WISP_OK;
     while (i < s->times && s->time[i] == s->t) i++;
     if (i == s->times) goto out;
-    WISP_TRY(look_at_drives(s, s->t + inside * (next_end(s, s->time[i]) - s->t), s->f));
+    WISP_TRY(wisp__driven_look(s, s->t + inside * (wisp__driven_end(s, s->time[i]) - s->t), s->f));
     memcpy(s->g, s->f, (size_t)s->o.drives * sizeof *s->g);
-    set_bounds(s);
+    wisp__driven_bounds(s);
     s->step = 1 / s->now.halfwidth;
     if (s->o.longest_step > 0) s->step = fmin(s->step, s->o.longest_step);
 out:
     return status;
 }
 
-static wisp_status begin(driven *s)
+static wisp_status begin(wisp__driven *s)
 {
     wisp_status status;
     double unused;
@@ -475,6 +385,7 @@ static wisp_status begin(driven *s)
     for (int j = 0; j < wisp_blk_width(s->psi); j++)
         if (!isfinite(s->start_norm[j]))
             return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+    WISP_TRY(wisp__driven_survey(s));
     status = first_step(s);
 out:
     return status;
@@ -483,7 +394,7 @@ out:
 wisp_status wisp__evolve_driven(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
                                 const wisp_evolve_opts *opts)
 {
-    driven s = {.ctx = wisp_mat_ctx(A), .A = A, .o = *opts, .e = e, .times = times, .time = time, .psi = psi};
+    wisp__driven s = {.ctx = wisp_mat_ctx(A), .A = A, .o = *opts, .e = e, .times = times, .time = time, .psi = psi};
     wisp_status status;
     s.t = s.o.start_time;
     wisp_ctx_enter(s.ctx);
@@ -492,9 +403,10 @@ wisp_status wisp__evolve_driven(wisp_evolution *e, const wisp_mat *A, wisp_blk *
     s.span = wisp__evolve_path(s.t, times, time);
     WISP_TRY(prepare(&s));
     s.began = wisp_now();
-    if (s.o.resume)
+    if (s.o.resume) {
         WISP_TRY(items(&s, s.o.resume));
-    else
+        WISP_TRY(wisp__driven_survey(&s));
+    } else
         WISP_TRY(begin(&s));
     s.began = wisp_now();
     status = run(&s);
@@ -506,5 +418,6 @@ out:
     wisp_blk_free(s.sum.v), wisp_blk_free(s.sum.w), wisp_blk_free(s.z), wisp_blk_free(s.kept);
     wisp_mat_free(s.H);
     wisp_free(s.ctx, s.start_norm), wisp_free(s.ctx, s.f), wisp_free(s.ctx, s.of);
+    wisp_free(s.ctx, s.breaks);
     return wisp_ctx_leave(s.ctx, status);
 }

@@ -216,8 +216,10 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, &of, type, width, &size, about, most);
     const bool scalars = wisp__evolve_damps(o) || o->non_hermitian;
     const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 64.0 * width;
-    *about += number * J;
-    *most += number * J * (o->non_hermitian ? 2 : 1) + (scalars ? own : 0); /* a series is made of real numbers */
+    const double breaks = o->drives > 0 ? sizeof(double) * (double)o->breaks : 0; /* their order */
+    *about += number * J + breaks;
+    *most +=
+        breaks + number * J * (o->non_hermitian ? 2 : 1) + (scalars ? own : 0); /* a series is made of real numbers */
     return status;
 }
 

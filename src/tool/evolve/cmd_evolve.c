@@ -33,6 +33,7 @@ static int check_options(tool *t)
                                              : "angle");
     if (o->drives && option_seen(o, "depth"))
         return tool_usage(t, "--depth is not for --drive: H(t) is a sum of matrices, whose steps are not interleaved");
+    if (option_seen(o, "longest-step") && !o->drives) return tool_usage(t, "--longest-step is for --drive");
     if (o->positions && !o->absorb) return tool_usage(t, "--positions is for --absorb");
     if (fabs(o->angle) > 180) return tool_usage(t, "--angle %g: it is -180 to 180 degrees", o->angle);
     return states_check(t);
@@ -192,7 +193,7 @@ static int set_run(tool *t, evolve_results *r)
                                  .depth = (int)o->depth,
                                  .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
-    drives_set(&r->d, &r->opts);
+    drives_set(t, &r->d, &r->opts);
     if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time)) return tool_fail_ctx(t);
     for (int64_t i = 0; i < r->times; i++)
         r->time[i] = i == steps ? o->time : first + span * ((double)i / (double)steps);

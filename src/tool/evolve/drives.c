@@ -31,14 +31,24 @@ static double at_in_table(const drive *d, double t)
     return d->value[low] + part * (d->value[high] - d->value[low]);
 }
 
+/* Behind blanks and one comma: between two of them there would be an empty field. */
+static char *next_field(char *text)
+{
+    text += strspn(text, " \t");
+    if (*text == ',') text++;
+    return text + strspn(text, " \t");
+}
+
 static int add_point(tool *t, drive *d, const char *text, int64_t line)
 {
     char *end = NULL, *last = NULL;
     const double time = strtod(text, &end);
-    while (end != text && (*end == ',' || *end == ' ' || *end == '\t')) end++;
-    const double value = end == text ? NAN : strtod(end, &last);
-    if (end == text || last == end || last[strspn(last, " \t\r\n")] || !isfinite(time) || !isfinite(value))
-        return tool_fail(t, "%s, line %lld: expected a time and a value", d->function, (long long)line);
+    char *second = next_field(end);
+    const double value = strtod(second, &last);
+    if (end == text || second == end || last == second || last[strspn(last, " \t\r\n")] || !isfinite(time) ||
+        !isfinite(value))
+        return tool_fail(t, "%s, line %lld: expected a time and a value, with blanks or a comma between them",
+                         d->function, (long long)line);
     if (d->points && time <= d->time[d->points - 1])
         return tool_fail(t, "%s, line %lld: time %g is not after the one before, %g", d->function, (long long)line,
                          time, d->time[d->points - 1]);
@@ -80,11 +90,12 @@ static int open_function(tool *t, drive *d, double from, double to)
         double value;
         const char *wrong = expression_value(d->function, from, &value);
         if (!wrong) return EXIT_FINE;
-        return tool_usage(
-            t,
-            "--drive: %s can't be read %s%s; expected an expression of t such as 0.1*sin(2*t)*exp(-t^2), or "
-            "a table (.txt, .dat, .csv)",
-            d->function, *wrong ? "at " : "to its end", wrong);
+        char names[128];
+        expression_names(names, sizeof names);
+        return tool_usage(t,
+                          "--drive: %s can't be read %s%s; expected an expression such as 0.1*sin(2*t)*exp(-t^2), of "
+                          "numbers, + - * / ^, brackets and %s, or a table (.txt, .dat, .csv)",
+                          d->function, *wrong ? "at " : "to its end", wrong, names);
     }
     const int rc = tool_agree(t, read_table(t, d));
     if (rc) return rc;
@@ -161,8 +172,9 @@ static int drive_at(void *arg, double t, double *f)
     return 0;
 }
 
-void drives_set(const drives *d, wisp_evolve_opts *opts)
+void drives_set(const tool *t, const drives *d, wisp_evolve_opts *opts)
 {
+    opts->longest_step = t->opt.longest_step;
     opts->drives = d->count;
     opts->drive = (const wisp_mat *const *)d->mat;
     opts->drive_at = drive_at;

@@ -26,7 +26,7 @@ int drives_open(tool *t, drives *d, int64_t rows, double from, double to);
 /* Matrices on A's map, for psi of this type, and their place in opts. */
 int drives_make(tool *t, drives *d, const wisp_mat *A, wisp_type type);
 /* What the options have to say of them, also where there are no matrices yet. */
-void drives_set(const drives *d, wisp_evolve_opts *opts);
+void drives_set(const tool *t, const drives *d, wisp_evolve_opts *opts);
 wisp_status drives_items(const tool *t, const drives *d, wisp_state *s);
 /* Bytes of the matrices, and what one of them takes beside it while it is made, at most or about. */
 int drives_bytes(tool *t, const drives *d, wisp_type type, bool most, int64_t *bytes, int64_t *making);
