@@ -141,6 +141,13 @@ json out 'all(abs(s - optical(5, 1, 1, 16, 3.1, w, .4, .3)) < 1e-3 * s for s, w 
           d["formula"] == "optical" and d["chemical_potential"] == 0.4 and "mu" not in d and d["units"]["omega"] == "units of the matrix"'
 ok sigma graphene:nx=60,ny=60 --direction xx --moments 128 --vectors 8 --optical 0.5,1,1.5 --json
 json out 'all(abs(s / (math.pi / 4) - v) < 0.03 + b / (math.pi / 4) < 0.3 for s, b, v in zip(d["sigma"], d["sigma_95"], (1.0289, 1.1320, 1.4009)))'
+# However small the frequency: the limit is that of Kubo-Greenwood.
+ok sigma $torus --direction yy $exact --mu 0.4 --temperature 0.3 --formula greenwood --points 4000 --json
+cp out direct.json
+ok sigma $torus --direction yy $exact --optical 1e-300,1e-30,1e-16,1e-15,1e-9 --mu 0.4 --temperature 0.3 --points 4000 --json
+json out 'all(abs(s / e["sigma"][0] - 1) < 1e-4 and abs(s / d["sigma"][0] - 1) < 1e-6 for s in d["sigma"])' direct.json
+ok sigma $torus --direction xx --moments 16 --vectors 2 --optical 1e-20
+check "what small frequencies give" grep -q 'far below it they are the limit of 0: that of Kubo-Greenwood$' out
 ok sigma $torus --direction xx --moments 16 --vectors 3 --optical 0.1:3:30
 check "over frequency" grep -q '^omega  *sigma_xx (e^2/h)$' out
 check "its formula" grep -q '^formula  *optical, chemical potential 0, temperature 0$' out
@@ -150,6 +157,10 @@ check "columns of frequencies" grep -q '^omega,sigma,sigma_error,sigma_95,sigma_
 if [ $have_gnuplot = 1 ]; then
     ok sigma $torus --direction xx --moments 16 --vectors 2 --optical 0.5:3:20 --plot o.svg
     check "a picture over frequency" grep -q 'frequency (units of the matrix)' o.svg
+    for x in "--optical 0.5,0.5" "--optical 1e-300,1e-300" "--mu=-0.5,-0.5" "--mu 0,0"; do
+        ok sigma $torus --direction xx --moments 16 --vectors 2 $x --plot same.svg
+        check "a picture of $x" test -s same.svg
+    done
 fi
 refused 2 "--plot needs two frequencies" sigma $torus --direction xx --optical 1 --plot o.svg
 refused 2 "--optical takes one chemical potential" sigma $torus --direction xx --optical 1 --mu 0,1
@@ -193,6 +204,18 @@ refused 1 "the periodic cell makes them images of each other" sigma s.mtx --posi
 refused 1 "span none" sigma s.mtx --positions s.txt --cell 10,0:20,0 --direction xx
 "$wisp" sigma s.mtx --positions s.txt --cell 40,0:0,8 --direction xx --moments 8 --vectors 1 >out 2>err
 check "a cell that is far too large is warned of" grep -q 'warning: the vector 40,0,0 of the periodic cell is 4.44 times as long as the sample' err
+for c in 1e9,0:0,8 10,0:0,1e9; do
+    "$wisp" sigma s.mtx --positions s.txt --cell $c --direction xx --moments 8 --vectors 1 >out 2>err
+    check "a cell $c that the sample hardly fills" grep -q 'warning: the positions extend over .*e-09 of the vector .* of --cell, and the conductivity is divided by the whole cell, [18]e+' err
+done
+ok gen square:nx=10,ny=8,periodic=none -o open.mtx --positions-out open.txt
+for p in "square:nx=10,ny=8" "s.mtx --positions s.txt --cell 10,0:0,8" "open.mtx --positions open.txt"; do
+    ok sigma $p --direction xx --moments 8 --vectors 1 --volume 160
+    for v in 1e9 1e-3; do
+        "$wisp" sigma $p --direction xx --moments 8 --vectors 1 --volume $v >out 2>err
+        check "a volume $v that is far from the sample of $p" grep -q "warning: --volume [1e0.+]*9* is .* times what the positions extend over, [68][03]: the conductivity is divided by it" err
+    done
+done
 awk '{ print $1, 0, $2 }' s.txt >xz.txt
 ok sigma s.mtx --positions s.txt --cell 10,0:0,8 --direction yy --moments 8 --vectors 2 --bounds=-4.1,4.1 --mu 0.1 --json
 cp out xy.json
@@ -220,6 +243,14 @@ if [ $have_hdf5 = 1 ]; then
     check "both volumes" grep -q '^volume  *7, that of --volume; the kept run had 2660.4' out
     ok sigma --from a.h5 --mu 0 --volume 7 --json
     json out 'd["volume"] == 7 and abs(d["volume_kept"] - 2660.43) < 0.01 and "volume_kept" not in e and abs(d["sigma"][0] * 7 / e["volume"] / e["sigma"][0] - 1) < 1e-12' was.json
+    # Runs that were kept with different volumes are refused, or have that of --volume.
+    ok sigma $hall --direction xy --moments 64 --vectors 5 --first-vector 3 --bounds=-3.1,3.1 --mu=0 --volume 1000 --save v.h5
+    refused 1 "a.h5 and v.h5 cannot be taken together: their volumes differ: 2660.4" sigma --from a.h5 --from v.h5 --mu 0
+    check "and how to take them together" grep -q 'their volumes differ: 2660.4[0-9]* and 1000; --volume V is that of all' err
+    ok sigma --from a.h5 --from b.h5 --volume 7 --mu 0 --json
+    cp out both.json
+    ok sigma --from a.h5 --from v.h5 --volume 7 --mu 0 --json
+    json out 'd["sigma"] == e["sigma"] and d["sigma_low"] == e["sigma_low"] and d["volume"] == 7 and d["vectors"] == 8' both.json
     ok sigma --from a.h5 --optical 1:3:5 --json
     json out 'd["omega"] == [1, 1.5, 2, 2.5, 3] and d["volume"] == e["volume"]' was.json
     ok sigma --from a.h5 --mu 0 --moments 32 --kernel lorentz:3 --temperature 0.1 --points 400 --json

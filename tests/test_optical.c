@@ -139,6 +139,18 @@ static void limits(void **state)
     REF_OK(ctx, wisp_sigma_optical(ctx, &m, &o, 0.3 * h, mu, 1, &little, &slow));
     REF_OK(ctx, wisp_sigma(ctx, &m, &o, 0.3 * h, 1, &mu, &direct));
     assert_true(fabs(slow.value - direct.value) <= 1e-3 * direct.value);
+    /* However small the frequency, down to the least numbers: to the same limit. */
+    for (int c = 0; c < 4; c++) {
+        const double T = (double[]){0, 1e-13, 1e-4, 0.3}[c] * h;
+        double least[] = {1e-9 * h, 1e-14 * h, 1e-15 * h, 1e-16 * h, 1e-40 * h, 1e-300, 5e-324};
+        wisp_estimate s[7];
+        REF_OK(ctx, wisp_sigma_optical(ctx, &m, &o, T, mu, 7, least, s));
+        REF_OK(ctx, wisp_sigma(ctx, &m, &o, T, 1, &mu, &direct));
+        for (int i = 0; i < 7; i++) {
+            assert_true(fabs(s[i].value - s[6].value) <= 1e-6 * s[6].value);
+            assert_true(fabs(s[i].value - direct.value) <= (c < 3 ? 5e-3 : 1e-3) * direct.value);
+        }
+    }
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, 0, 0, 1, (double[]){0}, &step), WISP_ERR_ARG);
     assert_int_equal(wisp_sigma_optical(ctx, &m, NULL, 0, NAN, 1, &omega, &step), WISP_ERR_ARG);
     REF_FAILS(ctx, wisp_sigma_optical(ctx, &m, &(wisp_sigma_opts){.points = 1}, 0, 0, 1, &omega, &step), WISP_ERR_ARG,

@@ -87,7 +87,7 @@ WISP_SIZED wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wi
    Weisse et al. 2006: 2 pi^2/volume times the integral over E of (f(E) - f(E + omega))/omega times the real part of
    Tr[V_a delta(E + omega - A) V_b delta(E - A)], each delta by moments and the kernel. For V_a = V_b it is that of
    Kubo and Greenwood, not negative but for the scatter of random vectors, and goes to wisp_sigma's of WISP_GREENWOOD
-   as omega goes to 0; else it is the part that is the same where a and b change places. The
+   as omega goes to 0, however small it is; else it is the part that is the same where a and b change places. The
    kernel blurs levels by pi h/n, about, h the bounds' halfwidth: frequencies should be larger. Units, bars and statuses
    as of wisp_sigma; opts->formula is not looked at. It holds 8 * points * count bytes. WISP_ERR_ARG: also for a
    frequency that is not positive. */

@@ -73,8 +73,9 @@ static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int co
     for (int i = 1; i < count; i++)
         for (int j = 0; j < i; j++)
             if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
-                return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
-                                 tool_message(t));
+                return tool_fail(t, "%s and %s cannot be taken together: %s%s", t->opt.from_list[j],
+                                 t->opt.from_list[i], tool_message(t),
+                                 strstr(tool_message(t), "volumes differ") ? "; --volume V is that of all" : "");
     return tool_fail_ctx(t); /* for want of memory */
 }
 
@@ -85,6 +86,8 @@ int moments_load(tool *t, wisp_moments *m, uint64_t *seed)
     for (; count < t->opt.froms && !rc; count++) {
         if (wisp_moments_load(t->ctx, &runs[count], t->opt.from_list[count])) rc = tool_fail_ctx(t);
         seed[count] = runs[count].seed;
+        /* Moments know of no volume: one that is given is that of all, and what a later file was saved with is left. */
+        if (count && t->opt.volume > 0) runs[count].volume = runs[0].volume;
     }
     if (!rc && count == 1) {
         *m = runs[0];

@@ -31,11 +31,10 @@ static void sum_left(const optical_run *r, double t, double *to)
     for (int64_t k = 0; k < n; k++) to[k] *= r->g[k];
 }
 
-/* The mean of f(E) - f(E') where E' goes from low to high. */
+/* The mean of (f(E) - f(E')) / omega where E' goes from low to high. */
 static double filled(const optical_run *r, double low, double high, double omega)
 {
-    const double a = low - r->mu, b = high - r->mu;
-    return wisp__fermi_drop_mean(a - omega, b - omega, a, b, r->temperature);
+    return wisp__fermi_drop_rate(low - r->mu, high - r->mu, omega, r->temperature);
 }
 
 static void cell_at(void *arg, int64_t p, int part)
@@ -53,7 +52,7 @@ static void cell_at(void *arg, int64_t p, int part)
         const double angles = (acos(low) - acos(top)) * (acos(fmax(low - w, -1)) - acos(top - w)) / (top - low);
         const double states = filled(r, b->center + h * low, b->center + h * top, omega);
         const double S = wisp__sigma_series(sums, NULL, r->o.n, fmax(fmax(y, low) - w, -1), 0);
-        r->cell[p * r->count + i] = 8 / (r->o.volume * h * omega) * states * angles * S;
+        r->cell[p * r->count + i] = 8 / (r->o.volume * h) * states * angles * S;
     }
 }
 

@@ -163,6 +163,34 @@ double wisp__fermi_drop_mean(double a, double b, double to_a, double to_b, doubl
            18;
 }
 
+/* (f(e - step) - f(e)) / step at a temperature above 0. */
+static double fermi_rate(double e, double step, double T)
+{
+    const double x = step / T;
+    return fermi(e - step, T) * fermi(-e, T) * (x < 1e-8 ? 1 / T : -expm1(-x) / step);
+}
+
+/* The mean of f from d - step to d: that of temperature 0, and what is beside it, which is below T. */
+static double fermi_mean_below(double d, double step, double T)
+{
+    enum { WIDE = 16 };
+    const double c = d - step / 2, off = 0.77459666924148338 * step / 2;
+    if (step < T / WIDE) return (8 * fermi(c, T) + 5 * (fermi(c - off, T) + fermi(c + off, T))) / 18;
+    const double flat = d <= 0 ? 1 : d >= step ? 0 : (step - d) / step;
+    if (T == 0) return flat;
+    return flat + T * (log1p(exp(-fabs(d - step) / T)) - log1p(exp(-fabs(d) / T))) / step;
+}
+
+double wisp__fermi_drop_rate(double a, double b, double step, double T)
+{
+    enum { WIDE = 16 };
+    if (b - a > T / WIDE) return (fermi_mean_below(a, step, T) - fermi_mean_below(b, step, T)) / (b - a);
+    const double middle = (a + b) / 2, off = 0.77459666924148338 * (b - a) / 2;
+    return (8 * fermi_rate(middle, step, T) +
+            5 * (fermi_rate(middle - off, step, T) + fermi_rate(middle + off, step, T))) /
+           18;
+}
+
 /* What Bastin's integrand is multiplied by from a to b, energies over mu: Fermi's function less its value at the end of
    the band. All states filled alike conduct nothing, but the kernel and rounding make a little of that, which counts
    where temperatures are far above the band. */

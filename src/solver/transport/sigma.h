@@ -16,6 +16,9 @@ wisp_status wisp__sigma_damping(wisp_ctx *ctx, const wisp_sigma_opts *full, doub
    the same; and its mean where the first goes from a to b while the other one goes evenly from to_a to to_b. */
 double wisp__fermi_drop(double a, double b, double temperature);
 double wisp__fermi_drop_mean(double a, double b, double to_a, double to_b, double temperature);
+/* The mean of (f(e - step) - f(e)) / step while e goes from a to b > a, to its last digits for any step > 0: of a small
+   one it is minus the mean slope of f. */
+double wisp__fermi_drop_rate(double a, double b, double step, double temperature);
 /* sum of c_l cos lt + s_l sin lt, l < terms, by Clenshaw's recurrence; x = cos t, y = sin t. s may be NULL: 0. */
 double wisp__sigma_series(const double *c, const double *s, int64_t terms, double x, double y);
 /* The mean of value[i * stride] of each vector, with Student's bar. WISP_ERR_NUMERIC: it is too large for a number; the

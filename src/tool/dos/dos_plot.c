@@ -46,7 +46,7 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
                                       : "density of states",
             powers[power], of_rows(t) ? "1 per energy" : results_unit(unit, t, r));
     write_title(t, r, f);
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->energy[0], r->energy[r->points - 1]);
+    plot_range(f, 'x', r->energy[0], r->energy[r->points - 1]);
     if (t->cmd->bit == CMD_COUNT)
         fprintf(
             f,

@@ -306,8 +306,9 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
     }
     fputs(")\n", f);
     plot_title(f, 2, r->matrix, (const char *[]){line, NULL});
-    fprintf(f, "set xrange [%.10g:%.10g] noextend\nset yrange [%.17g:%.17g] noextend\n$d << EOD\n", edge_at(p, 0),
-            edge_at(p, p->count), r->energy[0], r->energy[r->points - 1]);
+    plot_range(f, 'x', edge_at(p, 0), edge_at(p, p->count));
+    plot_range(f, 'y', r->energy[0], r->energy[r->points - 1]);
+    fputs("$d << EOD\n", f);
     for (int64_t edge = 0; edge < 2 * p->count; edge++) {
         const int64_t k = edge / 2;
         const double x = edge_at(p, k + edge % 2);

@@ -45,7 +45,7 @@ static void write_density(const tool *t, const eig_results *r, FILE *f)
           "set y2label 'filter |p(E)|'\nset border 11\nset y2tics 0.25\nset y2range [0:1.05]\nset yrange [0:*]\n"
           "set format x '%g'\nset format y '%g'\nset key at graph 1,1.01 right bottom horizontal samplen 2\n",
           f);
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", energy[0], energy[POINTS - 1]);
+    plot_range(f, 'x', energy[0], energy[POINTS - 1]);
     fprintf(f,
             "set object 1 rectangle from %.17g, graph 0 to %.17g, graph 1 behind fc rgb '#fbeecb' fs solid noborder\n",
             e->low, e->high);

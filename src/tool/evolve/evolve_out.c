@@ -185,8 +185,8 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
     const double begin = r->time[0], end = r->time[r->done - 1];
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\nset key outside right top vertical\n", fmin(end, begin),
-            fmax(end, begin));
+    plot_range(f, 'x', fmin(end, begin), fmax(end, begin));
+    fputs("set key outside right top vertical\n", f);
     const bool log_norm = r->damps && !r->watched;
     fprintf(f, "set ylabel '%s'\nset yrange [%s:*]\n$d << EOD\n",
             r->watched   ? "density |ψ|²"

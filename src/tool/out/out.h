@@ -92,6 +92,8 @@ void plot_begin(FILE *f, const char *path, double wide, double high);
 void plot_title(FILE *f, int room, const char *matrix, const char *const *line);
 void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
 const char *plot_color(int64_t i);          /* of curve i */
+/* The axis 'x' or 'y' goes from low to high; equal ones, of which gnuplot draws nothing, are in its middle. */
+void plot_range(FILE *f, char axis, double low, double high);
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);

@@ -76,6 +76,13 @@ void plot_begin(FILE *f, const char *path, double wide, double high)
           f);
 }
 
+void plot_range(FILE *f, char axis, double low, double high)
+{
+    const double size = fmax(fabs(low), fabs(high)), beside = size > 0 ? 0.05 * size : 1;
+    if (!(high - low > 1e-12 * size)) low -= beside, high += beside;
+    fprintf(f, "set %crange [%.17g:%.17g] noextend\n", axis, low, high);
+}
+
 const char *plot_color(int64_t i)
 {
     static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};

@@ -49,6 +49,9 @@ int velocity_of_kept(tool *t, sigma_results *r);
 int velocity_make(tool *t, sigma_sources *s, const wisp_mat *A, wisp_mat **V_a, wisp_mat **V_b);
 void velocity_free(wisp_mat *V_a, wisp_mat *V_b);
 
+/* volume.c: a warning where the volume is far from what these positions, which may be none, extend over. */
+void volume_look(tool *t, const sigma_results *r, const wisp_positions *p);
+
 /* sigma_plan.c */
 int sigma_plan_check(tool *t, const sigma_sources *s, const sigma_results *r);
 int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r);

@@ -141,6 +141,8 @@ static void show_blurred(const sigma_results *r)
     const double resolution = wisp_resolution(r->m.bounds.halfwidth, r->eval.n);
     if (r->optical && r->x[0] < resolution)
         text_line("note", "frequencies below the resolution, %.3g, are blurred with those around 0", resolution);
+    if (r->optical && r->x[0] < 1e-3 * resolution)
+        text_line("", "far below it they are the limit of 0: that of Kubo-Greenwood");
 }
 
 void sigma_summary(tool *t, const sigma_results *r)

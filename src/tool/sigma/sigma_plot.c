@@ -50,7 +50,7 @@ void sigma_script(const tool *t, const void *arg, FILE *f, const char *path)
             r->optical ? "frequency" : "chemical potential", r->direction < 0 ? "" : direction_names[r->direction],
             printed_unit(r));
     write_title(r, f);
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->x[0], r->x[r->count - 1]);
+    plot_range(f, 'x', r->x[0], r->x[r->count - 1]);
     write_data(r, f);
     fputs("plot ", f);
     if (band) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);

@@ -80,6 +80,7 @@ int velocity_open(tool *t, sigma_sources *s, sigma_results *r)
         if (!rc && a != b) rc = open_one(t, s, &s->b, b);
     }
     if (rc) return rc;
+    volume_look(t, r, &s->positions);
     const bool two = s->b.row || s->b.many;
     s->a_opts = options_of(t, &s->a, s->h_opts.type, two ? 1 : width);
     s->b_opts = options_of(t, two ? &s->b : &s->a, s->h_opts.type, width);

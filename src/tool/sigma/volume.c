@@ -1,0 +1,82 @@
+/* Whether the volume by which wisp sigma divides is that of the sample, as far as positions tell. */
+#include "sigma.h"
+#include <math.h>
+#include <string.h>
+
+static const double most = 10; /* times the sample: beyond it a word is said */
+
+static double along(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void leave_out(double *v, const double *unit)
+{
+    const double part = along(v, unit);
+    for (int d = 0; d < 3; d++) v[d] -= part * unit[d];
+}
+
+/* *way becomes what counts steps along vector i of the cell: 1 for the vector itself, 0 for the others. */
+static void step_counter(const wisp_positions *p, int vectors, int i, double *way)
+{
+    double other[2][3];
+    int n = 0;
+    for (int j = 0; j < vectors; j++) {
+        if (j == i) continue;
+        memcpy(other[n], p->cell[j], sizeof *other);
+        for (int k = 0; k < n; k++) leave_out(other[n], other[k]);
+        const double size = sqrt(along(other[n], other[n]));
+        for (int d = 0; d < 3; d++) other[n][d] /= size;
+        n++;
+    }
+    memcpy(way, p->cell[i], 3 * sizeof *way);
+    for (int k = 0; k < n; k++) leave_out(way, other[k]);
+    const double square = along(way, way);
+    for (int d = 0; d < 3; d++) way[d] /= square;
+}
+
+/* Between the first row and the last one along `way`; 0 where positions can't be had. */
+static double extent(const wisp_positions *p, const double *way)
+{
+    double low = INFINITY, high = -INFINITY, xyz[3] = {0};
+    for (int64_t row = 0; row < p->rows && !p->at(p->arg, row, xyz); row++) {
+        const double x = along(way, xyz);
+        low = fmin(low, x), high = fmax(high, x);
+    }
+    return high > low ? high - low : 0;
+}
+
+static void look_at_cell(tool *t, const wisp_positions *p)
+{
+    for (int i = 0; i < t->opt.cell_vectors; i++) {
+        double way[3];
+        const double *v = p->cell[i];
+        step_counter(p, t->opt.cell_vectors, i, way);
+        const double part = extent(p, way);
+        if (part * most >= 1) continue;
+        wisp_ctx_logf(
+            t->ctx, WISP_LOG_WARN,
+            "the positions extend over %.3g of the vector %g,%g,%g of --cell, and the conductivity is divided "
+            "by the whole cell, %g; if the sample fills less, give --volume",
+            part, v[0], v[1], v[2], p->volume);
+    }
+}
+
+/* Of positions without a cell: that of the box around them, 0 where it is flat. */
+static double box_of(const wisp_positions *p)
+{
+    double volume = 1;
+    for (int d = 0; d < p->dimensions; d++) volume *= extent(p, (const double[]){d == 0, d == 1, d == 2});
+    return volume;
+}
+
+void volume_look(tool *t, const sigma_results *r, const wisp_positions *p)
+{
+    if (!p->at || !r->has_volume) return;
+    if (!(t->opt.volume > 0)) {
+        if (t->opt.positions) look_at_cell(t, p);
+        return;
+    }
+    const double told = p->volume > 0 ? p->volume : box_of(p), given = t->opt.volume;
+    if (told > 0 && (given > most * told || told > most * given))
+        wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
+                      "--volume %g is %.3g times what the positions extend over, %g: the conductivity is divided by it",
+                      given, given / told, told);
+}
