@@ -108,6 +108,7 @@ ok solve rings.mtx --rhs random --null constant --plan
 refused 1 "is not in the null space" solve A.mtx --null constant
 refused 1 "null space of 12 rows" solve rings.mtx --null b.mtx
 refused 1 "nothere.mtx" solve rings.mtx --null nothere.mtx
+refused 1 "; nor is it constant" solve rings.mtx --null ones
 torus=laplace:nx=20,ny=20,points=5,periodic=xy # large enough for many steps, also where a device makes some at once
 { echo '%%MatrixMarket matrix array real general'; echo '400 1'; for i in $(seq 400); do echo 3; done; } >threes.mtx
 leaves solve $torus --rhs random --null threes.mtx -o start.mtx --quiet # which has no part in the null space

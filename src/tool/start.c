@@ -33,9 +33,11 @@ int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64
         if (rc) wisp_src_close(src);
         if (rc) return rc;
     } else if (wisp_src_open_file(src, t->ctx, path)) {
-        if (strcmp(what, "right-hand side") || strchr(path, '.') || strchr(path, '/') || tool_is_stopped(t))
-            return tool_fail_ctx(t);
-        return tool_fail(t, "%s; nor is it ones or random[:SEED[xK]]", tool_message(t));
+        const char *words = !strcmp(what, "right-hand side") ? "ones or random[:SEED[xK]]"
+                            : !strcmp(what, "null space")    ? "constant"
+                                                             : NULL;
+        if (!words || strchr(path, '.') || strchr(path, '/') || tool_is_stopped(t)) return tool_fail_ctx(t);
+        return tool_fail(t, "%s; nor is it %s", tool_message(t), words);
     }
     if (src->rows == rows && src->cols >= 1 && src->cols <= 4096) return EXIT_FINE;
     const int64_t r = src->rows, c = src->cols;
