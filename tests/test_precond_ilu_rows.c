@@ -1,4 +1,5 @@
-/* Incomplete factors of matrices with full rows and columns, and a call that is cancelled while they are made. */
+/* Incomplete factors of matrices with full rows and columns, a call that is cancelled while they are made, rows that
+   can't be read, and rows far smaller than others. */
 #include "diffusion.h"
 
 /* 4 on the diagonal, 0.01 in one row and its column. */
@@ -78,8 +79,94 @@ static void cancelled(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* A source that fails at some rows, from the n-th reading of each on. */
+typedef struct {
+    wisp_src of;
+    int64_t row[2];
+    int after, *seen; /* [rows] */
+} failing;
+static int failing_row(void *arg, int64_t i, int64_t *col, void *val)
+{
+    failing *f = arg;
+    if ((i == f->row[0] || i == f->row[1]) && f->seen[i]++ >= f->after) return -1;
+    return f->of.row(f->of.arg, i, col, val);
+}
+
+/* Rows that can't be read, while the pattern is found or filled: the first one is named. */
+static void unread_rows(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 2000 };
+    if (ref_ranks() > 1) return;
+    arrow a = {N, 0};
+    wisp_src src = ref_rows_src(WISP_D, N, N, N, arrow_row, &a);
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    for (int after = 0; after < 3; after++)
+        for (int definite = 0; definite < 2; definite++) {
+            int seen[N] = {0};
+            failing f = {.row = {1999, 1300}, .after = after, .seen = seen};
+            wisp__ilu ilu = {.ctx = ctx, .rows = N, .hermitian = definite};
+            REF_OK(ctx, wisp_src_open_mat(&f.of, A));
+            const wisp_src broken = {
+                .rows = N, .cols = N, .max_row = f.of.max_row, .type = WISP_D, .row = failing_row, .arg = &f};
+            const wisp_status status = wisp__ilu_of_rows(&ilu, A, &broken, 1, definite ? "another" : NULL);
+            if (after < 2) {
+                REF_FAILS(ctx, status, WISP_ERR_CALLBACK, "preconditioner: row 1300 of the matrix can't be read");
+            } else {
+                REF_OK(ctx, status); /* which reads each row twice */
+            }
+            wisp__ilu_free(&ilu);
+            wisp_src_close(&f.of);
+        }
+    wisp_mat_free(A);
+    wisp_src_close(&src);
+    ref_nothing_left(ctx);
+}
+
+/* Rows far smaller than others: factors of numbers that double precision has are made without a shift; where a row, in
+   the unit of the largest ones, or the inverse of its pivot is no number, that is said, and not that it is 0. */
+static void small_rows(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const char few[] = "the entries of row 1, at most ", zero[] = "the diagonal of row 1 is 0, so that";
+    const struct {
+        double diagonal, beside, factor;
+        wisp_status status; /* of IC */
+        const char *words;
+    } table[] = {{1e-300, 0, 1, WISP_OK, NULL},
+                 {1e-300, 1e-301, 1, WISP_OK, NULL},
+                 {1e-150, 1e-160, 0x1p-500, WISP_OK, NULL},
+                 {1e-300, 0, 0x1p-500, WISP_ERR_NUMERIC, few},
+                 {1e-300, 1e-301, 0x1p-500, WISP_ERR_NUMERIC, few},
+                 {1e-310, 0, 1, WISP_ERR_NUMERIC, few},
+                 {0, 0, 1, WISP_ERR_INDEFINITE, zero},
+                 {0, 0, 0x1p-500, WISP_ERR_INDEFINITE, zero}};
+    if (ref_ranks() > 1) return;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int pairs = 0; pairs < 2; pairs++)
+            for (int cholesky = 0; cholesky < 2; cholesky++) {
+                ref_mat m = ref_new(4, 4);
+                for (int k = 0; k < 4; k++) REF_AT(m, k, k) = k == 1 ? table[i].diagonal : 1 / table[i].factor;
+                REF_AT(m, 1, 3) = REF_AT(m, 3, 1) = table[i].beside;
+                wisp_mat *A = ref_mat_of(ctx, m, pairs ? WISP_Z : WISP_D);
+                wisp__ilu f;
+                const wisp_status status = wisp__ilu_make(&f, A, table[i].factor, cholesky, NULL);
+                if (table[i].status == WISP_OK || (table[i].status == WISP_ERR_INDEFINITE && !cholesky)) {
+                    REF_OK(ctx, status);
+                    assert_true((f.shift > 0) == (table[i].status != WISP_OK));
+                } else {
+                    REF_FAILS(ctx, status, table[i].status, table[i].words);
+                }
+                wisp__ilu_free(&f);
+                wisp_mat_free(A);
+                ref_free(m);
+            }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(long_rows), cmocka_unit_test(cancelled)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(long_rows), cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(unread_rows), cmocka_unit_test(small_rows)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

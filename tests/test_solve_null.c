@@ -186,12 +186,13 @@ static void solutions(void **state)
 {
     wisp_ctx *ctx = *state;
     static const int widths[] = {1, 3, 5, 33};
-    static const wisp_precond preconds[] = {WISP_PRECOND_NONE, WISP_JACOBI, WISP_CHEBYSHEV,
-                                            WISP_NEUMANN,      WISP_ILU,    WISP_IC};
+    static const wisp_precond preconds[] = {
+        WISP_PRECOND_NONE, WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV, WISP_NEUMANN, WISP_ILU, WISP_IC};
+    enum { PRECONDS = sizeof preconds / sizeof *preconds };
     uint64_t seed = 0;
     for (int k = 0; k < KINDS; k++)
         for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++)
-            for (int p = 0; p < 6; p++)
+            for (int p = 0; p < PRECONDS; p++)
                 for (int again = 0; again < (ref_few() ? 1 : 4); again++) {
                     const ref_types t = ref_pair[++seed % REF_PAIRS];
                     const bool hermitian = k <= INDEFINITE,
@@ -204,6 +205,7 @@ static void solutions(void **state)
                     if (k == INDEFINITE && wisp_type_is_complex(t.blk) != wisp_type_is_complex(t.mat)) continue;
                     const wisp_solve_opts o = {.method = (wisp_method)m,
                                                .precond = preconds[p],
+                                               .block_rows = 1 + (int)(seed % 19), /* also whole parts */
                                                .variant = again == 1                   ? WISP_CLASSICAL
                                                           : again == 2 && m == WISP_CG ? WISP_HIDDEN
                                                                                        : WISP_VARIANT_DEFAULT,
@@ -259,6 +261,77 @@ static void right_sides(void **state)
     wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(null);
     wisp_mat_free(A);
     ref_free(s.A), ref_free(s.null), ref_free(b), ref_free(want), ref_free(guess);
+}
+
+/* Blocks that the null space leaves without an inverse: single rows, parts of any size, one inside a block, vectors
+   that are mixed, phases. M^-1 is the inverse of each block beside its null vectors; without them it is refused. */
+static void blocks(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const int sizes[] = {1, 2, 5, 4, 1, 3}, first[] = {0, 1, 3, 8, 12, 13};
+    enum { N = 16, PARTS = 6 };
+    if (ref_ranks() > 1) return; /* rows of a rank end blocks */
+    for (int rows = 1; rows <= N; rows++)
+        for (int t = 0; t < 4; t++) {
+            static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+            static const cplx phase[] = {1, I, -1, -I};
+            const bool pairs = wisp_type_is_complex(types[t]);
+            ref_rng r = {(uint64_t)(rows * 4 + t)};
+            ref_mat m = ref_new(N, N), null = ref_new(N, PARTS), b = ref_random_block(&r, types[t], N, 3);
+            for (int p = 0; p < PARTS; p++)
+                for (int i = first[p]; i < first[p] + sizes[p]; i++) {
+                    REF_AT(null, i, p) = 1;
+                    for (int j = first[p]; j < i; j++) add_edge(m, i, j, (double)(1 + ref_below(&r, 3)), 1);
+                }
+            for (int i = 0; i < N && pairs; i++) {
+                const cplx f = phase[i % 4];
+                for (int j = 0; j < N; j++) REF_AT(m, i, j) *= f, REF_AT(m, j, i) *= conj(f);
+                for (int p = 0; p < PARTS; p++) REF_AT(null, i, p) *= f;
+            }
+            mix_null(&r, null, types[t]);
+            wisp_mat *A = ref_mat_of(ctx, m, types[t]);
+            wisp_blk *x = blk_of(ctx, A, types[t], b), *y = blk_of(ctx, A, types[t], b);
+            wisp_blk *q = blk_of(ctx, A, types[t], null);
+            ref_mat want = least_squares(m, b);
+            const double most = wisp__is_single(types[t]) ? 1e-3 : 1e-9;
+            for (int method = WISP_CG; method <= WISP_MINRES; method++) {
+                wisp_solve_opts o = {.method = (wisp_method)method,
+                                     .precond = rows == 1 && t % 2 ? WISP_JACOBI : WISP_BLOCK_JACOBI,
+                                     .block_rows = rows,
+                                     .null = q,
+                                     .tolerance = most / 1e3};
+                REF_OK(ctx, wisp_solve(NULL, x, A, y, &o));
+                ref_mat got = ref_get(x);
+                assert_solution(got, want, most, "blocks");
+                ref_free(got);
+                o.null =
+                    NULL; /* row 0 is alone; with rows 1 and 2, which are a part, it is a block without an inverse */
+                REF_FAILS(ctx, wisp_solve(NULL, x, A, y, &o), WISP_ERR_BREAKDOWN, "arithmetic: take");
+            }
+            wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(q);
+            wisp_mat_free(A);
+            ref_free(m), ref_free(null), ref_free(b), ref_free(want);
+        }
+}
+
+/* One that the vectors do not explain: (1, -1) in the first two rows, beside the constant. */
+static void unexplained(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_mat m = ref_new(6, 6), ones = ref_new(6, 1);
+    for (int i = 0; i < 6; i++) REF_AT(ones, i, 0) = 1;
+    add_edge(m, 0, 1, -1, 1), add_edge(m, 0, 2, 2, 1), add_edge(m, 1, 3, 2, 1);
+    add_edge(m, 2, 4, 1, 1), add_edge(m, 3, 5, 1, 1);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_blk *x = blk_of(ctx, A, WISP_D, ones), *q = blk_of(ctx, A, WISP_D, ones);
+    const wisp_solve_opts o = {
+        .method = WISP_GMRES, .precond = WISP_BLOCK_JACOBI, .block_rows = 2, .null = q, .guess = 1};
+    if (ref_ranks() == 1)
+        REF_FAILS(ctx, wisp_solve(NULL, x, A, q, &o), WISP_ERR_BREAKDOWN,
+                  "rows 0 to 1 is singular in double arithmetic, which opts.null does not explain");
+    wisp_blk_free(x), wisp_blk_free(q);
+    wisp_mat_free(A);
+    ref_free(m), ref_free(ones);
 }
 
 static void refusals(void **state)
@@ -322,13 +395,13 @@ static void kept(void **state)
 {
     wisp_ctx *ctx = *state;
     for (int p = 0; p <= WISP_IC; p++) {
-        if (p == WISP_BLOCK_JACOBI || p == WISP_PRECOND_APPLY || p == WISP_AMG) continue;
+        if (p == WISP_PRECOND_APPLY || p == WISP_AMG) continue;
         ref_rng r = {(uint64_t)p + 7};
         singular s = make_graph(&r, GRAPH, 60, 2);
         wisp_mat *A = ref_mat_of(ctx, s.A, WISP_D);
         wisp_mat_info info;
         wisp_blk *null = blk_of(ctx, A, WISP_D, s.null);
-        const wisp_solve_opts o = {.precond = (wisp_precond)p, .null = null, .max_iterations = 2000};
+        const wisp_solve_opts o = {.precond = (wisp_precond)p, .null = null, .block_rows = 30, .max_iterations = 2000};
         wisp_plan plan;
         wisp_solver *S;
         int64_t before, now;
@@ -427,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(solutions),   cmocka_unit_test(multigrid),
                                        cmocka_unit_test(right_sides), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(blocks),      cmocka_unit_test(unexplained),
                                        cmocka_unit_test(leak),        cmocka_unit_test(kept),
                                        cmocka_unit_test(operators),   cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);

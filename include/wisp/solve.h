@@ -31,10 +31,11 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
 /* M^-1 approximates the inverse of A. BICGSTAB and GMRES solve A M^-1 y = b, x = M^-1 y, so that their residual is that
    of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
-   of two ranks. CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the
-   truncated Neumann series). They go by opts->bounds, which are found for a Hermitian matrix alone; NEUMANN goes by the
-   row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
-   one: eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
+   of two ranks. One that opts->null leaves singular, such as a whole part of a graph, has an inverse all the same.
+   CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the truncated
+   Neumann series). They go by opts->bounds, which are found for a Hermitian matrix alone; NEUMANN goes by the row sums
+   of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower one:
+   eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
    remains valid. APPLY: a function of the user's. AMG: a V-cycle of algebraic multigrid by HYPRE's BoomerAMG (Henson
    and Yang 2002, Appl. Numer. Math. 41, 155), of real matrices, where the build has it (wisp_features: "hypre").
    Definite if A is so, it takes CG. Its library is opened by the first call that takes it, and starts MPI where the
@@ -46,7 +47,8 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
    Math. Comp. 31, 148), IC of a Hermitian A, of the rows and columns that a rank has, in the natural order. They work
    on the host, with the same bits for any number of threads. For CG and MINRES both are L D L^H. Where a pivot is not
    positive, or next to 0, they are made of a matrix with a larger diagonal (Manteuffel 1980, Math. Comp. 34, 473), of
-   which the log (WARN) and wisp_solution.shift tell. */
+   which the log (WARN) and wisp_solution.shift tell. Rows too small for double precision to have their factors, beside
+   the largest ones, are refused (NUMERIC). */
 typedef enum {
     WISP_PRECOND_NONE,
     WISP_JACOBI,
@@ -124,7 +126,7 @@ typedef struct {
    part there, which s->null_part tells and a warning of the log if it is more than the tolerance: so x makes
    |b - A x| least, and residuals are those of b without that part. (But where A^H does not make 0 of the vectors, which
    products with random vectors tell, b stays: then SINGULAR says where A does not reach it.) A column that is all in
-   their span, up to 16 rounding units, is taken as 0. Their products with A are at most 1e-10 (single: 1e-5) of the
+   their span, up to 16 rounding units, is taken as 0. Their products with A are at most 1e-13 (single: 1e-6) of the
    largest entry, or of the product with a random vector, or it is WISP_ERR_ARG, as are columns that depend on others.
    opts may be NULL. *s need not be initialised; the caller frees it with
    wisp_solution_free, also after a failure; s may be NULL. A is not changed. With opts->resume x holds anything, and

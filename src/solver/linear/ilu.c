@@ -6,7 +6,6 @@
 #include "precond.h"
 #include "../solver.h"
 #include <math.h>
-#include <string.h>
 
 enum { AT_A_TIME = 256, LOWER = 0, UPPER = 1 };
 
@@ -159,60 +158,10 @@ static void refuse(part *p, int64_t row, wisp_status why, double pivot)
 
 /* ---- the pattern --------------------------------------------------------------------------------- */
 
-static void swap_entries(part *p, size_t size, int64_t a, int64_t b)
-{
-    char number[sizeof(double complex)];
-    const int64_t col = p->col[a];
-    p->col[a] = p->col[b], p->col[b] = col;
-    memcpy(number, p->val + (size_t)a * size, size);
-    memcpy(p->val + (size_t)a * size, p->val + (size_t)b * size, size);
-    memcpy(p->val + (size_t)b * size, number, size);
-}
-
-/* Entries by rising columns, as most rows have them already (Williams 1964, Comm. ACM 7, 347, heapsort). */
-static void sort_entries(part *p, size_t size, int64_t n)
-{
-    int64_t rising = 1;
-    while (rising < n && p->col[rising - 1] < p->col[rising]) rising++;
-    if (rising >= n) return;
-    for (int64_t from = n / 2, left = n; left > 1;) {
-        if (from > 0)
-            from--;
-        else
-            swap_entries(p, size, 0, --left);
-        for (int64_t at = from, child; (child = 2 * at + 1) < left; at = child) {
-            if (child + 1 < left && p->col[child + 1] > p->col[child]) child++;
-            if (p->col[at] >= p->col[child]) break;
-            swap_entries(p, size, at, child);
-        }
-    }
-}
-
-/* Reads a row: the entries of the rank's own columns, by rising columns, the diagonal among them. How many; -1: the
-   row can't be read. */
+/* How many entries row i has among the rank's own; -1: it can't be read. */
 static int read_row(const run *r, part *p, int64_t i)
 {
-    const wisp__ilu *f = r->f;
-    const size_t size = wisp_type_size(r->src.type);
-    const int count = r->src.row(r->src.arg, f->first + i, p->col, p->val);
-    bool diagonal = false;
-    int n = 0;
-    if (count < 0) return -1;
-    for (int k = 0; k < count; k++) {
-        const int64_t col = p->col[k] - f->first;
-        if (col < 0 || col >= f->rows) continue;
-        p->col[n] = col;
-        memmove(p->val + (size_t)n * size, p->val + (size_t)k * size, size);
-        diagonal |= col == i;
-        n++;
-    }
-    if (!diagonal) {
-        p->col[n] = i;
-        memset(p->val + (size_t)n * size, 0, size);
-        n++;
-    }
-    sort_entries(p, size, n);
-    return n;
+    return wisp__read_own(&r->src, r->f->first, r->f->rows, i, p->col, p->val);
 }
 
 static void count_row(run *r, part *p, int64_t i)
@@ -228,18 +177,24 @@ static void fill_row(run *r, part *p, int64_t i)
     wisp__ilu *f = r->f;
     const calls *c = calls_of(f);
     const int n = read_row(r, p, i);
+    double largest = 0, diagonal = 0;
     if (n < 0 || n != f->begin[i + 1] - f->begin[i]) {
         refuse(p, i, WISP_ERR_CALLBACK, 0);
         return;
     }
     for (int k = 0; k < n; k++) {
         const int64_t at = f->begin[i] + k;
+        const double complex v = wisp__number_at(r->src.type, p->val, k);
         f->col[at] = (int32_t)p->col[k];
-        c->put(f, at, r->factor * wisp__number_at(r->src.type, p->val, k));
-        if (p->col[k] == i) f->diagonal[i] = at;
+        c->put(f, at, r->factor * v);
+        largest = fmax(largest, fmax(fabs(creal(v)), fabs(cimag(v))));
+        if (p->col[k] == i) f->diagonal[i] = at, diagonal = creal(v);
     }
     f->size[i] = c->largest(f, i);
-    if (f->hermitian && !(f->size[i] > 0)) refuse(p, i, WISP_ERR_INDEFINITE, f->size[i] / r->factor);
+    if (f->hermitian && !(diagonal > 0))
+        refuse(p, i, WISP_ERR_INDEFINITE, diagonal);
+    else if (f->hermitian ? !(f->size[i] > 0) : largest > 0 && r->factor * largest == 0)
+        refuse(p, i, WISP_ERR_NUMERIC, largest);
     if (r->alpha > 0) c->shift(f, i, r->alpha * f->size[i]);
 }
 
@@ -279,6 +234,11 @@ static wisp_status refusal(const run *r, const part *p, const char *definite)
         return wisp_ctx_failf(ctx, p->why,
                               "the diagonal of row %lld is %g, so that the matrix is not positive definite: take %s",
                               row, p->pivot, definite ? definite : "another opts.precond");
+    if (p->why == WISP_ERR_NUMERIC)
+        return wisp_ctx_failf(ctx, p->why,
+                              "the entries of row %lld, at most %g, are too small for factors in double arithmetic: "
+                              "scale rows and columns to one size, or take another opts.precond",
+                              row, p->pivot);
     return wisp_ctx_failf(ctx, p->why, "preconditioner: row %lld of the matrix can't be read", row);
 }
 
@@ -305,8 +265,11 @@ out:
 
 static void factor_row(run *r, part *p, int64_t i)
 {
-    const double pivot = calls_of(r->f)->factor(r->f, i), least = 0x1p-26 * r->f->size[i];
-    if (!(pivot > least)) refuse(p, i, WISP_ERR_BREAKDOWN, pivot / r->f->size[i]);
+    const double size = r->f->size[i], pivot = calls_of(r->f)->factor(r->f, i);
+    if (!(fabs(pivot) > 0x1p-26 * size))
+        refuse(p, i, WISP_ERR_BREAKDOWN, pivot / size);
+    else if (pivot < 0)
+        refuse(p, i, WISP_ERR_NUMERIC, size / r->factor);
 }
 static void prune_row(run *r, part *p, int64_t i)
 {
@@ -332,6 +295,7 @@ static wisp_status try_factors(run *r, double alpha, const char *definite, doubl
         if (!f->levels[side].order) WISP_TRY(find_levels(f, side));
     WISP_TRY(each_level(r, LOWER, factor_row));
     const part *p = first_refused(r);
+    if (p && p->why == WISP_ERR_NUMERIC) WISP_TRY(refusal(r, p, definite));
     *bad = p != NULL;
     if (p)
         wisp_ctx_logf(f->ctx, WISP_LOG_DEBUG, "preconditioner: the pivot of row %lld is %.2g of the row's size",
@@ -400,22 +364,18 @@ static int64_t rows_at_once(const wisp_mat_info *A)
     return (int64_t)fmax(1, fmin(MOST, work / (mean * mean + 1)));
 }
 
-wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite)
+wisp_status wisp__ilu_of_rows(wisp__ilu *f, const wisp_mat *A, const wisp_src *src, double factor, const char *definite)
 {
-    wisp_ctx *ctx = wisp_mat_ctx(A);
-    run r = {.f = f, .factor = factor};
+    wisp_ctx *ctx = f->ctx;
+    run r = {.f = f, .src = *src, .factor = factor};
     const int threads = wisp_ctx_threads(ctx);
+    const size_t longest = (size_t)src->max_row + 1, value = wisp_type_size(src->type);
     int64_t *col = NULL;
     char *val = NULL;
     wisp_mat_info info;
     wisp_status status;
     wisp_mat_get_info(A, &info);
-    *f = (wisp__ilu){.ctx = ctx, .pairs = wisp_type_is_complex(info.type), .hermitian = cholesky || definite};
-    f->rows = wisp_map_local(wisp_mat_map(A), &f->first);
-    WISP_TRY(check(A, f, cholesky));
-    WISP_TRY(wisp_src_open_mat(&r.src, A));
     r.since = r.at_once = rows_at_once(&info); /* it is asked at once */
-    const size_t longest = (size_t)r.src.max_row + 1, value = wisp_type_size(r.src.type);
     WISP_TRY(wisp_alloc(ctx, &r.parts, (size_t)threads, sizeof *r.parts));
     WISP_TRY(wisp_alloc(ctx, &col, (size_t)threads * longest, sizeof *col));
     WISP_TRY(wisp_alloc(ctx, &val, (size_t)threads * longest, value));
@@ -427,7 +387,23 @@ out:
     wisp_free(ctx, r.parts);
     wisp_free(ctx, col);
     wisp_free(ctx, val);
-    wisp_src_close(&r.src);
+    return status;
+}
+
+wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite)
+{
+    wisp_src src = {0};
+    wisp_mat_info info;
+    wisp_status status;
+    wisp_mat_get_info(A, &info);
+    *f = (wisp__ilu){
+        .ctx = wisp_mat_ctx(A), .pairs = wisp_type_is_complex(info.type), .hermitian = cholesky || definite};
+    f->rows = wisp_map_local(wisp_mat_map(A), &f->first);
+    WISP_TRY(check(A, f, cholesky));
+    WISP_TRY(wisp_src_open_mat(&src, A));
+    status = wisp__ilu_of_rows(f, A, &src, factor, definite);
+out:
+    wisp_src_close(&src);
     return status;
 }
 

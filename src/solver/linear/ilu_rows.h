@@ -23,7 +23,8 @@ static void NAME(shift)(const wisp__ilu *f, int64_t i, double by)
     *d += creal(*d) < 0 ? -by : by;
 }
 
-/* Row i, whose rows before are done, by the order of Gauss in place (IKJ). Its pivot's size; 0: it can't be one. */
+/* Row i, whose rows before are done, by the order of Gauss in place (IKJ). Its pivot's size; less than
+   0: there is no number that is its inverse; 0: it can't be one. */
 static double NAME(factor)(const wisp__ilu *f, int64_t i)
 {
     NUMBER *val = f->val, *inverse = f->inverse;
@@ -45,7 +46,8 @@ static double NAME(factor)(const wisp__ilu *f, int64_t i)
     if (f->hermitian) val[middle] = creal(val[middle]);
     const double pivot = f->hermitian ? creal(val[middle]) : NAME(size)(val[middle]);
     inverse[i] = pivot > 0 ? 1 / val[middle] : 0;
-    return isfinite(pivot) && isfinite(NAME(size)(inverse[i])) ? pivot : 0;
+    if (!isfinite(pivot) || !(pivot > 0)) return 0;
+    return isfinite(NAME(size)(inverse[i])) ? pivot : -pivot;
 }
 
 /* Entries of row i above the diagonal that have none below it become 0. */

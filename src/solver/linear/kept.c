@@ -32,8 +32,10 @@ wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2])
     wisp_status status = WISP_OK;
     if (S->P) WISP_TRY(wisp__precond_begin(S->P));
     if (!S->P || S->factor != factor || S->definite != k->method->definite) {
+        wisp_solve_opts o = k->o;
         wisp__solver_forget(S);
-        WISP_TRY(wisp__precond_make(&S->P, S->A, factor, &k->o, k->method->definite, S->type, S->width, spectrum));
+        o.null = S->null;
+        WISP_TRY(wisp__precond_make(&S->P, S->A, factor, &o, k->method->definite, S->type, S->width, spectrum));
         wisp__precond_project(S->P, S->null, S->null_left);
         S->factor = factor;
         S->definite = k->method->definite;

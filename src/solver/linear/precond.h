@@ -43,6 +43,11 @@ void wisp__precond_free(wisp__precond *P);
 double complex wisp__number_at(wisp_type type, const void *p, int64_t i);
 void wisp__number_put(wisp_type type, void *p, int64_t i, double complex v);
 
+/* Reads local row i of a rank that has `rows` from `first` on: its entries in the rank's own columns, counted from
+   there, by rising columns, the diagonal among them. How many; -1: the row can't be read. There is room for one more
+   than a row of src has. */
+int wisp__read_own(const wisp_src *src, int64_t first, int64_t rows, int64_t i, int64_t *col, char *val);
+
 /* ---- between the files of preconditioners -------------------------------------------------------- */
 
 /* A polynomial of A times a block r, by Horner's or Clenshaw's rule: v_1 = alpha_1 (A - gamma_1 I) r + add_1 r, then
@@ -66,9 +71,15 @@ typedef struct {
     wisp_type type;
     char *inverse; /* [rows][n] */
 } wisp__diagonal;
+/* o->null: orthonormal vectors of which A makes 0; blocks that are singular by them get an inverse all the same. */
 wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
                                 const char *definite, wisp_type type);
 void wisp__diagonal_free(wisp_ctx *ctx, wisp__diagonal *d);
+/* block[m][m] B becomes B + s K K^H, s about its largest entry and K an orthonormal basis of what B makes 0 of, to a
+   tolerance relative to that, in the span of q[m][n]: the rows of a matrix's null vectors. B^-1 is then its inverse
+   where it has one, and 1/s in K. q and image[m][n] are overwritten. false: there is no such K. */
+bool wisp__fill_null(double complex *block, int64_t m, double complex *q, double complex *image, int n,
+                     double tolerance);
 
 /* ---- by functions on arrays of the host's: precond_host.c ---- */
 
@@ -114,6 +125,9 @@ typedef struct {
 /* Of factor A, for one that is freed also after a failure. cholesky: A has to be Hermitian; definite: as for
    wisp__precond_make. On all ranks together. */
 wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite);
+/* Its part that reads rows, with f's first fields set: of any source of A's rows. */
+wisp_status wisp__ilu_of_rows(wisp__ilu *f, const wisp_mat *A, const wisp_src *src, double factor,
+                              const char *definite);
 wisp_status wisp__ilu_apply(void *ilu, double *x, int width); /* a wisp__host_fn */
 double wisp__ilu_plan(const wisp_mat_info *A);                /* bytes at most */
 double wisp__ilu_bytes(const wisp_mat_info *A);               /* that an application moves of the factors */

@@ -12,6 +12,7 @@ typedef double complex number;
 /* What a thread works with, and the first of its blocks that could not be inverted. */
 typedef struct {
     number *block, *inverse; /* [n][n] */
+    number *null, *image;    /* [n][nulls] */
     int64_t *pivot;          /* [n] */
     int64_t *col;            /* [max_row] */
     char *val;
@@ -25,6 +26,9 @@ typedef struct {
     double factor;        /* of the matrix */
     const char *definite; /* blocks must be positive definite: what to take else; NULL: they need not */
     int64_t at_a_time;    /* blocks */
+    char *null;           /* [rows][nulls] of null_type */
+    int nulls;            /* 0: none are given */
+    wisp_type null_type;
     part *parts;
 } run;
 
@@ -69,6 +73,14 @@ static wisp_status read_block(const run *r, part *p, int64_t row, int64_t m)
     for (int64_t i = 0; i < m * m; i++)
         if (!is_finite(p->block[i])) return WISP_ERR_NUMERIC;
     return WISP_OK;
+}
+
+/* Where the null space leaves a block without an inverse it gets one. */
+static void fill_null(const run *r, part *p, int64_t row, int64_t m)
+{
+    const bool is_single = wisp__is_single(r->null_type) || wisp__is_single(r->src.type);
+    for (int64_t i = 0; i < m * r->nulls; i++) p->null[i] = wisp__number_at(r->null_type, r->null, row * r->nulls + i);
+    if (r->nulls > 0) wisp__fill_null(p->block, m, p->null, p->image, r->nulls, is_single ? 1e-5 : 1e-12);
 }
 
 static void swap(number *a, number *b)
@@ -152,6 +164,7 @@ static wisp_status invert_block(const run *r, part *p, int64_t row)
     const int64_t m = d->n < d->rows - row ? d->n : d->rows - row;
     wisp_status status;
     WISP_TRY(read_block(r, p, row, m));
+    fill_null(r, p, row, m);
     memcpy(p->inverse, p->block, (size_t)(m * m) * sizeof *p->block);
     if (!invert(p->inverse, m, p->pivot) || is_noise(p->block, p->inverse, m)) return WISP_ERR_BREAKDOWN;
     if (is_hermitian(p->block, m)) make_hermitian(p->inverse, m);
@@ -189,7 +202,7 @@ static void invert_some(void *arg, int64_t i, int number_of_part)
 {
     const run *r = arg;
     part *p = &r->parts[number_of_part];
-    const bool real = r->d->n == 1 && !wisp_type_is_complex(r->src.type);
+    const bool real = r->d->n == 1 && !wisp_type_is_complex(r->src.type) && r->nulls == 0;
     const int64_t step = r->at_a_time * r->d->n, begin = i * step;
     for (int64_t row = begin; row < begin + step && row < r->d->rows; row += r->d->n) {
         if (p->bad >= 0 && p->bad < row) continue; /* the first one is named */
@@ -210,8 +223,9 @@ static wisp_status refuse(wisp_ctx *ctx, const run *r, const part *p)
         snprintf(name, sizeof name, "the diagonal block of rows %lld to %lld", row, last);
     switch (p->why) {
     case WISP_ERR_BREAKDOWN:
-        return wisp_ctx_failf(ctx, p->why, "%s is %s in %s arithmetic: take %s", name,
+        return wisp_ctx_failf(ctx, p->why, "%s is %s in %s arithmetic%s: take %s", name,
                               d->n == 1 ? "zero, missing or without an inverse" : "singular", wisp_type_name(d->type),
+                              r->nulls > 0 ? ", which opts.null does not explain" : "",
                               d->n == 1 ? "another preconditioner" : "other opts.block_rows, or another opts.precond");
     case WISP_ERR_INDEFINITE:
         return wisp_ctx_failf(ctx, p->why, "%s is not positive definite, so that neither is the matrix: take %s", name,
@@ -236,6 +250,18 @@ static wisp_status invert_all(run *r, wisp_ctx *ctx)
     return first ? refuse(ctx, r, first) : WISP_OK;
 }
 
+static wisp_status read_null(run *r, wisp_ctx *ctx, const wisp_blk *null)
+{
+    wisp_status status = WISP_OK;
+    if (!null) return WISP_OK;
+    r->nulls = wisp_blk_width(null);
+    r->null_type = wisp_blk_type(null);
+    WISP_TRY(wisp_alloc(ctx, &r->null, (size_t)r->d->rows * (size_t)r->nulls + 1, wisp_type_size(r->null_type)));
+    status = wisp_blk_get(null, WISP_ROW_MAJOR, r->null, r->nulls);
+out:
+    return status;
+}
+
 wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
                                 const char *definite, wisp_type type)
 {
@@ -253,22 +279,27 @@ wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double fac
     d->rows = wisp_map_local(wisp_mat_map(A), &d->first);
     if (d->n > d->rows) d->n = d->rows > 0 ? d->rows : 1;
     r.at_a_time = d->n < ROWS_AT_A_TIME ? ROWS_AT_A_TIME / d->n : 1;
+    WISP_TRY(read_null(&r, ctx, o->null));
     WISP_TRY(wisp_src_open_mat(&r.src, A));
     const size_t n = (size_t)d->n, longest = (size_t)r.src.max_row, value = wisp_type_size(r.src.type);
+    const size_t of_part = 2 * n * (n + (size_t)r.nulls);
     WISP_TRY(wisp_alloc(ctx, &d->inverse, (size_t)d->rows, n * wisp_type_size(type)));
     WISP_TRY(wisp_alloc(ctx, &r.parts, (size_t)threads, sizeof *r.parts));
-    WISP_TRY(wisp_alloc(ctx, &blocks, (size_t)threads * 2 * n, n * sizeof *blocks));
+    WISP_TRY(wisp_alloc(ctx, &blocks, (size_t)threads, of_part * sizeof *blocks));
     WISP_TRY(wisp_alloc(ctx, &columns, (size_t)threads, (n + longest) * sizeof *columns));
     WISP_TRY(wisp_alloc(ctx, &values, (size_t)threads, longest * value));
     for (size_t t = 0; t < (size_t)threads; t++)
-        r.parts[t] = (part){.block = blocks + 2 * t * n * n,
-                            .inverse = blocks + (2 * t + 1) * n * n,
+        r.parts[t] = (part){.block = blocks + t * of_part,
+                            .inverse = blocks + t * of_part + n * n,
+                            .null = blocks + t * of_part + 2 * n * n,
+                            .image = blocks + t * of_part + 2 * n * n + n * (size_t)r.nulls,
                             .pivot = columns + t * (n + longest),
                             .col = columns + t * (n + longest) + n,
                             .val = values + t * longest * value,
                             .bad = -1};
     WISP_TRY(invert_all(&r, ctx));
 out:
+    wisp_free(ctx, r.null);
     wisp_free(ctx, r.parts);
     wisp_free(ctx, blocks);
     wisp_free(ctx, columns);
