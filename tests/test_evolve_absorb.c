@@ -34,7 +34,9 @@ static void series(void **state)
     enum { MORE = 40 };
     static const double sizes[] = {1e-200, 1e-9, 9e-7, 2e-6, 1e-3, 0.3, 7, 280};
     static const double heights[] = {0, 1e-9, 0.02, 0.3, 1, 1.0001, 50, 1e6};
-    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+    if (ref_elsewhere()) return; /* it is of the host alone */
+    /* A sanitizer sees longest and shortest ones. */
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s += REF_SANITIZED ? 7 : 1)
         for (size_t h = 0; h < sizeof heights / sizeof heights[0]; h++) {
             const double c = heights[h] > 1 ? sizes[s] : sizes[s] * heights[h],
                          a = heights[h] > 1 ? sizes[s] / heights[h] : sizes[s];
@@ -167,8 +169,8 @@ static void random_matrices(void **state)
     static const int widths[] = {1, 3, 5};
     ref_rng r = {5};
     int whole = 0;
-    enum { RUNS = 108 };
-    for (int run = 0; run < RUNS; run++) {
+    const int runs = ref_few() ? 36 : 108; /* each pair of types with each kind, once or three times */
+    for (int run = 0; run < runs; run++) {
         const ref_types t = combo[run % 6];
         const int kind = run / 6 % KINDS, width = widths[ref_below(&r, 3)], way = (int)ref_below(&r, 3);
         const bool single = t.mat == WISP_S || t.mat == WISP_C, in_single = t.blk == WISP_C;
@@ -207,7 +209,7 @@ static void random_matrices(void **state)
         wisp_mat_free(M);
         ref_free(H), ref_free(start), ref_free(A);
     }
-    if (whole < RUNS / 2) fail_msg("only %d of %d runs reached their end", whole, RUNS);
+    if (whole < runs / 2) fail_msg("only %d of %d runs reached their end", whole, runs);
 }
 
 /* ---- closed forms ----------------------------------------------------------------------------------- */
@@ -313,7 +315,7 @@ static void near_rounding(void **state)
     enum { N = 40 };
     ref_rng r = {17};
     double worst = 0, most = 0;
-    for (int run = 0; run < 20; run++) {
+    for (int run = 0; run < (ref_few() ? 3 : 20); run++) {
         ref_mat A = ref_new(N, N), start = ref_random_block(&r, WISP_C, N, 3);
         for (int64_t i = 0; i < N; i++) {
             REF_AT(A, i, i) = -(run % 3) * 0.25 * (i > N / 2) * i_unit;
