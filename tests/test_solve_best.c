@@ -32,9 +32,9 @@ static int run(wisp_ctx *ctx, const linear *l, const wisp_solve_opts *opts, cons
 static void ends_with_the_best(void **state)
 {
     (void)state;
-    enum { SYSTEMS = 200 };
+    const int systems = ref_few() ? 48 : 200;
     int worse = 0;
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)systems; seed++) {
         ref_rng r = {seed * 7907};
         char what[160];
         wisp_ctx *ctx = ref_isa_ctx(NULL, 1 + (int)(seed % 3));
@@ -50,17 +50,18 @@ static void ends_with_the_best(void **state)
         linear_free(&l);
         wisp_ctx_free(ctx);
     }
-    print_message("%d of %d end with a worse one\n", worse, SYSTEMS);
-    assert_true(worse > SYSTEMS / 10);
+    print_message("%d of %d end with a worse one\n", worse, systems);
+    assert_true(worse > systems / 10);
 }
 
 /* Two of three columns, of a few eigenvectors, leave: the other goes on in narrower blocks. */
 static void goes_on_with_fewer_columns(void **state)
 {
     (void)state;
-    enum { SYSTEMS = 60, EASY = 9 };
+    enum { EASY = 9 };
+    const int systems = ref_few() ? 16 : 60;
     int worse = 0;
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)systems; seed++) {
         ref_rng r = {seed * 104723};
         char what[160];
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
@@ -81,17 +82,17 @@ static void goes_on_with_fewer_columns(void **state)
         linear_free(&l);
         wisp_ctx_free(ctx);
     }
-    print_message("%d of %d end with a worse one\n", worse, SYSTEMS);
-    assert_true(worse > SYSTEMS / 10);
+    print_message("%d of %d end with a worse one\n", worse, systems);
+    assert_true(worse > systems / 10);
 }
 
 /* A Hermitian system without a solution is named so, as by other methods, where BiCGStab can't go on. */
 static void names_what_has_no_solution(void **state)
 {
     (void)state;
-    enum { SYSTEMS = 48 };
+    const int systems = ref_few() ? 18 : 48;
     int of[STATUSES] = {0};
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)systems; seed++) {
         ref_rng r = {seed * 7919};
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
         const ref_types t = ref_pair[seed % REF_PAIRS];
@@ -115,7 +116,7 @@ static void names_what_has_no_solution(void **state)
     }
     for (int s = 0; s < STATUSES; s++)
         if (of[s]) print_message("%3d %s\n", of[s], wisp_status_string((wisp_status)s));
-    assert_true(of[WISP_ERR_SINGULAR] > SYSTEMS);
+    assert_true(of[WISP_ERR_SINGULAR] > systems);
 }
 
 int main(void)
