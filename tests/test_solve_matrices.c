@@ -143,6 +143,10 @@ static void solve_file(wisp_ctx *ctx, const expected *e, wisp_type type, uint64_
     ref_rng r = {seed};
     snprintf(path, sizeof path, "%s/%s.mtx", TEST_DATA, e->name);
     REF_OK(ctx, wisp_src_open(&src, ctx, path));
+    if (ref_few() && src.rows > 600) { /* the dense ones to compare with take long */
+        wisp_src_close(&src);
+        return;
+    }
     if (!type) type = src.type;
     linear l = {.t = {type, type}, .A = dense_of_file(ctx, &src)};
     ref_round(l.A, type);
