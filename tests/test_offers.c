@@ -91,7 +91,7 @@ static wisp_status largest_real(const wisp_mat *A, ending *e)
 }
 static wisp_status chebfd(const wisp_mat *A, ending *e)
 {
-    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.4});
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 0.2, .high = 0.6});
 }
 
 static void ends(wisp_ctx *ctx, const wisp_mat *A, solver_fn solver, ending e)
@@ -127,6 +127,7 @@ static void each_solver(void **state)
         for (int k = 0; k < 4 * 4; k++) {
             const int by = k % (ranks + 1);                                                    /* a rank, or all */
             if ((solver[i].fn == moments || solver[i].fn == evolution) && k / 4 > 1) continue; /* keep what is done */
+            if (ranks > 1 && k / 4 == 1) continue; /* who ends it makes no difference between the first two */
             ends(ctx, of, solver[i].fn,
                  (ending){.ctx = ctx,
                           .left = at[k / 4],
@@ -165,7 +166,7 @@ static wisp_status observed(wisp_ctx *ctx, const wisp_mat *A, int number, ending
     static const wisp_eig_opts question[] = {
         {.method = WISP_LANCZOS, .count = 8},
         {.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_LARGEST_REAL, .count = 8},
-        {.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.2, .tolerance = 1e-13}};
+        {.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 0.2, .high = 0.6, .tolerance = 1e-13}};
     enum { QUESTIONS = sizeof question / sizeof *question, METHODS = WISP_MINRES };
     wisp_status status;
     wisp_blk *x, *b;
