@@ -107,8 +107,10 @@ static void solvers(void **state)
         for (int which = 0; which < 2; which++) {
             const call c = pass_of(&r, types[t], which);
             for (int w = 0; w < 6; w++)
-                for (int n = 0; n < 4; n++)
+                for (int n = 0; n < 4; n++) {
+                    if (REF_SANITIZED && (t + w + n) % 3) continue; /* each width, and each type, meets all sizes */
                     everywhere(ctx, &c, (uint64_t)(w + n), types[t], rows[n], widths[w], t % 3 ? 1 : DEVICES, 2);
+                }
         }
     ways_free(ctx);
 }
