@@ -68,6 +68,10 @@ json out 'd["steps"] == 80'
 refused 2 "--longest-step" evolve levels.mtx --drive x.mtx:0.1 --time 20 --site 0 --longest-step 0
 refused 2 "--longest-step is for --drive" evolve levels.mtx --time 20 --site 0 --longest-step 1
 
+# Many short steps: the tolerance is met though its share of a step is less than rounding makes of a difference.
+ok evolve levels.mtx "${turning[@]}" --time 20 --steps 10 --site 0 --watch 0,1 --json --tolerance 1e-12
+json out 'all(abs(p - math.sin(0.1 * t) ** 2) <= 2 * o + 1e-14 for p, t, o in zip(d["density"][1], d["times"], d["off"])) and d["off"][10] < 2e-12'
+
 # What rounding forbids is said before the first step.
 for f in 1e20 '1e20*cos(t)' '1e6*cos(t)' '1e9*exp(-(t-3)^2)'; do
     refused 1 "can't be met: over this time rounding alone makes about" evolve levels.mtx --drive "x.mtx:$f" --time 20 --site 0

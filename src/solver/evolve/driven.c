@@ -68,7 +68,7 @@ static wisp_status exponential(wisp__driven *s, double t)
 {
     const wisp_type type = wisp_blk_type(s->psi);
     const double epsilon = wisp__is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON;
-    const double share = fmax(s->o.tolerance / 16 * fabs(t / s->span), epsilon / 4), x = s->now.halfwidth * t;
+    const double share = fmax(s->o.tolerance / 16 * fabs(t / s->span), epsilon / 32), x = s->now.halfwidth * t;
     const bool given = isnan(s->of[0].failure_probability); /* they may be far too narrow, which a few vectors show */
     wisp__evolve_group *g = &s->series;
     wisp_status status;
@@ -168,6 +168,12 @@ static double rounding_of_step(const wisp__driven *s)
     return fmax(0, s->rounded - EXPONENTIALS * each) + sqrt(EXPONENTIALS) * each * (sqrt(n) - sqrt(n - 1));
 }
 
+/* Of a difference of both ways to take a step, as it counts: about. */
+static double rounding_of_error(const wisp__driven *s)
+{
+    return wisp__evolve_rounding_of(&s->o, &s->parts, wisp_blk_type(s->psi), s->step) * (safety / asymptotic);
+}
+
 /* One step towards a time; where it was too long, psi stays and the next one is shorter. */
 static wisp_status one_step(wisp__driven *s, double to)
 {
@@ -187,10 +193,11 @@ static wisp_status one_step(wisp__driven *s, double to)
     WISP_TRY(try_step(s, &error, &noise));
     error = fmax(error, missed);
     const double h = fabs(s->step), allowed = wisp__driven_allowed(s, h);
-    /* What is lost in noise can't be measured: a step of twice the length, whose error would be 32 times as large, is
-       tried where that were lost, too. */
-    const double measured = fmin(2, fmax(0.2, 0.9 * pow(allowed / error, 0.25)));
-    const double factor = error > noise ? measured : 32 * error > noise ? fmax(1, measured) : 2;
+    /* A share that is less than what rounding makes of the difference about can't be measured: then that is aimed at.
+     */
+    const double lost = rounding_of_error(s), aim = fmax(allowed, lost);
+    const double measured = fmin(2, fmax(0.2, 0.9 * pow(aim / error, 0.25)));
+    const double factor = error > 2 * lost && h * DRIVEN_SHARES > s->span ? measured : fmax(1, measured);
     if (error <= allowed || error <= noise || h <= least) {
         WISP_TRY(wisp_copy(s->psi, s->z));
         s->t = s->step == left ? end : s->t + s->step;
@@ -198,8 +205,8 @@ static wisp_status one_step(wisp__driven *s, double to)
         s->off += error + s->made + WISP__ROUNDING_MOST * rounding_of_step(s);
         s->counted += error + s->made + rounding_of_step(s);
         WISP_TRY(check_off(s));
-        /* A step that a time cut short measures nothing. */
-        s->step = h < wanted && !cut ? fmax(wanted, h * factor) : h * factor;
+        /* A step that a time cut short measures nothing; by the rounding of the clock alone none is. */
+        s->step = h < wanted * (1 - 1e-6) && !cut ? fmax(wanted, h * factor) : h * factor;
     } else {
         s->e->refused++;
         s->step = h * fmin(factor, 0.8);
