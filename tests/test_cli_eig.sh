@@ -356,10 +356,11 @@ if "$wisp" --version | grep -q '^features:.* mumps'; then # the middle of a chai
     python3 - <<'END'
 import json, math
 r = json.load(open("inverse.json"))
-assert r["complete"] and r["method"] == "invert", r
+assert r["complete"] and r["proof"] == "inertia" and r["method"] == "invert", r
 for found, exact in zip(r["eigenvalues"], [4 - 2 * math.sin(math.pi / 302), 4, 4 + 2 * math.sin(math.pi / 302)]):
     assert abs(found - exact) < 1e-12, r
 END
+    "$wisp" eig $chain --target 4 -n 3 --method invert | grep -q '^result  *complete, by inertia$' || fail "no word of the proof"
     "$wisp" eig $chain --target 4 -n 3 --method invert --plan | grep -q '^factors  *about' || fail "no factors in the plan"
     "$wisp" eig graphene:nx=60,ny=60 --target 0.1 --plan | grep -q -- '--method invert: factors' || fail "no invert beside chebfd in the plan"
     if [ $have_hdf5 = 1 ]; then # the target is an eigenvalue, so that the inverse has another place, also when it goes on

@@ -125,6 +125,9 @@ static void check(wisp_ctx *ctx, const question *q, const wisp_eigen *v, wisp_st
              (long long)q->n, wisp_type_name(q->type), spectrum_name[q->kind], q->o.count, q->o.target);
     const double h = v->bounds.halfwidth, error = q->tolerance * h + 30 * q->eps * (double)q->n;
     assert_int_equal(v->complete, status == WISP_OK);
+    assert_int_equal(v->proof, !v->complete                  ? WISP_PROOF_NONE
+                               : v->method == WISP_EIG_DENSE ? WISP_PROOF_ALL
+                                                             : WISP_PROOF_INERTIA);
     assert_pairs(v, q->m, q->tolerance * h, q->eps, what);
     tally->right += status == WISP_OK, tally->told += status != WISP_OK;
     if (status != WISP_OK && status != WISP_ERR_INCOMPLETE) fail_msg("%s: %s", what, message_of(ctx));
@@ -210,6 +213,84 @@ static void chain(void **state)
     }
     wisp_eigen_free(&v);
     wisp_mat_free(A);
+}
+
+/* The inverse's place lies so near to a target that is an eigenvalue, at any tolerance, that no others are found. A
+   square lattice: -2 cos(2 pi i/20) - 2 cos(2 pi j/19), each but a few of them two, four or eight times. */
+static void tight(void **state)
+{
+    enum { NX = 20, NY = 19, N = NX * NY };
+    wisp_mat *A;
+    double e[N];
+    if (!has_factors()) return;
+    REF_OK(*state, wisp_mat_open(&A, *state, "square:nx=20,ny=19,periodic=xy", NULL));
+    for (int i = 0; i < N; i++) e[i] = -2 * cos(2 * acos(-1) * (i % NX) / NX) - 2 * cos(2 * acos(-1) * (i / NX) / NY);
+    qsort(e, N, sizeof *e, by_size);
+    for (int any = 0; any < 2; any++)
+        for (int i = 0; i < N; i += 19) {
+            const wisp_eig_opts o = {.which = WISP_EIG_NEAREST,
+                                     .method = WISP_EIG_INVERT,
+                                     .count = 5,
+                                     .target = e[i],
+                                     .any = any,
+                                     .tolerance = i % 2 ? 1e-12 : 1e-11};
+            wisp_eigen v;
+            REF_OK(*state, wisp_eig(&v, A, &o));
+            assert_true(v.complete && v.method == WISP_EIG_INVERT && (any || v.proof == WISP_PROOF_INERTIA));
+            wisp_eig_opts all = o;
+            all.any = 0;
+            const demand d = demand_of(&all, e, N, 1e-10);
+            assert_true(any ? v.found == o.count : matches(&v, e, &d, 1e-10));
+            wisp_eigen_free(&v);
+        }
+    wisp_mat_free(A);
+}
+
+/* One level of more copies than are kept, where the target is, beside it, or all there is: any of it do, and all are
+   refused by their true number. */
+static void one_level(void **state)
+{
+    enum { N = 400 };
+    static const double level[] = {0, 3};
+    if (!has_factors()) return;
+    for (int c = 0; c < 8; c++) {
+        ref_mat m = ref_new(N, N);
+        for (int64_t i = 0; i < N; i++)
+            REF_AT(m, i, i) = c % 4 < 2 ? level[c % 2] : i < 250 ? level[c % 2] : 5 + (double)i;
+        wisp_mat *A = ref_mat_of(*state, m, WISP_D);
+        wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 4, .any = 1};
+        o.target = c < 4 ? level[c % 2] : 0.5;
+        wisp_eigen v;
+        REF_OK(*state, wisp_eig(&v, A, &o));
+        assert_true(v.complete && v.found == 4);
+        for (int i = 0; i < 4; i++) assert_true(fabs(v.value[i].re - level[c % 2]) < 1e-6);
+        wisp_eigen_free(&v);
+        o.any = 0;
+        REF_FAILS(*state, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, c % 4 < 2 ? "400 eigenvalues" : "250 eigenvalues");
+        wisp_eigen_free(&v);
+        wisp_mat_free(A);
+        ref_free(m);
+    }
+}
+
+/* More copies than four searches bring. */
+static void many_copies(void **state)
+{
+    enum { N = 600, COPIES = 60 };
+    if (!has_factors()) return;
+    ref_mat m = ref_new(N, N);
+    for (int64_t i = 0; i < N; i++) REF_AT(m, i, i) = i < COPIES ? 0.25 : 1 + (double)i;
+    wisp_mat *A = ref_mat_of(*state, m, WISP_D);
+    for (int block = 1; block < 4; block++) {
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 2, .block = block, .target = 0.1};
+        wisp_eigen v;
+        REF_OK(*state, wisp_eig(&v, A, &o));
+        assert_true(v.complete && v.found == COPIES && v.proof == WISP_PROOF_INERTIA);
+        wisp_eigen_free(&v);
+    }
+    wisp_mat_free(A);
+    ref_free(m);
 }
 
 /* Powers of two change exponents alone. */
@@ -352,9 +433,10 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_function),     cmocka_unit_test(by_factors),
-                                       cmocka_unit_test(of_any),          cmocka_unit_test(chain),
-                                       cmocka_unit_test(units),           cmocka_unit_test(not_hermitian),
-                                       cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_function),     cmocka_unit_test(by_factors), cmocka_unit_test(of_any),
+        cmocka_unit_test(chain),           cmocka_unit_test(tight),      cmocka_unit_test(one_level),
+        cmocka_unit_test(many_copies),     cmocka_unit_test(units),      cmocka_unit_test(not_hermitian),
+        cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -54,6 +54,12 @@ typedef enum {
     WISP_EIG_NEAREST
 } wisp_eig_which;
 
+/* What "complete" rests on. NONE: the result is not. CHECKS: searches and densities that found nothing else
+   (docs/solvers.md), which are likely to be right; any of a multiplet that has the target in it needs no more than
+   residuals. INERTIA: the number of eigenvalues between two numbers, by Sylvester's law. ALL: all eigenvalues were
+   computed. */
+typedef enum { WISP_PROOF_NONE, WISP_PROOF_CHECKS, WISP_PROOF_INERTIA, WISP_PROOF_ALL } wisp_eig_proof;
+
 /* Called after each round of filtering and each restart, on every rank, from the calling thread; DENSE does not call
    it. found: pairs that have converged. wanted: how many are expected (CHEBFD: by the density of states). residual:
    CHEBFD: the largest one in the interval that has not converged, 0 if all have; else that of the next pair. A result
@@ -160,6 +166,8 @@ typedef struct {
     int row_bytes;     /* CHEBFD, also where it has gone over to DENSE: as in wisp_eig_opts; else 0 */
     int balanced;      /* DENSE: the values, and their conditions, are those of D^-1 A D, D of powers of two from 2^0 */
                        /* down to 2^-balanced, which rounding moves less (Osborne, J. ACM 7, 338). 0: of A */
+    wisp_eig_proof proof; /* what "complete" rests on */
+    int factored;         /* INVERT: factorizations that were made; 0: by opts.invert */
 } wisp_eigen;
 
 /* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller

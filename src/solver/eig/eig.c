@@ -168,6 +168,17 @@ static wisp_status go_over(wisp__eig *k)
     return wisp__eig_dense(k);
 }
 
+/* The inverse has told of its own. */
+static void tell_proof(wisp_eigen *e)
+{
+    if (!e->complete)
+        e->proof = WISP_PROOF_NONE;
+    else if (e->method == WISP_EIG_DENSE)
+        e->proof = WISP_PROOF_ALL;
+    else if (e->proof == WISP_PROOF_NONE)
+        e->proof = WISP_PROOF_CHECKS;
+}
+
 static wisp_status run(wisp__eig *k)
 {
     wisp_status status = begin(k);
@@ -187,6 +198,7 @@ static wisp_status run(wisp__eig *k)
     wisp_state_free(k->live);
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
+    tell_proof(k->e);
     return status;
 }
 

@@ -23,6 +23,7 @@ static wisp_status factor_at(wisp__inverse *v, double shift, int64_t *below, boo
     WISP_TRY(wisp__factor_make(v->factor, shift, below, singular));
     if (!*singular) v->factored = shift;
     v->k->e->flops += wisp__factor_flops(v->factor);
+    v->k->e->factored++;
 out:
     return status;
 }
@@ -170,12 +171,18 @@ out:
     return status;
 }
 
-/* A value so near makes products so large that their rounding, or that of factors, may leave others above the
-   tolerance, if those lie as far as about a tenth of |A|. */
+/* A value at a distance d makes products so large that their rounding, or that of factors, moves another one at D by
+   about D^2/d rounding errors: so near none may be, for the farthest that is wanted. That one is taken to lie four
+   times as far as it would, were the values spread evenly. Copies of a value that is nearer than D/10^4 come out of
+   rounding too slowly, whatever the tolerance; and a shift that lies far from the target, by the measure of D, would
+   find other values than are asked for. */
 static double nearest_of(const wisp__inverse *v)
 {
-    static const double of_factors = 100 * DBL_EPSILON;
-    return (v->k->eps / 16 + of_factors) / v->k->o.tolerance * v->size;
+    static const double of_factors = 100 * DBL_EPSILON, least = 1e-4, most = 1.0 / 64;
+    const wisp__eig *k = v->k;
+    const double far = fmin(1, 4.0 * k->o.count / (double)k->rows);
+    const double share = fmin(fmax((k->eps / 16 + of_factors) / k->o.tolerance * far, least), most) * far;
+    return fmax(share, of_factors) * v->size;
 }
 
 /* |A - shift I|, by the bounds of a Hermitian matrix. */

@@ -20,6 +20,7 @@ typedef struct {
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
     double radius;   /* of an inverse: all values up to so far from the target are searched for; 0: those wanted */
+    int enough;      /* a search for what is missing ends once so many were locked; 0: when there are no more */
     int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
 } wisp__lanczos;
 

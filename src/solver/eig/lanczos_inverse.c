@@ -27,14 +27,14 @@ static double room_of(const wisp__lanczos *L)
 {
     const wisp__eig *k = L->k;
     const wisp_bounds *b = &k->e->bounds;
-    return 2 * k->o.tolerance * k->scale + 1e3 * DBL_EPSILON * (b->halfwidth + fabs(b->center));
+    return 2 * k->o.tolerance * k->scale + 1e3 * DBL_EPSILON * fmax(b->halfwidth + fabs(b->center), L->a.op.scale);
 }
 
 /* No value that was locked lies so near to this border that it might be on either side of it. */
 static bool is_clear(const wisp__lanczos *L, double radius, double room)
 {
     for (int i = 0; i < L->a.locked; i++)
-        if (fabs(distance_of(L, i) - radius) < room / 4) return false;
+        if (fabs(distance_of(L, i) - radius) < room / 2) return false;
     return true;
 }
 
@@ -49,24 +49,46 @@ static double next_behind(const wisp__lanczos *L, double distance, bool locked)
     return next;
 }
 
+/* Any: nothing is asked of what comes no more than two tolerances before the last one that is wanted, so that its
+   multiplet need not be counted. 0: the target is of that itself, and nothing has to be counted; below 0: there is no
+   such place that is clear. */
+static double radius_before(const wisp__lanczos *L, double last, double room)
+{
+    if (last <= room) return 0;
+    for (int i = 0; i < 4; i++) {
+        const double radius = last - room * (1 - i / 8.0);
+        if (is_clear(L, radius, room)) return radius;
+    }
+    return -1;
+}
+
 /* How far from the target A's values are to be counted: beyond the last one that is wanted, and half the way to the
-   next one as far as it is known. Any: before that one's multiplet. */
+   next one as far as it is known. */
 static double radius_of(const wisp__lanczos *L, double room)
 {
     double last = wisp__lanczos_distance(L, L->k->o.count), next;
-    if (L->k->o.any && last > room && is_clear(L, last - room, room)) return last - room;
+    const double before = L->k->o.any ? radius_before(L, last, room) : -1;
+    if (before >= 0) return before;
     while ((next = next_behind(L, last, true)) - last < 4 * room) last = next;
     next = fmin(next, next_behind(L, last + 4 * room, false));
     return isfinite(next) ? (last + next) / 2 : last + 2 * room;
 }
 
-static wisp_status count(wisp__lanczos *L, double radius, int64_t *counted)
+/* Where a border is an eigenvalue there are no factors: then both go out a little, as far as they stay clear. -1:
+   nothing tells. */
+static wisp_status count(wisp__lanczos *L, double *radius, double room, int64_t *counted)
 {
+    enum { PLACES = 4 };
     wisp_status status = WISP_OK;
-    int64_t below[2];
-    for (int i = 0; i < 2; i++)
-        WISP_TRY(wisp__inverse_below(L->k->inverse, L->k->o.target + (i ? radius : -radius), below + i));
-    *counted = below[0] < 0 || below[1] < 0 ? -1 : below[1] - below[0];
+    const double from = *radius;
+    *counted = -1;
+    for (int place = 0; place < PLACES && *counted < 0; place++) {
+        int64_t below[2] = {-1, -1};
+        *radius = from + place * room / 16;
+        for (int i = 0; i < 2 && (i == 0 || below[0] >= 0); i++)
+            WISP_TRY(wisp__inverse_below(L->k->inverse, L->k->o.target + (i ? *radius : -*radius), below + i));
+        if (below[0] >= 0 && below[1] >= 0) *counted = below[1] - below[0];
+    }
 out:
     return status;
 }
@@ -78,30 +100,74 @@ static int locked_within(const wisp__lanczos *L, double radius)
     return n;
 }
 
-/* Values that were locked too few are searched for in what is orthogonal to those. */
+/* Why what was found is not all. */
+static wisp_status refuse(const wisp__lanczos *L, double radius, int64_t counted)
+{
+    wisp_ctx *ctx = L->k->ctx;
+    const double shown = wisp__eig_shown(L->k, radius), target = wisp__eig_shown(L->k, L->k->o.target);
+    const int found = locked_within(L, radius);
+    if (counted < 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
+                              "eig: the eigenvalues within %.6g of %.10g can't be counted: A is singular at either end",
+                              shown, target);
+    if (L->a.locked > L->most)
+        return wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
+                              "eig: %lld eigenvalues lie within %.6g of the target, by inertia, %d were found, and at "
+                              "most %d are kept; opts.any asks for some of them",
+                              (long long)counted, shown, found, L->most);
+    if (counted < found)
+        return wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
+                              "eig: %d eigenvalues were found within %.6g of the target, and inertia counts %lld: "
+                              "rounding spoils the count",
+                              found, shown, (long long)counted);
+    return wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
+                          "eig: %lld eigenvalues lie within %.6g of the target, by inertia, and %d were found",
+                          (long long)counted, shown, found);
+}
+
+/* What is missing up to the radius is searched for in what is orthogonal to that which was found. anew: the radius will
+   be another one once some are found. */
+static wisp_status search(wisp__lanczos *L, double radius, bool anew)
+{
+    L->radius = radius;
+    L->enough = anew ? L->k->o.count : 0;
+    if (L->a.at.phase != WISP__SEARCHES) L->a.at.phase = WISP__BETWEEN; /* else it goes on */
+    const wisp_status status = wisp__lanczos_search(L);
+    L->a.at.phase = WISP__BETWEEN;
+    return status;
+}
+
+/* Values that were locked too few are searched for, as long as searches find some. Those within a radius are counted
+   once: it holds for what is found later, too, unless that lies on the border. */
 static wisp_status prove(wisp__lanczos *L)
 {
-    enum { TRIES = 4 };
+    enum { IN_VAIN = 3 };
     wisp_status status = WISP_OK;
-    wisp_ctx *ctx = L->k->ctx;
+    const double room = room_of(L);
     int64_t counted = -1;
     double radius = 0;
-    for (int tries = 0; tries < TRIES; tries++) {
-        radius = radius_of(L, room_of(L));
-        WISP_TRY(count(L, radius, &counted));
+    bool anew = false;
+    for (int in_vain = 0; in_vain < IN_VAIN;) {
+        if (counted < 0 || anew || !is_clear(L, radius, room)) {
+            radius = radius_of(L, room);
+            if (radius == 0) return WISP_OK;
+            WISP_TRY(count(L, &radius, room, &counted));
+        }
         const int found = locked_within(L, radius);
-        if (counted == found) return WISP_OK;
-        wisp_ctx_logf(ctx, WISP_LOG_INFO, "eig: %lld eigenvalues lie within %.3g of the target, and %d were found",
-                      (long long)counted, wisp__eig_shown(L->k, radius), found);
-        if (counted < found) break;
-        L->radius = radius;
-        if (L->a.at.phase != WISP__SEARCHES) L->a.at.phase = WISP__BETWEEN; /* else it goes on */
-        WISP_TRY(wisp__lanczos_search(L));
-        L->a.at.phase = WISP__BETWEEN;
+        if (counted == found) {
+            L->k->e->proof = WISP_PROOF_INERTIA;
+            return WISP_OK;
+        }
+        if (counted < found || L->a.locked > L->most) break;
+        anew = L->k->o.any || counted > L->most; /* fewer may do, once those nearer are known */
+        wisp_ctx_logf(L->k->ctx, WISP_LOG_INFO,
+                      "eig: %lld eigenvalues lie within %.3g of the target, and %d were found", (long long)counted,
+                      wisp__eig_shown(L->k, radius), found);
+        const int before = L->a.locked;
+        WISP_TRY(search(L, radius, anew));
+        in_vain = L->a.locked > before ? 0 : in_vain + 1;
     }
-    status = wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
-                            "eig: %lld eigenvalues lie within %.6g of the target, by inertia, and %d were found",
-                            (long long)counted, wisp__eig_shown(L->k, radius), locked_within(L, radius));
+    status = refuse(L, radius, counted);
 out:
     return status;
 }

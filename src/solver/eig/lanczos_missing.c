@@ -89,6 +89,7 @@ wisp_status wisp__lanczos_search(wisp__lanczos *L)
         }
         at->more += wanted;
         wisp__lanczos_lock(L, wanted);
+        if (L->enough > 0 && (at->more >= L->enough || L->a.locked > L->most)) goto out;
         if (L->a.locked > L->most) {
             status = wisp_ctx_failf(
                 L->k->ctx, WISP_ERR_INCOMPLETE,

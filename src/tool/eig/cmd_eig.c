@@ -215,7 +215,7 @@ static int deliver(tool *t, eig_results *r, const wisp_mat *A)
     const int rc = pencil_finish(t, &r->pencil, A, &r->e, wanted, r->opts.tolerance_abs > 0);
     for (int i = 0; i < r->e.found && r->pencil.C && !rc; i++) {
         if (r->e.residual[i] <= wanted) continue;
-        r->e.complete = 0;
+        r->e.complete = 0, r->e.proof = WISP_PROOF_NONE;
         if (r->status == WISP_OK) r->status = WISP_ERR_STAGNATION;
         snprintf(r->why, sizeof r->why, "a pair of A x = lambda S x has a residual of %.1e, and %.1e is wanted",
                  r->e.residual[i], wanted);

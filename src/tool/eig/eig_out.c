@@ -61,6 +61,9 @@ static json_t *eigenvalues_json(const eig_results *r)
     return all;
 }
 
+/* Of wisp_eig_proof. */
+static const char *const proofs[] = {NULL, "checks", "inertia", "all"};
+
 static json_t *make_json(tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
@@ -70,9 +73,9 @@ static json_t *make_json(tool *t, const eig_results *r)
         json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
     JSON_PUT(o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
              J("vectors_out", e->found ? t->opt.vectors_out : NULL), J("complete", json_boolean(e->complete)),
-             J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
-             J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
-             J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+             J("proof", proofs[e->proof]), J("status", r->status ? wisp_status_string(r->status) : "complete"),
+             J_IF(r->status, "why", r->why), J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count),
+             J("any", json_boolean(q->any)), J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
              J_IF(window || all, "interval",
                   json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
              J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
@@ -180,11 +183,12 @@ static void show_found(const eig_results *r)
         if (e->sensitive) show_sensitive(e);
         if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
     }
+    const char *by = e->proof == WISP_PROOF_INERTIA ? ", by inertia" : "";
     if (e->complete && e->at_least > e->found)
-        text_line("result", "complete: %s of %s%s; none that clearly lies before these is missing", n,
+        text_line("result", "complete%s: %s of %s%s; none that clearly lies before these is missing", by, n,
                   e->method == WISP_EIG_DENSE ? "" : "at least ", text_count(wanted, e->at_least));
     else
-        text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);
+        text_line("result", "%s%s%s%s", e->complete ? "complete" : "not complete", by, r->status ? ": " : "", r->why);
 }
 
 /* All of a few eigenvalues, else the first and the last ones. */
