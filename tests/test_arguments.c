@@ -59,6 +59,15 @@ CALL(wisp_ctx_memory)
     wisp_ctx_memory(P(0, f->ctx), P(1, &now), P(2, &peak));
     return now > 0 && peak > 0 ? WISP_OK : WISP_ERR_ARG;
 }
+CALL(wisp_ctx_count_memory)
+{
+    int64_t before, now;
+    wisp_ctx_memory(f->ctx, &before, NULL);
+    const wisp_status status = wisp_ctx_count_memory(P(0, f->ctx), 1000);
+    wisp_ctx_memory(f->ctx, &now, NULL);
+    if (status != WISP_OK) return status;
+    return now == before + 1000 ? wisp_ctx_count_memory(f->ctx, -1000) : WISP_ERR_ARG;
+}
 CALL(wisp_ctx_device_memory)
 {
     int64_t now = 7, peak = 7, limit = 7;
@@ -340,6 +349,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_set_cache, 1, 0, ALL),
     ROW(wisp_ctx_cache, 2, 2, ALL),
     ROW(wisp_ctx_memory, 3, 6, ALL),
+    ROW(wisp_ctx_count_memory, 1, 0, ALL),
     ROW(wisp_ctx_device_memory, 4, 15, ALL),
     ROW(wisp_model_memory, 1, 0, 1),
     ROW(wisp_model_overlap, 1, 0, 1),

@@ -187,6 +187,9 @@ WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
 /* Bytes that wisp holds now, arrays on the device among them, and the most that it held at once. Each pointer may be
    NULL. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
+/* Counts memory that something beside wisp holds for a call, such as a library that a solver opens: so many bytes more,
+   or fewer where that is below 0. WISP_ERR_NOMEM: with these it would be more than memory_limit; none are counted. */
+WISP_API wisp_status wisp_ctx_count_memory(wisp_ctx *ctx, int64_t bytes);
 /* The same of a device's own memory alone, with what its calls hold; *limit: what it may hold of that at once. All 0
    where the device's memory is the host's. */
 WISP_API void wisp_ctx_device_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak, int64_t *limit);

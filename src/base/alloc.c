@@ -222,6 +222,20 @@ void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak)
     if (peak) *peak = ctx ? atomic_load(&ctx->memory_peak) : 0;
 }
 
+wisp_status wisp_ctx_count_memory(wisp_ctx *ctx, int64_t bytes)
+{
+    WISP_NEED(NULL, ctx);
+    if (bytes <= 0) {
+        atomic_fetch_add(&ctx->memory_now, (long long)bytes);
+        return WISP_OK;
+    }
+    const wisp_status status = wisp__memory_book(ctx, (size_t)bytes);
+    if (status != WISP_OK) return status;
+    wisp__memory_is_there(ctx);
+    wisp__ctx_let_go(ctx); /* the caller holds it */
+    return WISP_OK;
+}
+
 void wisp_ctx_device_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak, int64_t *limit)
 {
     if (now) *now = ctx ? atomic_load(&ctx->device_now) : 0;

@@ -45,16 +45,19 @@ struct wisp__factor {
     wisp_ctx *ctx;
     DMUMPS_STRUC_C s;
     bool begun, hermitian;
-    int parts;           /* real rows of a row */
-    int64_t rows, limit; /* limit: of bytes; 0: none */
-    int64_t entries;     /* held: of -shift on the diagonal first */
-    int *row, *col;      /* [entries] from 1 */
-    double *val;         /* [entries] */
-    int64_t at;          /* of them that are there */
+    int parts; /* real rows of a row */
+    int64_t rows;
+    int64_t megabytes; /* that MUMPS may hold */
+    int64_t counted;   /* bytes of it, among the context's memory */
+    int64_t entries;   /* held: of -shift on the diagonal first */
+    int *row, *col;    /* [entries] from 1 */
+    double *val;       /* [entries] */
+    int64_t at;        /* of them that are there */
 };
 
 enum { CALL_BEGIN = -1, CALL_ORDER = 1, CALL_FACTOR = 2, CALL_SOLVE = 3, CALL_END = -2 };
-enum { NO_ROOM = -9, MORE_ROOM = -8, SINGULAR = -10, NO_MEMORY = -13, NO_INTEGERS = -17 };
+enum { NO_ROOM = -9, MORE_ROOM = -8, SINGULAR = -10, NO_MEMORY = -13, NO_INTEGERS = -17, OVER_LIMIT = -19 };
+enum { MEGABYTE = 1000000 };
 /* Control parameters and results by their numbers in MUMPS' manual. */
 #define ICNTL(i) icntl[(i)-1]
 #define INFOG(i) infog[(i)-1]
@@ -74,10 +77,23 @@ static int call(wisp__factor *f, int job)
 static wisp_status fail(const wisp__factor *f, const char *what)
 {
     const int error = f->s.INFOG(1);
-    if (error == NO_MEMORY || error == NO_ROOM || error == MORE_ROOM || error == NO_INTEGERS)
+    if (error == NO_MEMORY || error == NO_ROOM || error == MORE_ROOM || error == NO_INTEGERS || error == OVER_LIMIT)
         return wisp_ctx_failf(f->ctx, WISP_ERR_NOMEM, "eig: MUMPS has not enough memory to %s the matrix", what);
     return wisp_ctx_failf(f->ctx, WISP_ERR_NUMERIC, "eig: MUMPS can't %s the matrix (its error %d, %d)", what, error,
                           f->s.INFOG(2));
+}
+
+/* MUMPS' memory counts among the context's from now on: so many bytes. */
+static wisp_status hold(wisp__factor *f, int64_t bytes)
+{
+    const wisp_status status = wisp_ctx_count_memory(f->ctx, bytes - f->counted);
+    if (status != WISP_OK)
+        return wisp_ctx_failf(f->ctx, status,
+                              "eig: the factors of A - target I take about %.3g MB, which would pass the memory limit: "
+                              "take another opts.method",
+                              (double)bytes / MEGABYTE);
+    f->counted = bytes;
+    return WISP_OK;
 }
 
 static void put(wisp__factor *f, int64_t row, int64_t col, double val)
@@ -156,7 +172,9 @@ static wisp_status order(wisp__factor *f)
     s->n = (int)(f->parts * f->rows);
     s->nnz = f->at;
     s->irn = f->row, s->jcn = f->col, s->a = f->val;
-    return call(f, CALL_ORDER) < 0 ? fail(f, "order") : WISP_OK;
+    if (call(f, CALL_ORDER) < 0) return fail(f, "order");
+    f->megabytes = s->INFOG(17) + 1;
+    return WISP_OK;
 }
 
 static wisp_status check(const wisp__eig *k, const wisp_mat_info *info)
@@ -190,7 +208,6 @@ wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k)
     f->hermitian = k->hermitian;
     f->rows = info.rows;
     f->parts = k->is_complex ? 2 : 1;
-    f->limit = k->o.bytes;
     WISP_TRY(read_rows(f, A, k->scaled.in_products ? k->scaled.exponent : 0, k->o.target));
     WISP_TRY(order(f));
 out:
@@ -201,6 +218,7 @@ void wisp__factor_free(wisp__factor *f)
 {
     if (!f) return;
     if (f->begun) call(f, CALL_END);
+    wisp_ctx_count_memory(f->ctx, -f->counted);
     wisp_free(f->ctx, f->row);
     wisp_free(f->ctx, f->col);
     wisp_free(f->ctx, f->val);
@@ -209,8 +227,7 @@ void wisp__factor_free(wisp__factor *f)
 
 int64_t wisp__factor_bytes(const wisp__factor *f)
 {
-    enum { MB = 1000000 };
-    return (int64_t)f->s.INFOG(17) * MB + f->entries * (int64_t)(2 * sizeof *f->row + sizeof *f->val);
+    return f->megabytes * MEGABYTE + f->entries * (int64_t)(2 * sizeof *f->row + sizeof *f->val);
 }
 
 double wisp__factor_flops(const wisp__factor *f) { return f->s.RINFOG(1); }
@@ -222,15 +239,20 @@ double wisp__factor_solve_flops(const wisp__factor *f)
     return (f->hermitian ? 4 : 2) * numbers;
 }
 
+/* MUMPS keeps to what is counted for it, and gets more where pivots take more than was expected. */
 wisp_status wisp__factor_make(wisp__factor *f, double shift, int64_t *below, bool *singular)
 {
-    enum { TRIES = 5 };
+    enum { TRIES = 6 };
     int result = 0;
     for (int64_t i = 0; i < f->parts * f->rows; i++) f->val[i] = -shift;
     for (int tries = 0; tries < TRIES; tries++) {
+        const wisp_status status = hold(f, f->megabytes * MEGABYTE);
+        if (status != WISP_OK) return status;
+        f->s.ICNTL(23) = (int)(f->megabytes < INT32_MAX ? f->megabytes : 0);
         result = call(f, CALL_FACTOR);
-        if (result != NO_ROOM && result != MORE_ROOM) break;
-        f->s.ICNTL(14) *= 2; /* pivots took more than was expected */
+        if (result != NO_ROOM && result != MORE_ROOM && result != OVER_LIMIT) break;
+        f->s.ICNTL(14) *= 2;
+        f->megabytes += f->megabytes / 2;
     }
     *singular = result == SINGULAR;
     *below = f->hermitian && result >= 0 ? f->s.INFOG(12) / f->parts : -1;
