@@ -171,6 +171,7 @@ SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
 SOURCE(wisp_src_part, P(1, f->ctx), P(2, &f->src), WISP_PART_ANTIHERMITIAN)
 SOURCE(wisp_src_adjoint, P(1, f->ctx), P(2, &f->src))
+SOURCE(wisp_src_augmented, P(1, f->ctx), P(2, &f->src))
 SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
 SOURCE(wisp_src_near, P(1, f->ctx), P(2, &f->src), P(3, (int64_t[1]){0}), 1, 1, 9, P(4, (int64_t[1]){0}))
 PLAIN(wisp_src_deal, P(0, &f->src), P(1, f->ctx), P(2, (int64_t[1]){1}))
@@ -376,6 +377,7 @@ static const argument_row table[] = {
     ROW(wisp_src_hermitian_part, 4, 8, 2),
     ROW(wisp_src_part, 3, 0, 2),
     ROW(wisp_src_adjoint, 3, 0, 2),
+    ROW(wisp_src_augmented, 3, 0, 2),
     ROW(wisp_src_partition, 3, 0, 2),
     ROW(wisp_src_near, 5, 0, 2),
     ROW(wisp_src_deal, 3, 4, 2),

@@ -114,6 +114,20 @@ CALL(wisp_eig)
 }
 PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
 PLAIN(wisp_eig_plan, P(0, &(wisp_plan){0}), P(1, &(wisp_eig_choice){0}), P(2, f->A), P(3, &(wisp_eig_opts){0}))
+CALL(wisp_svd)
+{
+    wisp_eigen e;
+    wisp_mat *B;
+    wisp_src augmented;
+    REF_OK(f->ctx, wisp_src_augmented(&augmented, f->ctx, &f->src));
+    REF_OK(f->ctx, wisp_mat_create(&B, f->ctx, &augmented, NULL));
+    const wisp_status status = wisp_svd(P(0, &e), P(1, B), f->src.rows, P(2, &(wisp_eig_opts){0}));
+    if (null != 0) wisp_eigen_free(&e);
+    wisp_mat_free(B);
+    wisp_src_close(&augmented);
+    return status;
+}
+PLAIN(wisp_svd_plan, P(0, &(wisp_plan){0}), P(1, &(wisp_eig_choice){0}), P(2, f->A), 1, P(3, &(wisp_eig_opts){0}))
 PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
 PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
       P(4, &(wisp_evolve_opts){0}))
@@ -331,6 +345,8 @@ static const argument_row table[] = {
     ROW(wisp_eig, 3, 4, 2),
     ROW(wisp_eigen_free, 1, 0, ALL),
     ROW(wisp_eig_plan, 4, 10, 4),
+    ROW(wisp_svd, 3, 4, 2),
+    ROW(wisp_svd_plan, 4, 10, 4),
     ROW(wisp_filter_eval, 3, 0, ALL),
     ROW(wisp_state_create, 3, 0, 2),
     ROW(wisp_state_data, 3, 0, 1),

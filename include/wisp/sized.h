@@ -28,6 +28,8 @@ WISP_API wisp_status wisp_src_part_sized(wisp_src *src, size_t src_size, wisp_ct
                                          size_t other_size, wisp_matrix_part which);
 WISP_API wisp_status wisp_src_adjoint_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                             size_t other_size);
+WISP_API wisp_status wisp_src_augmented_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                              size_t other_size);
 WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                               size_t other_size, wisp_partition how);
 WISP_API wisp_status wisp_src_near_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
@@ -149,6 +151,10 @@ WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat
 WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
 WISP_API wisp_status wisp_eig_plan_sized(wisp_plan *plan, size_t plan_size, wisp_eig_choice *choice, size_t choice_size,
                                          const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_svd_sized(wisp_eigen *e, size_t e_size, const wisp_mat *B, int64_t rows,
+                                    const wisp_eig_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_svd_plan_sized(wisp_plan *plan, size_t plan_size, wisp_eig_choice *choice, size_t choice_size,
+                                         const wisp_mat *B, int64_t rows, const wisp_eig_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
                                        size_t opts_size);
@@ -222,6 +228,10 @@ static inline wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp
 static inline wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
 {
     return wisp_src_adjoint_sized(src, sizeof *src, ctx, other, sizeof *other);
+}
+static inline wisp_status wisp_src_augmented(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
+{
+    return wisp_src_augmented_sized(src, sizeof *src, ctx, other, sizeof *other);
 }
 static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
 {
@@ -582,6 +592,15 @@ static inline wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice
                                         const wisp_eig_opts *opts)
 {
     return wisp_eig_plan_sized(plan, sizeof *plan, choice, sizeof *choice, A, opts, sizeof *opts);
+}
+static inline wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_eig_opts *opts)
+{
+    return wisp_svd_sized(e, sizeof *e, B, rows, opts, sizeof *opts);
+}
+static inline wisp_status wisp_svd_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *B, int64_t rows,
+                                        const wisp_eig_opts *opts)
+{
+    return wisp_svd_plan_sized(plan, sizeof *plan, choice, sizeof *choice, B, rows, opts, sizeof *opts);
 }
 #endif
 

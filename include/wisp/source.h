@@ -81,6 +81,12 @@ WISP_SIZED wisp_status wisp_src_part(wisp_src *src, wisp_ctx *ctx, const wisp_sr
    precision, while it is made. So wisp_mat_create makes a matrix of A^H, whose products are as fast as those of A.
    WISP_ERR_OVERFLOW: a column has more than 2^31 - 1 entries. All ranks make this call together. */
 WISP_SIZED wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other);
+/* Opens the Hermitian matrix B = [[0, A], [A^H, 0]] of a source A of any shape, which may be closed afterwards: rows
+   and columns of B are first A's rows, then A's columns. Its eigenvalues are the singular values of A, with both signs,
+   and zeros (Golub and Van Loan, Matrix Computations, section 8.6): for wisp_svd. The entries are held in memory, by
+   each rank those of its own rows, and once more while it is made. WISP_ERR_ARG: A has no rows, or no columns;
+   WISP_ERR_OVERFLOW: a row or a column of A has more than 2^31 - 1 entries. All ranks make this call together. */
+WISP_SIZED wisp_status wisp_src_augmented(wisp_src *src, wisp_ctx *ctx, const wisp_src *other);
 /* Partitions the rows of a square source anew, so that ranks have less to send each other: *src has the rows and
    columns of `other` in another order, and the entries are held in memory, by each rank those of its own rows
    (wisp_src.own_rows), and once more while they move; `other` may be closed afterwards. LEVELS: by the levels of a

@@ -1,5 +1,5 @@
-/* The adjoint A^H of a source: its transposed matrix, with conjugate numbers. Each rank gets its own rows of it from
-   the others. */
+/* The adjoint A^H of a source: its transposed matrix, with conjugate numbers; and the two side by side in one Hermitian
+   matrix. Each rank gets its own rows of it from the others. */
 #include "../comm/comm.h"
 #include "../data/rows.h"
 #include "write.h"
@@ -15,7 +15,7 @@ static void make_conjugate(wisp__crs *t, wisp_type type)
     t->type = type;
 }
 
-static wisp_status make(wisp_ctx *ctx, wisp_src *src, const wisp_src *other)
+static wisp_status make_adjoint(wisp_ctx *ctx, wisp_src *src, const wisp_src *other)
 {
     wisp_map *cols = NULL;
     wisp__crs *t = NULL;
@@ -37,19 +37,58 @@ out:
     return status;
 }
 
-wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
+static wisp_status make_augmented(wisp_ctx *ctx, wisp_src *src, const wisp_src *other)
+{
+    wisp_map *cols = NULL;
+    wisp__crs *both = NULL;
+    int64_t *before = NULL;
+    wisp_status status;
+    const wisp__crs shape = wisp__crs_of_rank(ctx, other->weights, other->type, other->rows, other->cols);
+    const wisp__rows_range rows = {shape.first, shape.local, ctx->ranks > 1};
+    WISP_TRY(wisp__map_alone(&cols, ctx, other->cols));
+    WISP_TRY(wisp__count_entries(ctx, other, cols, rows, &before));
+    WISP_TRY(wisp__augment(&both, ctx, other, cols, rows, before));
+    WISP_TRY(wisp__weights_copy(ctx, &both->weights, other->weights));
+    WISP_TRY(wisp__crs_source_of_ranks(src, both));
+    both = NULL;
+out:
+    wisp__crs_free(both);
+    wisp_free(ctx, before);
+    wisp_map_free(cols);
+    return status;
+}
+
+/* Of a source that is checked, and its shape. */
+static wisp_status open_made(wisp_ctx *ctx, wisp_src *src, const wisp_src *other, int64_t rows, int64_t cols,
+                             wisp_status (*make)(wisp_ctx *, wisp_src *, const wisp_src *))
 {
     wisp_status status;
-    WISP_NEED(ctx, src);
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, other);
     *src = (wisp_src){0};
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__src_check(ctx, other));
-    WISP_TRY(wisp__index_check(ctx, other->cols, other->rows));
+    WISP_TRY(wisp__index_check(ctx, rows, cols));
     status = make(ctx, src, other);
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) wisp_src_close(src);
     return status;
+}
+
+wisp_status wisp_src_adjoint(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
+{
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, other);
+    return open_made(ctx, src, other, other->cols, other->rows, make_adjoint);
+}
+
+wisp_status wisp_src_augmented(wisp_src *src, wisp_ctx *ctx, const wisp_src *other)
+{
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, other);
+    if (other->rows <= 0 || other->cols <= 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the augmented matrix of %lld x %lld: there must be rows and columns",
+                              (long long)other->rows, (long long)other->cols);
+    return open_made(ctx, src, other, other->rows + other->cols, other->rows + other->cols, make_augmented);
 }

@@ -17,6 +17,9 @@ wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_m
 /* The transposed matrix, in double precision: all of it from all rows, else this rank's rows. */
 wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
                             wisp__rows_range rows, const int64_t *before, const char *path);
+/* [[0, A], [A^H, 0]] from rows that are all here, or this rank's: likewise. A has rows. */
+wisp_status wisp__augment(wisp__crs **both, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
+                          wisp__rows_range rows, const int64_t *before);
 
 /* Turns one row into bytes; returns their end. */
 typedef char *(*wisp__row_text)(void *arg, int64_t row, int n, const int32_t *col, const wisp_scalar *val, char *to);

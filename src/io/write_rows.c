@@ -9,6 +9,7 @@ typedef struct {
     wisp__coo coo;
     wisp_ctx *ctx;
     wisp_type type;
+    int64_t right; /* 0: entries of the transposed matrix; else of the matrix, so many columns further right */
 } gather;
 
 static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
@@ -50,11 +51,42 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
         if (run->count + n > count)
             return wisp_ctx_failf(g->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         for (int k = 0; k < n; k++) {
-            run->row[run->count] = reader->merged[k];
-            run->col[run->count] = (int32_t)row;
+            run->row[run->count] = g->right ? (int32_t)row : reader->merged[k];
+            run->col[run->count] = g->right ? (int32_t)(g->right + reader->merged[k]) : (int32_t)row;
             wisp__store(g->type, (char *)run->val + (size_t)run->count++ * size, reader->sum[k]);
         }
     }
+    return status;
+}
+
+/* The entries, which go to the ranks that have their rows, become a matrix. shape: of all its rows, to be kept here
+   unless they are shared. */
+static wisp_status build(wisp__crs **made, gather *g, const wisp_src *src, const wisp_map *cols, wisp__rows_range rows,
+                         const int64_t *before, wisp__crs shape, const char *path)
+{
+    wisp_ctx *ctx = g->ctx;
+    const bool mirrored = g->right > 0;
+    wisp__deal deal = {0};
+    g->coo.runs = g->coo.room = (rows.count + WISP__RUN_ROWS - 1) / WISP__RUN_ROWS;
+    g->coo.entries = before[rows.count];
+    wisp_status status;
+    WISP_TRY(wisp__check_size(ctx, path, "", shape.rows, shape.cols));
+    WISP_TRY(wisp__alloc_raw(ctx, &g->before, (size_t)rows.count + 1, sizeof *before));
+    memcpy(g->before, before, ((size_t)rows.count + 1) * sizeof *before);
+    WISP_TRY(wisp_alloc(ctx, &g->coo.run, (size_t)g->coo.runs, sizeof *g->coo.run));
+    WISP_TRY(wisp__for_rows(ctx, mirrored ? "gathering" : "transposing", src, cols, rows.count, WISP__RUN_ROWS,
+                            gather_rows, g));
+    if (rows.own) {
+        shape = wisp__crs_of_rank(ctx, src->weights, g->type, shape.rows, shape.cols);
+        WISP_TRY(wisp__deal_open(&deal, ctx, src->weights, g->type, shape.rows, mirrored));
+        WISP_TRY(wisp__deal_all(&deal, &g->coo));
+    }
+    status = wisp__crs_build(made, &shape, &g->coo, mirrored ? WISP_SYM_HERMITIAN : WISP_SYM_GENERAL, path);
+out:
+    wisp__deal_close(&deal);
+    wisp_free(ctx, g->before);
+    if (!g->coo.run) g->coo.runs = 0;
+    wisp__coo_free(ctx, &g->coo);
     return status;
 }
 
@@ -62,28 +94,17 @@ wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, c
                             wisp__rows_range rows, const int64_t *before, const char *path)
 {
     gather g = {.first = rows.first, .ctx = ctx, .type = wisp_type_is_complex(src->type) ? WISP_Z : WISP_D};
-    wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
-    wisp__deal deal = {0};
-    g.coo.runs = g.coo.room = (rows.count + WISP__RUN_ROWS - 1) / WISP__RUN_ROWS;
-    g.coo.entries = before[rows.count];
-    wisp_status status;
-    WISP_TRY(wisp__check_size(ctx, path, "", src->rows, src->cols));
-    WISP_TRY(wisp__alloc_raw(ctx, &g.before, (size_t)rows.count + 1, sizeof *before));
-    memcpy(g.before, before, ((size_t)rows.count + 1) * sizeof *before);
-    WISP_TRY(wisp_alloc(ctx, &g.coo.run, (size_t)g.coo.runs, sizeof *g.coo.run));
-    WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, rows.count, WISP__RUN_ROWS, gather_rows, &g));
-    if (rows.own) {
-        shape = wisp__crs_of_rank(ctx, src->weights, g.type, src->cols, src->rows);
-        WISP_TRY(wisp__deal_open(&deal, ctx, src->weights, g.type, src->cols, false));
-        WISP_TRY(wisp__deal_all(&deal, &g.coo));
-    }
-    status = wisp__crs_build(t, &shape, &g.coo, WISP_SYM_GENERAL, path);
-out:
-    wisp__deal_close(&deal);
-    wisp_free(ctx, g.before);
-    if (!g.coo.run) g.coo.runs = 0;
-    wisp__coo_free(ctx, &g.coo);
-    return status;
+    const wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
+    return build(t, &g, src, cols, rows, before, shape, path);
+}
+
+wisp_status wisp__augment(wisp__crs **both, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
+                          wisp__rows_range rows, const int64_t *before)
+{
+    gather g = {.first = rows.first, .ctx = ctx, .type = src->type, .right = src->rows};
+    const int64_t all = src->rows + src->cols;
+    const wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = all, .cols = all, .local = all};
+    return build(both, &g, src, cols, rows, before, shape, "the augmented matrix");
 }
 
 /* ---- rows to bytes ---------------------------------------------------------------------------------- */

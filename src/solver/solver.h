@@ -7,7 +7,13 @@
 #include <wisp/wisp.h>
 
 /* Random streams: every use of random numbers has its own. */
-enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, WISP__STREAM_SOLVE = 4 };
+enum {
+    WISP__STREAM_TRACE = 0,
+    WISP__STREAM_LANCZOS = 1,
+    WISP__STREAM_EIG = 3,
+    WISP__STREAM_SOLVE = 4,
+    WISP__STREAM_SVD = 5
+};
 
 /* Steps of a call of wisp_mpk, where so many would do: as many times these as the device asks for. */
 static inline int wisp__steps_of(wisp_ctx *ctx, int steps)

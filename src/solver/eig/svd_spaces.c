@@ -1,0 +1,223 @@
+/* The two spaces of singular vectors, and the triplets between them. */
+#include <string.h>
+#include "dense_svd.h"
+#include "svd.h"
+
+/* ---- two spaces ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    int64_t rows;
+    int side;
+    wisp_type type;
+} part_of;
+
+static int fill_mask(void *arg, int64_t row, int column, void *val)
+{
+    const part_of *p = arg;
+    const double one = (row < p->rows) == (p->side == WISP__LEFT);
+    (void)column;
+    switch (p->type) {
+    case WISP_S: *(float *)val = (float)one; break;
+    case WISP_D: *(double *)val = one; break;
+    case WISP_C: memcpy(val, (float[2]){(float)one, 0}, 2 * sizeof(float)); break;
+    default: memcpy(val, (double[2]){one, 0}, 2 * sizeof(double));
+    }
+    return 0;
+}
+
+wisp_status wisp__svd_masks(wisp__svd *s)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < 2; i++) {
+        part_of p = {s->rows, i, s->type};
+        WISP_TRY(wisp_blk_create(&s->mask[i], s->ctx, wisp_mat_map(s->B), s->type, 1));
+        WISP_TRY(wisp_blk_fill_fn(s->mask[i], fill_mask, &p));
+    }
+out:
+    return status;
+}
+
+/* y becomes the part of x on one side; they may be the same. */
+static wisp_status take_part(const wisp__svd *s, int side, wisp_blk *y, const wisp_blk *x)
+{
+    const wisp_term term = {.x = x, .rows = s->mask[side]};
+    const wisp_update update = {y, 1, &term};
+    return wisp_fuse(&update, 1, NULL, 0, 0);
+}
+
+wisp_status wisp__svd_is_augmented(const wisp__svd *s, bool *is)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *x = NULL, *y = NULL;
+    *is = true;
+    WISP_TRY(wisp_blk_create(&x, s->ctx, wisp_mat_map(s->B), s->type, 1));
+    WISP_TRY(wisp_blk_create(&y, s->ctx, wisp_mat_map(s->B), s->type, 1));
+    for (int i = 0; i < 2 && *is; i++) {
+        double norm;
+        WISP_TRY(wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, 0));
+        WISP_TRY(take_part(s, i, x, x));
+        WISP_TRY(wisp_spmmv(y, s->B, x, NULL));
+        WISP_TRY(take_part(s, i, y, y));
+        WISP_TRY(wisp_norm(y, &norm));
+        *is = !(norm > 0);
+    }
+out:
+    wisp_blk_free(x), wisp_blk_free(y);
+    return status;
+}
+
+/* The columns of a side become those of an orthonormal basis of what they have much of; the parts of pairs that are
+   both there are the same vectors, and what is left of them there is rounding. */
+static wisp_status make_basis(wisp__svd *s, int i)
+{
+    wisp_status status = WISP_OK;
+    const int n = s->held;
+    wisp_scalar *G = NULL;
+    double *length = NULL;
+    wisp_blk *kept = NULL;
+    wisp__ortho how;
+    WISP_TRY(wisp_alloc(s->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
+    WISP_TRY(wisp_alloc(s->ctx, &length, (size_t)n, sizeof *length));
+    WISP_TRY(wisp_tsm_gram(G, n, wisp__real(1), s->side[i], s->side[i], wisp__real(0), 0));
+    WISP_TRY(wisp__dense_eigh(s->ctx, s->is_complex, n, G, length));
+    int m = 0;
+    while (m < n && length[n - 1 - m] > 0.25) m++;
+    s->columns[i] = m;
+    if (m == 0) goto out;
+    for (int row = 0; row < n; row++) /* the last m columns become the first ones */
+        for (int j = 0; j < m; j++) {
+            const double by = 1 / sqrt(length[n - m + j]);
+            const wisp_scalar g = G[(size_t)row * (size_t)n + (size_t)(n - m + j)];
+            G[(size_t)row * (size_t)m + (size_t)j] = (wisp_scalar){by * g.re, by * g.im};
+        }
+    WISP_TRY(wisp_blk_cols(&kept, s->side[i], 0, m));
+    WISP_TRY(wisp_tsm_update(kept, wisp__real(1), s->side[i], G, m, wisp__real(0)));
+    WISP_TRY(wisp__orthonormal(kept, NULL, 2, &how));
+    s->columns[i] = how.rank;
+out:
+    wisp_blk_free(kept);
+    wisp_free(s->ctx, G);
+    wisp_free(s->ctx, length);
+    return status;
+}
+
+/* Once all singular values above 0 are there, all that is orthogonal to their vectors is a null vector: so many are
+   added as there are to be. */
+static wisp_status add_null_vectors(wisp__svd *s, int i, int wanted)
+{
+    wisp_status status = WISP_OK;
+    const int have = s->columns[i];
+    wisp_blk *old = NULL, *fresh = NULL;
+    wisp__ortho how;
+    if (have >= wanted) return WISP_OK;
+    if (have > 0) WISP_TRY(wisp_blk_cols(&old, s->side[i], 0, have));
+    WISP_TRY(wisp_blk_cols(&fresh, s->side[i], have, wanted - have));
+    WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, (uint32_t)have));
+    WISP_TRY(take_part(s, i, fresh, fresh));
+    WISP_TRY(wisp__orthonormal(fresh, old, 0, &how));
+    s->columns[i] += how.rank;
+out:
+    wisp_blk_free(old);
+    wisp_blk_free(fresh);
+    return status;
+}
+
+wisp_status wisp__svd_spaces(wisp__svd *s)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = s->e;
+    s->held = e->found;
+    WISP_TRY(wisp_blk_create_raw(&s->side[WISP__LEFT], s->ctx, wisp_mat_map(s->B), s->type, s->held));
+    WISP_TRY(take_part(s, WISP__LEFT, s->side[WISP__LEFT], e->vectors));
+    s->side[WISP__RIGHT] = e->vectors; /* in its place */
+    e->vectors = NULL;
+    WISP_TRY(take_part(s, WISP__RIGHT, s->side[WISP__RIGHT], s->side[WISP__RIGHT]));
+    for (int i = 0; i < 2; i++) WISP_TRY(make_basis(s, i));
+    if (s->asked.which == WISP_EIG_LARGEST && e->complete && s->held >= s->wanted)
+        for (int i = 0; i < 2; i++) WISP_TRY(add_null_vectors(s, i, s->wanted));
+out:
+    return status;
+}
+
+/* ---- triplets -------------------------------------------------------------------------------------- */
+
+/* y = 2^exponent B x; x is scaled meanwhile, so that what is between is in range. */
+wisp_status wisp__svd_multiply(const wisp__svd *s, wisp_blk *y, wisp_blk *x)
+{
+    wisp_status status;
+    const int half = s->exponent / 2;
+    const wisp_aug aug = {.terms = WISP_SCALE, .alpha = wisp__real(ldexp(1, s->exponent - half))};
+    WISP_TRY(wisp_scal(x, wisp__real(ldexp(1, half))));
+    WISP_TRY(wisp_spmmv(y, s->B, x, &aug));
+    WISP_TRY(wisp_scal(x, wisp__real(ldexp(1, -half))));
+    s->e->products += wisp_blk_width(x);
+out:
+    return status;
+}
+
+int wisp__svd_width(const wisp__svd *s, int n)
+{
+    const int most = 128 / (int)wisp_type_size(s->type);
+    return n < most ? n : most;
+}
+
+/* S[left][right] = U^H A V, scaled. */
+static wisp_status project(wisp__svd *s, wisp_scalar *S)
+{
+    wisp_status status = WISP_OK;
+    const int n = s->columns[WISP__RIGHT], width = wisp__svd_width(s, n);
+    wisp_blk *x = NULL, *y = NULL, *from = NULL, *left = NULL, *some[2] = {0};
+    WISP_TRY(wisp_blk_create(&x, s->ctx, wisp_mat_map(s->B), s->type, width));
+    WISP_TRY(wisp_blk_create(&y, s->ctx, wisp_mat_map(s->B), s->type, width));
+    WISP_TRY(wisp_blk_cols(&left, s->side[WISP__LEFT], 0, s->columns[WISP__LEFT]));
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        WISP_TRY(wisp_blk_cols(&from, s->side[WISP__RIGHT], j, w));
+        WISP_TRY(wisp_blk_cols(&some[0], x, 0, w));
+        WISP_TRY(wisp_blk_cols(&some[1], y, 0, w));
+        WISP_TRY(wisp_copy(some[0], from));
+        WISP_TRY(wisp__svd_multiply(s, some[1], some[0]));
+        WISP_TRY(wisp_tsm_gram(S + j, n, wisp__real(1), left, some[1], wisp__real(0), 0));
+        wisp_blk_free(from), wisp_blk_free(some[0]), wisp_blk_free(some[1]);
+        from = some[0] = some[1] = NULL;
+    }
+out:
+    wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(from), wisp_blk_free(left);
+    wisp_blk_free(some[0]), wisp_blk_free(some[1]);
+    return status;
+}
+
+static void adjoint(int rows, int cols, const wisp_scalar *from, wisp_scalar *to)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++) {
+            const wisp_scalar v = from[(size_t)i * (size_t)cols + (size_t)j];
+            to[(size_t)j * (size_t)rows + (size_t)i] = (wisp_scalar){v.re, -v.im};
+        }
+}
+
+/* The triplets of the two spaces: values, and how the spaces become their vectors. The small matrix has no fewer rows
+   than columns, so that each of these has a partner. */
+wisp_status wisp__svd_triplets(wisp__svd *s)
+{
+    wisp_status status = WISP_OK;
+    const int left = s->columns[WISP__LEFT], right = s->columns[WISP__RIGHT],
+              tall = left >= right ? WISP__LEFT : WISP__RIGHT;
+    wisp_scalar *S = NULL;
+    const size_t size = (size_t)left * (size_t)right;
+    s->n = left < right ? left : right;
+    if (s->n == 0) return WISP_OK;
+    WISP_TRY(wisp_alloc(s->ctx, &S, size, sizeof *S));
+    WISP_TRY(wisp_alloc(s->ctx, &s->turn[tall], size, sizeof *S));
+    WISP_TRY(wisp_alloc(s->ctx, &s->turn[!tall], (size_t)s->n * (size_t)s->n, sizeof *S));
+    WISP_TRY(wisp_alloc(s->ctx, &s->value, (size_t)s->n, sizeof *s->value));
+    WISP_TRY(project(s, S));
+    if (tall == WISP__LEFT)
+        memcpy(s->turn[WISP__LEFT], S, size * sizeof *S);
+    else
+        adjoint(left, right, S, s->turn[WISP__RIGHT]);
+    WISP_TRY(wisp__dense_svd(s->ctx, s->columns[tall], s->n, s->turn[tall], s->value, s->turn[!tall]));
+out:
+    wisp_free(s->ctx, S);
+    return status;
+}
