@@ -76,6 +76,11 @@ COMMAND(CMD_EIG, cmd_eig, RANKS_ANY, "eig",
         "Eigenpairs: all in an interval, those nearest to a number, or those at an end of the\n"
         "spectrum. The exit status is 0 only if all that were asked for were found, as far as the\n"
         "checks tell. " A_MATRIX ".")
+COMMAND(CMD_SVD, cmd_eig, RANKS_ANY, "svd", "MATRIX --largest K|--smallest K|--interval A,B [options]", "MATRIX", 1, 1,
+        "singular values and vectors",
+        "Singular values s with left and right vectors, A v = s u and A^H u = s v, of a matrix A of any\n"
+        "shape: the largest ones, the smallest ones, or all in an interval. The exit status is 0 only\n"
+        "if all that were asked for were found, as far as the checks tell.\n" A_MATRIX ".")
 COMMAND(CMD_INFO, cmd_info, RANKS_ONE, "info", "MATRIX [options]", "MATRIX", 1, 1,
         "size, row lengths, symmetry and storage of a matrix",
         "Looks at every entry of a matrix: sizes, row lengths, bandwidth, symmetry, Gershgorin's\n"

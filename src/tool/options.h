@@ -80,7 +80,8 @@ typedef struct {
     int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
     double target, watchdog; /* seconds; 0: not given, below 0: off */
     const char *vectors_in, *vectors_out, *left, *where;
-    const char *overlap; /* eig: a file */
+    const char *left_out, *right_out; /* svd: files */
+    const char *overlap;              /* eig: a file */
     double overlap_bounds[2];
     const char *checkpoint, *resume, *like; /* files */
     /* What has no option, of --like and --resume; 0: not given. */

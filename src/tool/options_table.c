@@ -6,7 +6,8 @@
 #define TRACES (CMD_THERMAL | CMD_TRACE)
 #define KPM (DENSITIES | TRACES | CMD_GREEN | CMD_SPECTRAL)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
-#define SYSTEMS (CMD_SOLVE | CMD_EIG)
+#define SYSTEMS (CMD_SOLVE | CMD_EIG | CMD_SVD)
+#define PAIRS (CMD_EIG | CMD_SVD)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA | CMD_MAP)
@@ -174,6 +175,11 @@ const option_def option_table[] = {
     COUNT("restart", "M", CMD_SOLVE | CMD_BENCH, restart, 1, 500,
           "gmres: iterations after which it begins anew, 1 to 500 (30)"),
     VALUE("interval", "A,B", parse_pair, CMD_EIG, interval, "all eigenvalues from A to B"),
+    VALUE("interval", "A,B", parse_pair, CMD_SVD, interval, "all singular values from A to B, A > 0"),
+    COUNT(
+        "smallest", "K", CMD_SVD, count, 1, INT32_MAX,
+        "the K smallest ones of the min(rows, columns) singular values; |rows - columns| vectors are held beside them"),
+    COUNT("largest", "K", CMD_SVD, count, 1, INT32_MAX, "the K largest ones"),
     VALUE("target", "X", parse_number, CMD_EIG, target, "the K eigenvalues nearest to X, with -n K"),
     COUNT("count", "K", CMD_EIG, count, 1, INT32_MAX, "how many, for --target (1)", .letter = 'n'),
     COUNT("smallest", "K", CMD_EIG, count, 1, INT32_MAX,
@@ -189,6 +195,12 @@ const option_def option_table[] = {
            "Hermitian ones with --interval; invert: --target by factors of A - X (MUMPS), any matrix, in one process "
            "(dense up to 3000 rows where it takes less, else the first of "
            "these that fits)"),
+    CHOICE(
+        "method", CMD_SVD, method, eig_method_names, 1, END,
+        "by which eigenvalues of [[0, A], [A^H, 0]] are found. chebfd: Chebyshev filters, for --interval and "
+        "--smallest; lanczos: block Lanczos, for --largest; dense: all by LAPACK, for small matrices; invert: "
+        "--smallest by factors (MUMPS), in one process; krylov-schur is for eigenvalues alone (dense up to 3000 rows "
+        "and columns together where it takes less, else the first of these that fits)"),
     BOUNDS(CMD_EIG,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself"),
     VALUE("tolerance", "T", parse_positive, CMD_EIG, tolerance,
@@ -197,10 +209,15 @@ const option_def option_table[] = {
           "1e-4)"),
     VALUE("tol-abs", "T", parse_positive, CMD_EIG, tolerance_abs,
           "of |A v - lambda v| itself, in place of --tolerance"),
-    COUNT("search", "N", CMD_EIG, search, 1, INT32_MAX, "columns of the search space (chosen)"),
-    CHOICE("filter-precision", NEW_RUN | CMD_EIG, filter_precision, precision_names, 0, END,
+    VALUE("tolerance", "T", parse_positive, CMD_SVD, tolerance,
+          "of |A v - s u| and |A^H u - s v| over the largest singular value; may be written --tol (1e-8; in single "
+          "precision 1e-4)"),
+    VALUE("tol-abs", "T", parse_positive, CMD_SVD, tolerance_abs,
+          "of |A v - s u| and |A^H u - s v| themselves, in place of --tolerance"),
+    COUNT("search", "N", PAIRS, search, 1, INT32_MAX, "columns of the search space (chosen)"),
+    CHOICE("filter-precision", NEW_RUN | PAIRS, filter_precision, precision_names, 0, END,
            "of the filter's products; single: half as many bytes, and the same digits (auto: the faster)"),
-    COUNT("maxit", "N", CMD_EIG, max_iterations, 1, INT64_C(1) << 40,
+    COUNT("maxit", "N", PAIRS, max_iterations, 1, INT64_C(1) << 40,
           "at most so many rounds of filtering (30) or restarts (10000)"),
     VALUE("overlap", "MATRIX", parse_string, NEW_RUN | CMD_EIG | CMD_DOS | CMD_COUNT, overlap,
           "the pairs, or states, of A x = lambda S x, S this matrix, Hermitian and positive definite: a basis that is "
@@ -224,7 +241,7 @@ const option_def option_table[] = {
              "are |a>, or a single one on either side, for all on the other"),
     VALUE("left-sites", "J,K,..", parse_left_sites, NEW_RUN | CMD_LDOS | CMD_GREEN, left_sites,
           "rows in place of --left: with --sites I the result is G_JI(E + i eta)", .max = 4096),
-    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | CMD_EIG | CMD_MAP,
+    VALUE("seed", "S", parse_seed, NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA | CMD_EVOLVE | PAIRS | CMD_MAP,
           seed, "seed of the random vectors and of the Lanczos starts (0)"),
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
@@ -372,6 +389,9 @@ const option_def option_table[] = {
     OUTPUT(CMD_BENCH, WORDS("json"), "the results as JSON"),
     WRITTEN("vectors-out", "FILE", CMD_EIG, vectors_out, WORDS("mtx", "mtx.gz", "h5"),
             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
+    WRITTEN("left-out", "FILE", CMD_SVD, left_out, WORDS("mtx", "mtx.gz", "h5"),
+            "the left singular vectors u, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
+    WRITTEN("right-out", "FILE", CMD_SVD, right_out, WORDS("mtx", "mtx.gz", "h5"), "likewise the right ones, v"),
     WRITTEN("states", "FILE", CMD_EVOLVE, states, WORDS("h5", "mtx"),
             "the states at all times, each as it comes: .h5, for --from, or the columns of a dense .mtx"),
     WRITTEN("save", "FILE.h5", NEW_RUN | MOMENTS, save, WORDS("h5"),

@@ -28,10 +28,26 @@ wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src)
     return status;
 }
 
+/* MATRIX of svd as the Hermitian matrix that has its singular values. */
+static int open_augmented(tool *t, wisp_src *src)
+{
+    wisp_src whole;
+    if (wisp_src_open(&whole, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    t->sides[0] = whole.rows, t->sides[1] = whole.cols;
+    int rc = EXIT_FINE;
+    if (!whole.rows || !whole.cols)
+        rc = tool_fail(t, "%s has no %s", t->opt.arg[0], whole.rows ? "columns" : "rows");
+    else if (wisp_src_augmented(src, t->ctx, &whole))
+        rc = tool_fail_ctx(t);
+    wisp_src_close(&whole);
+    return rc;
+}
+
 static int open_whole(tool *t, wisp_src *src)
 {
     wisp_src whole;
     t->hermitian_change = NAN;
+    if (t->cmd->bit == CMD_SVD) return open_augmented(t, src);
     if (!t->opt.hermitian_part) return wisp_src_open(src, t->ctx, t->opt.arg[0]) ? tool_fail_ctx(t) : EXIT_FINE;
     if (wisp_src_open(&whole, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     const wisp_status status = wisp_src_hermitian_part(src, t->ctx, &whole, &t->hermitian_change);

@@ -25,9 +25,10 @@ struct tool {
     double started;
     int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
     bool by_mpi;
-    bool read_once; /* MATRIX can't be read a second time, says rank 0; known when it is open */
-    bool unlike;    /* its arguments are others than those of process 0 */
-    bool failed;    /* some process has, and all know it */
+    int64_t sides[2]; /* svd: rows and columns of MATRIX, once it is open; else 0 */
+    bool read_once;   /* MATRIX can't be read a second time, says rank 0; known when it is open */
+    bool unlike;      /* its arguments are others than those of process 0 */
+    bool failed;      /* some process has, and all know it */
     watchdog watchdog;
     bool printed;                /* JSON was */
     bool machine_told;           /* what becomes of the file that wisp machine keeps */

@@ -1,4 +1,5 @@
-/* wisp eig: eigenpairs in an interval, nearest to a number, or at an end of the spectrum. */
+/* wisp eig: eigenpairs in an interval, nearest to a number, or at an end of the spectrum; wisp svd: singular triplets,
+   from such pairs. */
 #include "eig.h"
 #include "../machine/machine.h"
 #include "../out/text.h"
@@ -10,6 +11,27 @@
 /* The options that ask a question, in the order of wisp_eig_which. */
 static const char *const questions[] = {"smallest", "largest", "largest-real", "interval", "target"};
 enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+
+/* Of svd, which has three of the questions; the smallest singular values are inner eigenvalues. */
+static int check_singular(tool *t)
+{
+    const options *o = &t->opt;
+    const bool interval = option_seen(o, "interval"), largest = option_seen(o, "largest");
+    const int asked = interval + largest + option_seen(o, "smallest");
+    if (asked == 0)
+        return tool_usage(t, "which singular values is missing: --largest K, --smallest K or --interval A,B");
+    if (asked > 1) return tool_usage(t, "--largest, --smallest and --interval exclude each other");
+    if (interval && !(o->interval[0] > 0))
+        return tool_usage(t, "--interval %g,%g: it must begin above 0; --smallest K gives what is near 0",
+                          o->interval[0], o->interval[1]);
+    if (o->method == WISP_KRYLOV_SCHUR)
+        return tool_usage(t, "--method krylov-schur is for eigenvalues alone; take lanczos, chebfd or dense");
+    if (o->method == WISP_CHEBFD && largest) return tool_usage(t, "--method chebfd is for --interval and --smallest");
+    if (o->method == WISP_LANCZOS && !largest) return tool_usage(t, "--method lanczos is for --largest");
+    if (o->method == WISP_EIG_INVERT && !option_seen(o, "smallest"))
+        return tool_usage(t, "--method invert is for --smallest");
+    return EXIT_FINE;
+}
 
 static int check_question(tool *t)
 {
@@ -39,7 +61,7 @@ static int check_question(tool *t)
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
-    const int rc = check_question(t);
+    const int rc = t->cmd->bit == CMD_SVD ? check_singular(t) : check_question(t);
     if (rc) return rc;
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
@@ -86,13 +108,16 @@ static void set_options(tool *t, wisp_eig_opts *eo)
         if (option_seen(o, questions[i])) eo->which = (wisp_eig_which)i;
 }
 
+/* The smallest singular values lie in the middle of eigenvalues of both signs. */
+static bool is_inner(const tool *t) { return t->cmd->bit == CMD_SVD && option_seen(&t->opt, "smallest"); }
+
 /* Columns that the method will multiply at once, as far as the question tells the method, for which the matrix is
    stored: the width of a filter's blocks, 128 bytes of a row; two of Lanczos, also with an inverse; one of
    Krylov-Schur. */
-static int width_of(const options *o, wisp_type type)
+static int width_of(const options *o, wisp_type type, bool inner)
 {
     if (o->method == WISP_EIG_INVERT) return 2;
-    if (option_seen(o, "interval") || option_seen(o, "target")) return (int)(128 / wisp_type_size(type));
+    if (option_seen(o, "interval") || option_seen(o, "target") || inner) return (int)(128 / wisp_type_size(type));
     return o->method == WISP_KRYLOV_SCHUR || option_seen(o, "largest-real") ? 1 : 2;
 }
 
@@ -100,7 +125,7 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start, pencil *p)
 {
     const options *o = &t->opt;
     int rc = source_open(t, matrix);
-    if (!rc) rc = source_square(t, matrix, "only a square matrix has eigenvalues");
+    if (!rc && t->cmd->bit != CMD_SVD) rc = source_square(t, matrix, "only a square matrix has eigenvalues");
     if (!rc) rc = pencil_open(t, p, matrix->rows);
     if (!rc && o->vectors_in) rc = start_open(t, start, o->vectors_in, "start", matrix->rows);
     return rc ? rc : weights_deal(t, start);
@@ -139,7 +164,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_mat_props props;
     int64_t budget;
     const wisp_type type = tool_type(&t->opt, src->type);
-    const wisp_mat_opts mo = source_options(&t->opt, type, width_of(&t->opt, type));
+    const wisp_mat_opts mo = source_options(&t->opt, type, width_of(&t->opt, type, is_inner(t)));
     int rc = machine_cache(t, 0, &budget);
     if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);
     if (rc) return rc;
@@ -172,10 +197,11 @@ static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
     const double started = wisp_now();
     int64_t reading;
     int rc = open_inputs(t, &matrix, &src, &r->pencil);
+    memcpy(r->sides, t->sides, sizeof r->sides);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = make_matrix(t, r, &matrix, A, reading);
     wisp_src_close(&matrix);
-    if (!rc) rc = pencil_make(t, &r->pencil, *A, width_of(&t->opt, r->info.type), &r->info);
+    if (!rc) rc = pencil_make(t, &r->pencil, *A, width_of(&t->opt, r->info.type, is_inner(t)), &r->info);
     if (!rc) rc = open_start(t, r, *A, &src, start);
     wisp_src_close(&src);
     if (!rc) rc = pencil_start(t, &r->pencil, *start);
@@ -204,7 +230,7 @@ static bool dense_fits(const eig_results *r, const wisp_mat *A)
     wisp_eig_opts o = r->opts;
     if (r->e.method == WISP_EIG_DENSE) return false;
     o.method = WISP_EIG_DENSE;
-    return wisp_eig_plan(&plan, NULL, A, &o) == WISP_OK && plan.bytes_most <= o.bytes;
+    return eig_plan_of(r, &plan, NULL, A, &o) == WISP_OK && plan.bytes_most <= o.bytes;
 }
 
 /* Pairs of the pencil, where there is one, by what they are themselves. */
@@ -226,14 +252,16 @@ static int deliver(tool *t, eig_results *r, const wisp_mat *A)
 
 static int find(tool *t, eig_results *r, const wisp_mat *A)
 {
-    const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type), NULL, NULL);
+    const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type, is_inner(t)), NULL, NULL);
     if (rc) return rc;
     checkpoint_set(t, &r->opts);
-    r->status = wisp_eig(&r->e, searched(r, A), &r->opts);
+    r->status = eig_singular(r) ? wisp_svd(&r->e, A, r->sides[0], &r->opts) : wisp_eig(&r->e, searched(r, A), &r->opts);
     checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
     if (r->status) {
-        const char *why = tool_message(t), *const name = "eig: "; /* whose call it was is clear where this stands */
+        const char *why = tool_message(t), *const own = "svd: ";
+        const char *const name =
+            strncmp(why, own, strlen(own)) ? "eig: " : own; /* whose call it was is clear where this stands */
         snprintf(r->why, sizeof r->why, "%s", why + (strncmp(why, name, strlen(name)) ? 0 : strlen(name)));
     }
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
@@ -251,14 +279,20 @@ static int say_why(tool *t, const eig_results *r)
     const wisp_eigen *e = &r->e;
     const char *why = stop_reason(), *out = t->opt.vectors_out;
     char kept[1200] = "no pair has converged", wanted[TEXT_BAR], found[2 * TEXT_BAR], done[3 * TEXT_BAR];
-    if (e->found > 0 && out)
+    if (e->found > 0 && eig_singular(r))
+        snprintf(kept, sizeof kept, "those are told");
+    else if (e->found > 0 && out)
         snprintf(kept, sizeof kept, "they are in %.500s; go on with --vectors-in %.500s", out, out);
     else if (e->found > 0)
         snprintf(kept, sizeof kept, "--vectors-out FILE would keep them");
     snprintf(wanted, sizeof wanted, "%d", r->opts.count);
     if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, e->expected, e->expected_error);
     const bool more = r->opts.which != WISP_EIG_INTERVAL && e->found > r->opts.count; /* of the last one's multiplet */
-    snprintf(found, sizeof found, more ? "%d pairs, where %s were asked for" : "%d of %s pairs", e->found, wanted);
+    snprintf(found, sizeof found,
+             more              ? "%d pairs, where %s were asked for"
+             : eig_singular(r) ? "%d of %s triplets"
+                               : "%d of %s pairs",
+             e->found, wanted);
     snprintf(done, sizeof done, "%d %s%s: %s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s", found);
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %s; %s", why, done, kept);

@@ -15,9 +15,17 @@ typedef struct {
     bool hermitian;  /* else eigenvalues are complex numbers */
     bool dense_fits; /* --method dense could answer where another one stopped */
     double assemble_seconds;
-    pencil pencil; /* of --overlap */
+    pencil pencil;    /* of --overlap */
+    int64_t sides[2]; /* svd: rows and columns of MATRIX; else 0 */
 } eig_results;
 
+/* The search, and its plan: wisp_eig, or wisp_svd, which looks for triplets. */
+static inline bool eig_singular(const eig_results *r) { return r->sides[0] > 0; }
+static inline int64_t eig_rows(const eig_results *r) { return eig_singular(r) ? r->sides[0] : r->info.rows; }
+void eig_matrix(const tool *t, const eig_results *r, wisp_type type); /* eig_out.c: its lines of a summary */
+static inline int64_t eig_nonzeros(const eig_results *r) { return eig_singular(r) ? r->info.nnz / 2 : r->info.nnz; }
+wisp_status eig_plan_of(const eig_results *r, wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A,
+                        const wisp_eig_opts *o);
 /* eig_plan.c. reading: the most that was held while the inputs were read; the first one before the matrix is made,
    for what it and the fewest vectors take; the last one when all is made. */
 int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading);

@@ -11,6 +11,11 @@ const char *eig_question(char *buf, const eig_results *r)
     const char *s = o->count == 1 ? "" : "s", *size = r->hermitian ? "" : " absolute value";
     char n[TEXT];
     text_count(n, o->count);
+    if (eig_singular(r) && o->which == WISP_EIG_INTERVAL)
+        snprintf(buf, TEXT_BAR, "all singular values in [%.9g, %.9g]", o->low, o->high);
+    else if (eig_singular(r))
+        snprintf(buf, TEXT_BAR, "%s %s singular value%s", n, eig_question_names[o->which], s);
+    if (eig_singular(r)) return buf;
     switch (o->which) {
     case WISP_EIG_INTERVAL: snprintf(buf, TEXT_BAR, "all eigenvalues in [%.9g, %.9g]", o->low, o->high); break;
     case WISP_EIG_NEAREST: snprintf(buf, TEXT_BAR, "%s eigenvalue%s nearest to %.9g", n, s, o->target); break;
@@ -48,6 +53,18 @@ double eig_tolerance(const eig_results *r)
     return r->opts.tolerance > 0 ? r->opts.tolerance : type_is_single(r->type) ? 1e-4 : 1e-8;
 }
 
+void eig_matrix(const tool *t, const eig_results *r, wisp_type type)
+{
+    char a[3][TEXT];
+    if (!eig_singular(r)) {
+        text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, wisp_type_name(type));
+        return;
+    }
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   columns %s   nonzeros %s   %s", text_count(a[0], r->sides[0]),
+              text_count(a[1], r->sides[1]), text_count(a[2], eig_nonzeros(r)), wisp_type_name(type));
+}
+
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
 /* Complex numbers as pairs, if the matrix is not Hermitian. */
@@ -71,30 +88,34 @@ static json_t *make_json(tool *t, const eig_results *r)
     const bool all = q->which == WISP_EIG_INTERVAL, window = e->low < e->high;
     json_t *o =
         json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
-    JSON_PUT(o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
-             J("vectors_out", e->found ? t->opt.vectors_out : NULL), J("complete", json_boolean(e->complete)),
-             J("proof", proofs[e->proof]), J("status", r->status ? wisp_status_string(r->status) : "complete"),
-             J_IF(r->status, "why", r->why), J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count),
-             J("any", json_boolean(q->any)), J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
-             J_IF(window || all, "interval",
-                  json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
-             J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
-             J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
-             J("expected_count", e->expected), J("expected_error", e->expected_error),
-             J("orthogonality", e->orthogonality), J("search_vectors", e->search), J("block", e->block),
-             J("rounds", e->rounds), J("degree", e->degree),
-             J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
-             J_IF(e->bounds.halfwidth > 0, "bounds",
-                  JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
-             J("hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
-             J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
-             J("type", wisp_type_name(r->type)));
+    JSON_PUT(
+        o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
+        J("vectors_out", e->found ? t->opt.vectors_out : NULL),
+        J_MAYBE(eig_singular(r), "left_out", e->found ? t->opt.left_out : NULL),
+        J_MAYBE(eig_singular(r), "right_out", e->found ? t->opt.right_out : NULL),
+        J("complete", json_boolean(e->complete)), J("proof", proofs[e->proof]),
+        J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
+        J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
+        J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+        J_IF(window || all, "interval",
+             json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
+        J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
+        J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
+        J("expected_count", e->expected), J("expected_error", e->expected_error), J("orthogonality", e->orthogonality),
+        J("search_vectors", e->search), J("block", e->block), J("rounds", e->rounds), J("degree", e->degree),
+        J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
+        J_IF(e->bounds.halfwidth > 0, "bounds",
+             JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
+        J_IF(!eig_singular(r), "hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
+        J("seed", json_seed(q->seed)), J("rows", eig_rows(r)), J_MAYBE(eig_singular(r), "cols", r->sides[1]),
+        J("nnz", eig_nonzeros(r)), J("type", wisp_type_name(r->type)));
     json_run(o, t, &r->info, &(like_run){.row_bytes = e->row_bytes, .bytes = q->bytes});
     return JSON_PUT(o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds),
                     J("dos_seconds", e->dos_seconds), J("filter_seconds", e->filter_seconds),
                     J("ortho_seconds", e->ortho_seconds), J("ritz_seconds", e->ritz_seconds),
                     J("check_seconds", e->check_seconds), J("assemble_seconds", r->assemble_seconds),
-                    J("gflops", rate_of(e)), J("eigenvalues", eigenvalues_json(r)),
+                    J("gflops", rate_of(e)),
+                    J(eig_singular(r) ? "singular_values" : "eigenvalues", eigenvalues_json(r)),
                     J("residuals", json_numbers(e->residual, e->found)),
                     J_IF(e->condition, "conditions", json_numbers(e->condition, e->found)),
                     J("sensitive", e->sensitive), J("balanced", e->balanced));
@@ -178,6 +199,7 @@ static void show_found(const eig_results *r)
     if (e->found) {
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), eig_tolerance(r),
                   r->opts.tolerance_abs > 0 ? ""
+                  : eig_singular(r)         ? " of the largest singular value"
                   : r->hermitian            ? " of the spectrum's halfwidth"
                                             : " of the eigenvalue, or of |A| times that");
         if (e->sensitive) show_sensitive(e);
@@ -198,7 +220,7 @@ static void show_table(const eig_results *r)
     const wisp_eigen *e = &r->e;
     char n[TEXT];
     if (!e->found) return;
-    text_line("eigenvalue", "%22s   residual", "");
+    text_line(eig_singular(r) ? "value" : "eigenvalue", "%22s   residual", "");
     for (int i = 0; i < e->found; i++) {
         if (e->found > MOST && i == MOST / 2) {
             text_line("...", "%22s", "...");
@@ -216,7 +238,7 @@ void eig_summary(const tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
     char a[TEXT], q[TEXT_BAR];
-    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, wisp_type_name(r->type));
+    eig_matrix(t, r, r->type);
     source_summary(t);
     text_line("question", "%s", eig_question(q, r));
     pencil_summary(t, &r->pencil);
@@ -241,15 +263,25 @@ void eig_summary(const tool *t, const eig_results *r)
 
 static int write_vectors(tool *t, const eig_results *r, const json_t *object)
 {
-    const int rc = columns_save(t, r->e.vectors, object, t->opt.vectors_out);
-    if (!rc && !t->opt.json && !t->opt.quiet) text_line("vectors", "%s", t->opt.vectors_out);
+    const struct {
+        const char *path, *what;
+        int64_t first, rows;
+    } part[] = {{t->opt.vectors_out, "vectors", 0, r->info.rows},
+                {t->opt.left_out, "left", 0, r->sides[0]},
+                {t->opt.right_out, "right", r->sides[0], r->sides[1]}};
+    int rc = EXIT_FINE;
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (!part[i].path) continue;
+        rc = columns_save_rows(t, r->e.vectors, part[i].first, part[i].rows, object, part[i].path);
+        if (!rc && !t->opt.json && !t->opt.quiet) text_line(part[i].what, "%s", part[i].path);
+    }
     return rc;
 }
 
 static void say_none(tool *t, const char *what, const char *no_what)
 {
     if (!t->opt.json && !t->opt.quiet)
-        text_line(what, "none, for no eigenvalue was found");
+        text_line(what, "none, for no value was found");
     else
         monitor_log(&t->monitor, WISP_LOG_INFO, no_what);
 }
@@ -258,9 +290,10 @@ int eig_write(tool *t, const eig_results *r)
 {
     int vectors_rc = EXIT_FINE;
     const bool any = r->e.found > 0;
-    json_t *object = t->opt.json || t->opt.vectors_out ? make_json(t, r) : NULL;
-    if (t->opt.vectors_out && !any && !r->status) say_none(t, "vectors", "no vectors, for no eigenvalue was found");
-    if (t->opt.vectors_out && any) vectors_rc = write_vectors(t, r, object);
+    const bool written = t->opt.vectors_out || t->opt.left_out || t->opt.right_out;
+    json_t *object = t->opt.json || written ? make_json(t, r) : NULL;
+    if (written && !any && !r->status) say_none(t, "vectors", "no vectors, for no value was found");
+    if (written && any) vectors_rc = write_vectors(t, r, object);
     const bool drawn = any || r->e.moments;
     if (t->opt.plot && !drawn && !r->status) say_none(t, "plot", "no plot, for no eigenvalue was found");
     const int rc = outputs_write(t, object, NULL, drawn ? eig_script : NULL, r);

@@ -12,6 +12,12 @@ static int64_t column_bytes(const wisp_mat_info *a, wisp_type type)
     return (a->local_rows + a->halo_rows) * (int64_t)wisp_type_size(type);
 }
 
+wisp_status eig_plan_of(const eig_results *r, wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A,
+                        const wisp_eig_opts *o)
+{
+    return eig_singular(r) ? wisp_svd_plan(plan, choice, A, r->sides[0], o) : wisp_eig_plan(plan, choice, A, o);
+}
+
 static const char advice[] = "fewer eigenvalues, a smaller --search or --precision single takes less";
 
 static int refuse(tool *t, const char *about, const plan_need *need, int64_t matrix)
@@ -82,10 +88,11 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     wisp_eig_choice choice;
     plan_need need;
     const wisp_eig_method method = r->opts.method;
-    const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST;
+    const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST ||
+                       (eig_singular(r) && r->opts.which == WISP_EIG_SMALLEST);
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
     if (method == WISP_EIG_INVERT) return EXIT_FINE; /* the run orders rows, and refuses before it factors */
-    const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
+    const wisp_status status = eig_plan_of(r, &plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
     plan_sides sides;
     const int64_t vectors = plan.bytes_most + copy_bytes(t, r, &choice) +
@@ -119,7 +126,7 @@ static bool is_of_lapack(const wisp_mat *A, const eig_results *r, const eig_plan
     wisp_eig_opts o = r->opts;
     if (p->choice.method == WISP_EIG_DENSE || o.method != WISP_EIG_DEFAULT) return false;
     o.method = WISP_EIG_DENSE;
-    return wisp_eig_plan(&dense, NULL, A, &o) == WISP_OK && dense.bytes_most == p->run.bytes_most;
+    return eig_plan_of(r, &dense, NULL, A, &o) == WISP_OK && dense.bytes_most == p->run.bytes_most;
 }
 
 /* What factors would take, which may be far less than a filter, or more. To order very many rows takes long. */
@@ -130,7 +137,7 @@ static void look_at_inverse(const wisp_mat *A, const eig_results *r, eig_plan *p
     wisp_eig_opts o = r->opts;
     if (o.which != WISP_EIG_NEAREST || o.method != WISP_EIG_DEFAULT || r->pencil.C || r->info.rows > MANY) return;
     o.method = WISP_EIG_INVERT;
-    if (wisp_eig_plan(&plan, &p->inverse, A, &o)) p->inverse = (wisp_eig_choice){0};
+    if (eig_plan_of(r, &plan, &p->inverse, A, &o)) p->inverse = (wisp_eig_choice){0};
 }
 
 /* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
@@ -138,7 +145,9 @@ static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_
 {
     const bool interval = r->opts.which == WISP_EIG_INTERVAL;
     const double columns = !interval ? r->opts.count : isfinite(c->expected) ? c->expected : 0;
-    return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, type_of_pairs(r))) : 0;
+    return t->opt.vectors_out || t->opt.left_out || t->opt.right_out
+               ? (int64_t)(4 * columns * (double)column_bytes(&r->info, type_of_pairs(r)))
+               : 0;
 }
 
 /* Pairs that are found. */
@@ -153,10 +162,10 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
     const wisp_eig_choice *c = &p->choice;
     json_t *o = JSON_PUT(
         json_head(t, t->opt.arg[0]), J("device", wisp_ctx_device(t->ctx)), J("which", eig_question_name(r->opts.which)),
-        J("rows", r->info.rows), J("nnz", r->info.nnz), J("type", wisp_type_name(type_of_pairs(r))),
-        J("format", text_format(r->info.format)), J("method", eig_method_name(c->method)),
-        J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("matrix_bytes", r->info.bytes),
-        J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
+        J("rows", eig_rows(r)), J_MAYBE(eig_singular(r), "cols", r->sides[1]), J("nnz", eig_nonzeros(r)),
+        J("type", wisp_type_name(type_of_pairs(r))), J("format", text_format(r->info.format)),
+        J("method", eig_method_name(c->method)), J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)),
+        J("matrix_bytes", r->info.bytes), J("vectors_bytes", p->run.bytes), J("total_bytes", p->total),
         J_IF(c->low < c->high, "interval", json_numbers((double[]){c->low, c->high}, 2)),
         J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
         J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
@@ -174,13 +183,13 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
 {
     const wisp_eig_choice *c = &p->choice;
     char a[3][TEXT], b[TEXT_BAR];
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros %s   %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz),
-              wisp_type_name(type_of_pairs(r)));
+    eig_matrix(t, r, type_of_pairs(r));
     text_line("question", "%s", eig_question(b, r));
     pencil_summary(t, &r->pencil);
     if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
-    if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
+    if (isfinite(c->expected))
+        text_line("expected", "%s %s", eig_expected(b, c->expected, c->expected_error),
+                  eig_singular(r) ? "singular values" : "eigenvalues");
     text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
     if (p->inverse.factor_bytes)
         text_line("", "--method invert: factors of about %s, %.3g Gflop each of three times",
@@ -214,7 +223,7 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r)
     eig_plan p = {0};
     int64_t before; /* all has been done but for the search */
     wisp_ctx_memory(t->ctx, NULL, &before);
-    if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
+    if (eig_plan_of(r, &p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
     p.lapack = is_of_lapack(A, r, &p);
     if (p.choice.method == WISP_CHEBFD) look_at_inverse(A, r, &p);
     const int64_t column = column_bytes(&r->info, r->type), beside = pencil_blocks(&r->pencil, p.choice.block, column),

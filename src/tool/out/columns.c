@@ -79,22 +79,30 @@ int columns_write(tool *t, columns *c, const char *path)
     return EXIT_FINE;
 }
 
-int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path)
+int columns_save_rows(tool *t, const wisp_blk *x, int64_t first, int64_t rows, const json_t *object, const char *path)
 {
-    columns c = {0};
+    columns c = {0}, part;
     char *data = NULL;
     size_t size = 0;
     int rc = object ? columns_make(t, &c, x, 1) : tool_fail(t, "out of memory for the results");
     rc = tool_agree(t, rc);
     if (!rc) rc = columns_take(t, &c, 0, x);
+    part = c;
+    part.data += (size_t)first * row_bytes(&c);
+    part.rows = rows;
     if (!rc && !has_extension(path, "h5")) {
-        rc = columns_write(t, &c, path);
+        rc = columns_write(t, &part, path);
     } else if (!rc && wisp_ctx_rank(t->ctx) == 0) {
-        rc = hdf5_make(t, object, &c, &data, &size);
+        rc = hdf5_make(t, object, &part, &data, &size);
         columns_free(&c);
         if (!rc) rc = outfile_write(t, path, data, size);
         free(data);
     }
     columns_free(&c);
     return rc;
+}
+
+int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path)
+{
+    return columns_save_rows(t, x, 0, wisp_map_rows(wisp_blk_map(x)), object, path);
 }

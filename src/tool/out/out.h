@@ -25,6 +25,8 @@ void columns_free(columns *c);
 /* The columns of x as a dense .mtx or .mtx.gz, or in an .h5 file beside the object. All ranks together have x; the
    first one writes it. */
 int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path);
+/* The same of so many rows of x, from `first` on. */
+int columns_save_rows(tool *t, const wisp_blk *x, int64_t first, int64_t rows, const json_t *object, const char *path);
 
 /* json.c. JSON_PUT(object, J("key", value), ...) and, for an object of its own, JSON_NEW(J("key", value), ...): values
    are numbers, words, or JSON, which is taken over; without the condition those of J_IF are null, and those

@@ -21,14 +21,12 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 5, KEPT = 2, READ = 10 };
+    enum { WRITTEN = 7, KEPT = 2, READ = 10 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
-    const named written[WRITTEN] = {{"output", o->output},
-                                    {"save", o->save},
-                                    {"plot", o->plot},
-                                    {"vectors-out", o->vectors_out},
-                                    {"states", o->states}};
+    const named written[WRITTEN] = {
+        {"output", o->output},     {"save", o->save},           {"plot", o->plot},    {"vectors-out", o->vectors_out},
+        {"left-out", o->left_out}, {"right-out", o->right_out}, {"states", o->states}};
     named read[READ + 2 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
                                    {"start", o->start},
                                    {"left", o->left},
@@ -49,17 +47,20 @@ int outputs_names(tool *t)
 
 int outputs_check(tool *t)
 {
+    enum { PLOT = 2, PATHS = 6 };
     const options *o = &t->opt;
-    const char *results = o->output ? o->output : o->vectors_out, *path[] = {o->save, results, o->plot, o->states};
-    const bool h5 = (results && has_extension(results, "h5")) || (o->states && has_extension(o->states, "h5"));
+    const char *results = o->output ? o->output : o->vectors_out;
+    const char *path[] = {o->save, results, o->plot, o->states, o->left_out, o->right_out};
+    bool h5 = false;
+    for (int i = 0; i < PATHS; i++) h5 |= path[i] && i != PLOT && has_extension(path[i], "h5");
     int rc = EXIT_FINE;
     if ((h5 || o->save || o->from) && !hdf5_available())
         return tool_fail(t, "this build of wisp has no HDF5, which %s",
-                         o->save                               ? "--save needs"
-                         : o->from                             ? "--from needs"
-                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG) ? "a .h5 file needs; a .mtx file needs none"
-                                                               : "a .h5 file of results needs");
-    for (int i = 0; i < 4 && !rc && !o->plan; i++)
+                         o->save                                         ? "--save needs"
+                         : o->from                                       ? "--from needs"
+                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file needs; a .mtx file needs none"
+                                                                         : "a .h5 file of results needs");
+    for (int i = 0; i < PATHS && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
     return rc || !o->plot || o->plan ? rc : plot_check(t);
 }
