@@ -57,15 +57,4 @@ static inline wisp_status evolve_all(wisp_ctx *ctx, void *arg)
     return status;
 }
 
-static inline int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static inline int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
 #endif

@@ -131,5 +131,5 @@ static void bound_states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gallery), cmocka_unit_test(bound_states)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -183,5 +183,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gallery), cmocka_unit_test(files), cmocka_unit_test(refused),
                                        cmocka_unit_test(widths), cmocka_unit_test(coverage)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -16,5 +16,5 @@ static void gallery(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gallery)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -10,18 +10,6 @@
 #define lapack_complex_float float complex
 #include <lapacke.h>
 
-static inline int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-
-static inline int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Ascending eigenvalues of a Hermitian matrix. A complex one H is written as the real [Re H, -Im H; Im H, Re H], which
    has each eigenvalue twice: the complex solvers crash in OpenBLAS 0.3.21 (its issue 3740). */
 static inline double *eigenvalues(ref_mat m)

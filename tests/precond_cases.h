@@ -118,16 +118,4 @@ static inline wisp_status product(void *arg, wisp_blk *y, const wisp_blk *x)
     return f->status != WISP_OK ? f->status : wisp_spmmv(y, f->A, x, NULL);
 }
 
-static inline int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static inline int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 #endif

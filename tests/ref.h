@@ -29,6 +29,12 @@ int ref_run_rank_tests(const struct CMUnitTest *tests, size_t count);
 int ref_by_mpi(void);
 /* setup and teardown around all tests; with ranks, around each test of each rank. */
 #define REF_RUN_WITH(tests, setup, teardown) ref_run_tests(tests, sizeof tests / sizeof tests[0], setup, teardown)
+/* The state is a context of two threads; or of all that there are. */
+#define REF_RUN_CTX(tests) REF_RUN_WITH(tests, ref_setup, ref_teardown)
+#define REF_RUN_ALL(tests) REF_RUN_WITH(tests, ref_setup_all, ref_teardown)
+int ref_setup(void **state);
+int ref_setup_all(void **state);
+int ref_teardown(void **state);
 
 /* A small generator of its own, so that tests don't lean on the library's. */
 typedef struct {

@@ -112,7 +112,7 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sources), cmocka_unit_test_setup_teardown(products, make_ctx, free_ctx),
-        cmocka_unit_test_setup_teardown(refusals, make_ctx, free_ctx), cmocka_unit_test(failing_memory)};
+        cmocka_unit_test(sources), cmocka_unit_test_setup_teardown(products, ref_setup_all, ref_teardown),
+        cmocka_unit_test_setup_teardown(refusals, ref_setup_all, ref_teardown), cmocka_unit_test(failing_memory)};
     return REF_RUN(tests);
 }

@@ -7,18 +7,6 @@
 enum { ROWS = 90, COLUMNS = 12 };
 static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static wisp__eig eig_of(wisp_ctx *ctx, const wisp_mat *M, wisp_eigen *e, wisp_type type)
 {
     const bool single = type == WISP_S || type == WISP_C;
@@ -316,5 +304,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew), cmocka_unit_test(refined),
                                        cmocka_unit_test(stagnation), cmocka_unit_test(orthonormal_at_last),
                                        cmocka_unit_test(of_length_one)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -80,5 +80,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_matrices), cmocka_unit_test(special),
                                        cmocka_unit_test(denormal), cmocka_unit_test(tightness)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -454,5 +454,5 @@ int main(void)
                                        cmocka_unit_test(cut_off),       cmocka_unit_test(no_circles),
                                        cmocka_unit_test(told_how),      cmocka_unit_test(seeds),
                                        cmocka_unit_test(far_from_zero), cmocka_unit_test(rounded_away)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

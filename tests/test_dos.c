@@ -308,5 +308,5 @@ int main(void)
                                        cmocka_unit_test(counts),    cmocka_unit_test(resolution),
                                        cmocka_unit_test(student),   cmocka_unit_test(bars),
                                        cmocka_unit_test(means),     cmocka_unit_test(refusals)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -2,18 +2,6 @@
    ends before the end, and refusals. */
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static void random_questions(void **state)
 {
     eig_tally t = {0};
@@ -372,5 +360,5 @@ int main(void)
                                        cmocka_unit_test(ended),
                                        cmocka_unit_test(memory),
                                        cmocka_unit_test(refused)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -7,18 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 enum { ROWS = 150, KINDS = 4 };
 
 /* Sparse and random; complex; a drift, which is far from normal; rows of many sizes. */
@@ -184,5 +172,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(advice), cmocka_unit_test(smaller),
                                        cmocka_unit_test(found_before)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

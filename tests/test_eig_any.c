@@ -2,18 +2,6 @@
    only where nothing that comes before is missing. */
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* `level` equal values at one end of the spectrum, or around the middle one, behind `before` single ones. */
 static double *levels(ref_rng *r, wisp_eig_which which, int64_t n, int64_t before, int64_t level)
 {
@@ -211,5 +199,5 @@ int main(void)
         cmocka_unit_test(too_many),
         cmocka_unit_test(not_hermitian),
     };
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -6,18 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Of all values. */
 static void oracle(ref_mat A, cplx *w, double *condition)
 {
@@ -285,5 +273,5 @@ int main(void)
         cmocka_unit_test(of_hermitian), cmocka_unit_test(of_balanced), cmocka_unit_test(of_localised),
         cmocka_unit_test(of_far_apart),
     };
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <lapacke.h>
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* All eigenvalues, by LAPACK. */
 static cplx *values_of(ref_mat A)
 {
@@ -184,5 +172,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(orthonormal_for_long), cmocka_unit_test(multiplets),
                                        cmocka_unit_test(spoilt_by_others), cmocka_unit_test(steady_state)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -2,18 +2,6 @@
  */
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Factors need MUMPS, and one rank. */
 static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
 
@@ -438,5 +426,5 @@ int main(void)
         cmocka_unit_test(chain),           cmocka_unit_test(tight),      cmocka_unit_test(one_level),
         cmocka_unit_test(many_copies),     cmocka_unit_test(units),      cmocka_unit_test(not_hermitian),
         cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -5,18 +5,6 @@
 #include <lapacke.h>
 #include "ref.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 enum { BLOCK = 65 }; /* LAPACK works on so many columns at most */
 
 /* A's transpose by columns, which has the same eigenvalues. */
@@ -431,5 +419,5 @@ int main(void)
                                        cmocka_unit_test(pairs),
                                        cmocka_unit_test(by_polynomials),
                                        cmocka_unit_test(hermitian_by_krylov_schur)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -4,18 +4,6 @@
 #include <stdlib.h>
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static wisp_mat *open_mat(wisp_ctx *ctx, const char *spec)
 {
     wisp_mat *A;
@@ -385,5 +373,5 @@ int main(void)
         cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces), cmocka_unit_test(near_rounding),
         cmocka_unit_test(below_rounding),
     };
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

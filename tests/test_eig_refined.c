@@ -6,18 +6,6 @@
 #include <string.h>
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Rates of a Markov chain, whose columns sum up to 0: its steady state has the eigenvalue 0, the largest real part. */
 static wisp_mat *chain(wisp_ctx *ctx, int n)
 {
@@ -151,5 +139,5 @@ int main(void)
         cmocka_unit_test(says_what_may_be_asked),
         cmocka_unit_test(ends),
     };
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

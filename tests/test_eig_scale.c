@@ -1,18 +1,6 @@
 /* Eigenpairs of a matrix in units of any size. */
 #include "eig_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Of A times a power of two, stored or by its products: eigenvalues times that, and the rest as it was. */
 static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e, int64_t n, wisp_eig_opts o,
                       double blur)
@@ -218,5 +206,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits),
                                        cmocka_unit_test(same_storage)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

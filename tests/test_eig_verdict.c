@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <lapacke.h>
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static wisp_mat *open_data(wisp_ctx *ctx, const char *name)
 {
     char path[4096];
@@ -304,5 +292,5 @@ int main(void)
                                        cmocka_unit_test(random_rows),        cmocka_unit_test(narrow_interval),
                                        cmocka_unit_test(operator_by_lapack), cmocka_unit_test(search_in_vain),
                                        cmocka_unit_test(far_from_normal),    cmocka_unit_test(normal_in_large_units)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -404,5 +404,5 @@ int main(void)
         cmocka_unit_test(bessel_functions),   cmocka_unit_test(random_matrices), cmocka_unit_test(bond_and_chain),
         cmocka_unit_test(tolerances_are_met), cmocka_unit_test(refusals),        cmocka_unit_test(small_parts_outside),
         cmocka_unit_test(start_time),         cmocka_unit_test(cancelled),       cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

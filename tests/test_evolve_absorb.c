@@ -470,5 +470,5 @@ int main(void)
                                        cmocka_unit_test(jordan_block),  cmocka_unit_test(refusals),
                                        cmocka_unit_test(near_rounding), cmocka_unit_test(below_its_error),
                                        cmocka_unit_test(plans),         cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

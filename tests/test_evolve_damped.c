@@ -237,5 +237,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(series), cmocka_unit_test(random_matrices),
                                        cmocka_unit_test(chain_cools), cmocka_unit_test(refusals),
                                        cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -509,5 +509,5 @@ int main(void)
                                        cmocka_unit_test(narrow_pulses),   cmocka_unit_test(breaks_in_any_order),
                                        cmocka_unit_test(refusals),        cmocka_unit_test(steps_and_memory),
                                        cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

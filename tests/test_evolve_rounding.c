@@ -249,5 +249,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(told), cmocka_unit_test(coherent),
                                        cmocka_unit_test(real_times)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

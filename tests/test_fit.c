@@ -200,21 +200,9 @@ static void mistaken(void **state)
     }
 }
 
-static int setup(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials), cmocka_unit_test(smooth), cmocka_unit_test(steps),
                                        cmocka_unit_test(narrow), cmocka_unit_test(mistaken)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_ALL(tests);
 }

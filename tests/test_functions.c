@@ -401,16 +401,10 @@ static void goes_on(void **state)
     wisp_ctx_free(ctx);
 }
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_matrices),     cmocka_unit_test(scales),
                                        cmocka_unit_test(tolerances_are_met),  cmocka_unit_test(other_ways),
                                        cmocka_unit_test(small_parts_outside), cmocka_unit_test(goes_on)};
-    return REF_RUN_WITH(tests, setup, free_ctx);
+    return REF_RUN_CTX(tests);
 }

@@ -327,17 +327,11 @@ static void failing_memory(void **state)
     assert_true(ref_failing_memory(apply_all, NULL, 200, 20) > 20);
 }
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refusals),         cmocka_unit_test(matrices),
                                        cmocka_unit_test(one_rank),         cmocka_unit_test(cancelled),
                                        cmocka_unit_test(cancelled_before), cmocka_unit_test(short_series),
                                        cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, free_ctx);
+    return REF_RUN_CTX(tests);
 }

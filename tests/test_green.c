@@ -204,5 +204,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(vectors), cmocka_unit_test(traces), cmocka_unit_test(refusals),
                                        cmocka_unit_test(worst_energy)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

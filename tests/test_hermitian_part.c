@@ -284,9 +284,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_sources),
-        cmocka_unit_test_setup_teardown(two_parts, make_ctx, free_ctx),
-        cmocka_unit_test_setup_teardown(extreme_values, make_ctx, free_ctx),
-        cmocka_unit_test_setup_teardown(up_to_rounding, make_ctx, free_ctx),
+        cmocka_unit_test_setup_teardown(two_parts, ref_setup_all, ref_teardown),
+        cmocka_unit_test_setup_teardown(extreme_values, ref_setup_all, ref_teardown),
+        cmocka_unit_test_setup_teardown(up_to_rounding, ref_setup_all, ref_teardown),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
     };

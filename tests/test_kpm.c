@@ -300,5 +300,5 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(costs),
     };
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -354,5 +354,5 @@ int main(void)
         cmocka_unit_test(odd_moment),     cmocka_unit_test(cancel),      cmocka_unit_test(observed),
         cmocka_unit_test(failing_memory),
     };
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

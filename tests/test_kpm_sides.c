@@ -325,5 +325,5 @@ int main(void)
         cmocka_unit_test(same_as_sites), cmocka_unit_test(rounding),
         cmocka_unit_test(depths),
     };
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -190,5 +190,5 @@ int main(void)
         cmocka_unit_test(memory),
         cmocka_unit_test(refusals),
     };
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

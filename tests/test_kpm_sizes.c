@@ -101,5 +101,5 @@ static void bars_of_any_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(too_small), cmocka_unit_test(bars_of_any_size)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -523,5 +523,5 @@ int main(void)
         cmocka_unit_test(files),
 #endif
     };
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -18,12 +18,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Nothing below could fail without it. (In a child, which a signal ends.) */
 static void guard_guards(void **state)
 {
@@ -348,5 +342,5 @@ int main(void)
                                        cmocka_unit_test(function_missing),
                                        cmocka_unit_test(eig_without_a_function),
                                        cmocka_unit_test(changes_meanwhile)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, ref_teardown);
 }

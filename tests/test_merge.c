@@ -164,5 +164,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(seeds), cmocka_unit_test(refusals),
                                        cmocka_unit_test(other_entries)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

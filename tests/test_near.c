@@ -3,18 +3,6 @@
 #include "ref.h"
 #include <math.h>
 
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* A Hermitian matrix of few entries: a ring, of which some bonds are missing, and some others; its norm is below 1. */
 static ref_mat random_graph(ref_rng *r, wisp_type type, int64_t n)
 {
@@ -220,5 +208,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(sweeps), cmocka_unit_test(edges),
                                        cmocka_unit_test(failures)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

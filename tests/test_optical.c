@@ -234,5 +234,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(dense), cmocka_unit_test(limits), cmocka_unit_test(graphene),
                                        cmocka_unit_test(hot)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -4,18 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static ref_mat random_hermitian(ref_rng *r, wisp_type type, int64_t n, double size)
 {
     ref_mat m = ref_new(n, n);
@@ -425,5 +413,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(eigenpairs), cmocka_unit_test(roots), cmocka_unit_test(moments),
                                        cmocka_unit_test(conditions), cmocka_unit_test(costs), cmocka_unit_test(refused),
                                        cmocka_unit_test(units),      cmocka_unit_test(beyond)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

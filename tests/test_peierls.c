@@ -2,13 +2,6 @@
    flux through triangles; fields that don't fit. */
 #include "gallery_spectra.h"
 
-static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 typedef struct {
     wisp_src h, b;
     wisp_positions p;
@@ -141,5 +134,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_spectra), cmocka_unit_test(test_harper),
                                        cmocka_unit_test(test_triangles), cmocka_unit_test(test_refused)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return cmocka_run_group_tests(tests, ref_setup_all, ref_teardown);
 }

@@ -5,13 +5,6 @@
 #include "base/rng.h"
 #include "gallery/gallery.h"
 
-static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static wisp_positions open_positions(void *ctx, const char *spec)
 {
     wisp_positions p = {0};
@@ -197,5 +190,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_vacancies),
                                        cmocka_unit_test(test_boxes), cmocka_unit_test(test_files),
                                        cmocka_unit_test(test_arrays)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return cmocka_run_group_tests(tests, ref_setup_all, ref_teardown);
 }

@@ -75,5 +75,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choice), cmocka_unit_test(agreement),
                                        cmocka_unit_test(refusals)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

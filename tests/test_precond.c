@@ -300,5 +300,5 @@ int main(void)
                                        cmocka_unit_test(bad_blocks),    cmocka_unit_test(functions),
                                        cmocka_unit_test(operators),     cmocka_unit_test(refusals),
                                        cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -180,5 +180,5 @@ int main(void)
                                        cmocka_unit_test(refusals),  cmocka_unit_test(failing_memory)};
     const struct CMUnitTest none[] = {cmocka_unit_test(missing)};
     if (!ref_by_mpi() && ref_ranks() > 1) return REF_SKIPPED;
-    return has_amg() ? REF_RUN_WITH(tests, setup, teardown) : REF_RUN_WITH(none, setup, teardown);
+    return has_amg() ? REF_RUN_CTX(tests) : REF_RUN_CTX(none);
 }

@@ -432,5 +432,5 @@ int main(void)
         cmocka_unit_test(pivots),         cmocka_unit_test(random_ones),   cmocka_unit_test(solutions),
         cmocka_unit_test(gains),          cmocka_unit_test(kept),          cmocka_unit_test(refusals),
         cmocka_unit_test(planned_memory), cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

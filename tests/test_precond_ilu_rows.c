@@ -168,5 +168,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(long_rows), cmocka_unit_test(cancelled),
                                        cmocka_unit_test(unread_rows), cmocka_unit_test(small_rows)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

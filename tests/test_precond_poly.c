@@ -243,5 +243,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials), cmocka_unit_test(polynomials_are_positive),
                                        cmocka_unit_test(interleaved), cmocka_unit_test(row_sums),
                                        cmocka_unit_test(operators)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -134,9 +134,9 @@ static void beyond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(small_spectra, make_ctx, free_ctx),
-        cmocka_unit_test_setup_teardown(bounds_of_denormals, make_ctx, free_ctx),
-        cmocka_unit_test_setup_teardown(beyond, make_ctx, free_ctx),
+        cmocka_unit_test_setup_teardown(small_spectra, ref_setup_all, ref_teardown),
+        cmocka_unit_test_setup_teardown(bounds_of_denormals, ref_setup_all, ref_teardown),
+        cmocka_unit_test_setup_teardown(beyond, ref_setup_all, ref_teardown),
     };
     return REF_RUN(tests);
 }

@@ -2,18 +2,6 @@
    that end at different times. */
 #include "solve_random.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static void random_systems(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -281,5 +269,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_systems), cmocka_unit_test(variants), cmocka_unit_test(variants_of_lattices),
         cmocka_unit_test(passes),         cmocka_unit_test(widths),   cmocka_unit_test(operators)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -79,5 +79,5 @@ static void at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(absolute), cmocka_unit_test(at_once)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -3,18 +3,6 @@
 #include "solve_cancel.h"
 #include "solve_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Status and words of the message, with every variant that the method has, with and without a guess. */
 static void ends(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, wisp_status status, const char *words)
 {
@@ -450,5 +438,5 @@ int main(void)
         cmocka_unit_test(bad_options),      cmocka_unit_test(stopped),       cmocka_unit_test(cancelled),
         cmocka_unit_test(cancelled_before), cmocka_unit_test(callbacks),     cmocka_unit_test(failing_memory),
     };
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -3,18 +3,6 @@
 #include "solve_cases.h"
 #include "storage.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* 25 iterations: not all of these matrices allow more, but what is said of them is true. */
 static void storages(void **state)
 {
@@ -240,5 +228,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(storages), cmocka_unit_test(borrowed),
                                        cmocka_unit_test(from_elsewhere), cmocka_unit_test(ranks)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

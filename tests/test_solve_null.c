@@ -503,5 +503,5 @@ int main(void)
                                        cmocka_unit_test(blocks),      cmocka_unit_test(unexplained),
                                        cmocka_unit_test(leak),        cmocka_unit_test(kept),
                                        cmocka_unit_test(operators),   cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -3,18 +3,6 @@
 #include "operator_cases.h"
 #include "solve_cases.h"
 
-static int setup(void **state)
-{
-    *state = ref_isa_ctx(NULL, 2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static ref_mat times(ref_mat m, int exponent)
 {
     ref_mat y = ref_new(m.rows, m.cols);
@@ -208,5 +196,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two), cmocka_unit_test(least_numbers),
                                        cmocka_unit_test(operators), cmocka_unit_test(operator_too_large)};
-    return REF_RUN_WITH(tests, setup, teardown);
+    return REF_RUN_CTX(tests);
 }

@@ -242,9 +242,9 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(small, make_ctx, free_ctx),
-                                       cmocka_unit_test_setup_teardown(methods, make_ctx, free_ctx),
-                                       cmocka_unit_test_setup_teardown(scales, make_ctx, free_ctx),
-                                       cmocka_unit_test_setup_teardown(refusals, make_ctx, free_ctx)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(small, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(methods, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(refusals, ref_setup, ref_teardown)};
     return REF_RUN(tests);
 }

@@ -503,5 +503,5 @@ int main(void)
                                        cmocka_unit_test(units),
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(failing_memory)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

@@ -3,13 +3,6 @@
 #include "gallery_dense.h"
 #include "ref.h"
 
-static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static cplx load(wisp_type type, const void *val, int64_t i)
 {
     const double *d = val;
@@ -270,5 +263,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_open), cmocka_unit_test(test_types),
                                        cmocka_unit_test(test_periodic), cmocka_unit_test(test_small_cells)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return cmocka_run_group_tests(tests, ref_setup_all, ref_teardown);
 }

@@ -8,18 +8,6 @@
 
 enum { N = 24 };
 
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static wisp_mat *open_lattice(wisp_ctx *ctx, const char *spec, wisp_positions *at)
 {
     wisp_mat *A;
@@ -184,5 +172,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(fitted), cmocka_unit_test(moments),
                                        cmocka_unit_test(refusals)};
-    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+    return REF_RUN_ALL(tests);
 }

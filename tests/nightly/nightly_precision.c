@@ -12,5 +12,5 @@ static void agreement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agreement)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return cmocka_run_group_tests(tests, ref_setup_all, ref_teardown);
 }
