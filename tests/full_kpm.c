@@ -30,7 +30,7 @@ static void against_lapack(wisp_ctx *ctx, const char *name, wisp_src *src, int64
 static void gallery(void **state)
 {
     static const char *const spec[] = {
-        "topi:nx=8,ny=8,nz=6",
+        "topi:nx=6,ny=6,nz=5",
         "topi:nx=6,ny=6,nz=3,potential=dots,dot_distance=3,dot_radius=1",
         "topi:nx=6,ny=5,nz=4,potential=random,disorder=2,seed=3",
         "graphene:nx=12,ny=10,flux=1/4",

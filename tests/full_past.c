@@ -67,10 +67,10 @@ static void past_the_caches(void **state)
         wisp_format format;
         int row; /* bytes that the matrix has of a row, at least */
     } cases[] = {
-        {WISP_S, WISP_D, 0, 1, WISP_FORMAT_DEFAULT, 0},     {WISP_D, WISP_D, 0, 1, WISP_FORMAT_DEFAULT, 0},
-        {WISP_S, WISP_S, 16, 1, WISP_FORMAT_COMPRESSED, 0}, {WISP_D, WISP_D, 16, 1, WISP_FORMAT_COMPRESSED, 0},
-        {WISP_D, WISP_D, 32, 1, WISP_FORMAT_SELL, 24},      {WISP_D, WISP_D, 0, 8, WISP_FORMAT_DEFAULT, 0},
-        {WISP_D, WISP_Z, 0, 1, WISP_FORMAT_DEFAULT, 0},
+        {WISP_S, WISP_D, 0, 1, WISP_FORMAT_DEFAULT, 2},     {WISP_D, WISP_D, 0, 1, WISP_FORMAT_DEFAULT, 2},
+        {WISP_S, WISP_S, 16, 1, WISP_FORMAT_COMPRESSED, 2}, {WISP_D, WISP_D, 16, 1, WISP_FORMAT_COMPRESSED, 2},
+        {WISP_D, WISP_D, 32, 1, WISP_FORMAT_SELL, 24},      {WISP_D, WISP_D, 0, 8, WISP_FORMAT_DEFAULT, 2},
+        {WISP_D, WISP_Z, 0, 1, WISP_FORMAT_DEFAULT, 2},
     };
     for (int isa = 0; isa < REF_ISAS; isa++) {
         wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
