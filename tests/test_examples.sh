@@ -33,13 +33,15 @@ awk '/^eigenvalue/ { n++; if ($4 > 1e-9 || $2 * $2 > 0.35) { print "eigenvalue",
 grep -q 'found, complete$' pairs.txt
 # A run that is killed and goes on ends like one that was not.
 checkpoint=$(dirname "$wisp")/examples/checkpoint
-"$checkpoint" topi:nx=12,ny=12,nz=8 whole.state 1000 | grep -o 'moment 2: [^;]*' >whole.txt
-"$checkpoint" topi:nx=12,ny=12,nz=8 parts.state 0.01 >parts.txt &
+cells=topi:nx=12,ny=12,nz=8
+[ -z "${SANITIZED:-}" ] || cells=topi:nx=6,ny=6,nz=4
+"$checkpoint" $cells whole.state 1000 | grep -o 'moment 2: [^;]*' >whole.txt
+"$checkpoint" $cells parts.state 0.01 >parts.txt &
 until [ -e parts.state ] || ! kill -0 $! 2>/dev/null; do :; done
 kill -9 $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 if [ -e parts.state ]; then
-    "$checkpoint" topi:nx=12,ny=12,nz=8 parts.state >parts.txt
+    "$checkpoint" $cells parts.state >parts.txt
     grep -q 'going on from parts.state' parts.txt
 fi
 grep -o 'moment 2: [^;]*' parts.txt | cmp - whole.txt
