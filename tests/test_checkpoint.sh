@@ -14,7 +14,7 @@ bad=0
 fail() { echo "FAILED: $*" >&2; bad=1; }
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
 small=topi:nx=8,ny=8,nz=5
-run=(dos topi:nx=20,ny=20,nz=10 --moments 300 --vectors 8 --width 4 --seed 3)
+run=(dos topi:nx=12,ny=12,nz=8 --moments 300 --vectors 8 --width 4 --seed 3)
 quick=(dos $small --moments 16 --vectors 6 --width 3)
 # same WANT GOT WHAT: moments, digit by digit, and densities.
 results() { grep -oE '"(moments|dos)": \[[^]]*\]' "$1"; }
@@ -283,7 +283,7 @@ assert float(sys.argv[3]) > 0 or a["bounds"] == b["bounds"]
 assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is None
 PY
 }
-m=(dos topi:nx=16,ny=16,nz=10 --moments 400 --vectors 4)
+m=(dos topi:nx=10,ny=10,nz=8 --moments 400 --vectors 4)
 pieces threads 0 OMP_NUM_THREADS=1 OMP_NUM_THREADS=2 "${m[@]}"
 pieces threads 0 OMP_NUM_THREADS=2 OMP_NUM_THREADS=1 "${m[@]}" --order rcm
 pieces "ranks 1 to 3" 1e-12 WISP_RANKS= WISP_RANKS=3 "${m[@]}"
@@ -294,7 +294,7 @@ pieces "weights of the state, levels" 0 "WISP_RANKS=3 WISP_WEIGHTS=2,0,1" "WISP_
 pieces "levels" 1e-12 "WISP_RANKS=3" "WISP_RANKS=2" "${m[@]}" --partition levels
 pieces "levels to one" 1e-12 "WISP_RANKS=3" "WISP_RANKS=" "${m[@]}" --partition levels
 pieces far 0 WISP_DEVICE=far WISP_DEVICE=far "${m[@]}"
-pieces resolution 0 a=1 a=1 dos topi:nx=16,ny=16,nz=10 --resolution 0.03 --vectors 12
+pieces resolution 0 a=1 a=1 dos topi:nx=10,ny=10,nz=8 --resolution 0.03 --vectors 12
 pieces precision 0 a=1 a=1 "${m[@]}" --precision auto
 pieces exact 0 a=1 a=1 dos $small --moments 30 --trace exact
 pieces hermitian 0 a=1 a=1 "${m[@]}" --hermitian-part
@@ -316,10 +316,10 @@ assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is No
 PY
     nothing_left p.ck "$name"
 }
-evolution=(evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,9)
+evolution=(evolve topi:nx=10,ny=10,nz=8 --time 200 --steps 40 --site 5,9)
 killed evolve "times norm density sweeps sequences" "${evolution[@]}"
 killed "evolve, random" "times norm density sweeps" "${evolution[@]:0:6}" --random --watch 3
-system=(solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-13)
+system=(solve laplace:nx=14,ny=14,nz=12 --rhs random:3x3 --tol 1e-13)
 for method in "cg" "cg --variant hidden" "cg --precond chebyshev:3" "gmres --restart 60" minres; do
     # shellcheck disable=SC2086
     killed "solve by $method" "iterations residuals residual_history products" "${system[@]}" --method $method -o x.mtx
@@ -328,10 +328,10 @@ done
 WISP_RANKS=3 killed "solve by 3 ranks" "iterations residuals residual_history" "${system[@]}" --method minres
 WISP_RANKS=3 killed "solve by 3 ranks, bicgstab" "iterations residuals residual_history" "${system[@]}" --method bicgstab
 stopped TERM 2 s.ck "${evolution[@]}"
-refused 1 "is of a run with start rows" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,10 --resume s.ck
+refused 1 "is of a run with start rows" evolve topi:nx=10,ny=10,nz=8 --time 200 --steps 40 --site 5,10 --resume s.ck
 refused 1 "is of a run with rows that are watched" "${evolution[@]}" --watch 1 --resume s.ck
-refused 1 "is of a run with --steps 40, and this one has 41" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 41 --site 5,9 --watch 5,9 --resume s.ck
-refused 1 "is of a run with command evolve, and this one has solve" solve topi:nx=16,ny=16,nz=10 --resume s.ck
+refused 1 "is of a run with --steps 40, and this one has 41" evolve topi:nx=10,ny=10,nz=8 --time 200 --steps 41 --site 5,9 --watch 5,9 --resume s.ck
+refused 1 "is of a run with command evolve, and this one has solve" solve topi:nx=10,ny=10,nz=8 --resume s.ck
 rm -f s.ck*
 # While a system is proved to have no solution there is no state to be had, but the signal ends the run, with x.
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 40, 40, 80
@@ -348,8 +348,8 @@ WISP_STOP_AT=KILL:checkpoint:1000 "$wisp" "${system[@]}" --method minres --maxit
 python3 -c 'import json
 a, b = (json.load(open(name)) for name in ("p.want", "p.json"))
 assert a["residual_history"] == b["residual_history"]' || fail "more iterations: not the same"
-refused 1 "right-hand side" solve laplace:nx=24,ny=24,nz=20 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
-refused 1 "is of a run with --tol " solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
+refused 1 "right-hand side" solve laplace:nx=14,ny=14,nz=12 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
+refused 1 "is of a run with --tol " solve laplace:nx=14,ny=14,nz=12 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
 one=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3 --tol 1e-13 --method gmres)
 bound=$("$wisp" "${one[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 33 * 48000 * 8 else 0)')
 WISP_STOP_AT=USR1:solving:0.3 "$wisp" "${one[@]}" --checkpoint plan.ck --every 1000 --mem-limit "$bound" --json >plan.json 2>err || fail "solve within the plan: $(cat err)"
@@ -360,7 +360,7 @@ if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/nul
     echo "- processes under mpirun: one is killed, the others end, and as many or fewer go on"
     export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 # as tests/processes.sh
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-    by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 300 --vectors 8 --width 4 --threads 1 --json)
+    by_mpi=(dos topi:nx=12,ny=12,nz=8 --moments 300 --vectors 8 --width 4 --threads 1 --json)
     launch() { mpirun --oversubscribe -n "$1" "$wisp" "${by_mpi[@]}" "${@:2}"; }
     launch 3 >mp.want 2>err || fail "by 3 processes: $(cat err)"
     for victim in 0 2; do # the first rank, and the last one
@@ -383,7 +383,7 @@ PY
 fi
 
 echo "- memory: as planned"
-bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 16000 * 4 * 16 else 0)')
+bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 4608 * 4 * 16 else 0)')
 WISP_STOP_AT=USR1:moments:0.3 "$wisp" "${run[@]}" --checkpoint plan.ck --every 1000 --mem-limit "$bound" --json >plan.json 2>err || fail "within the plan: $(cat err)"
 grep -q . err && fail "within the plan: $(cat err)"
 python3 -c 'import json; o = json.load(open("plan.json"))["checkpoint"]; assert o["written"] == 1 and o["failed"] == 0, o' || fail "within the plan: none was written"
