@@ -90,6 +90,20 @@ stop evolution TERM 0.5 evolve "${wave[@]}" --energy --checkpoint c.ck
 ok evolve "${wave[@]}" --energy --resume c.ck --json
 json out 'd["density"] == e["density"] and d["off"] == e["off"] and d["steps"] == e["steps"]' whole
 refused 1 "--drive" evolve graphene:nx=30,ny=20 --drive 'graphene:nx=30,ny=20:0.2*sin(2*t)' --time 6 --steps 6 --site 7 --tolerance 1e-7 --energy --resume c.ck
+# In the middle of a long step, too: psi before it is kept.
+long=(graphene:nx=30,ny=20 --drive graphene:nx=30,ny=20:0.5 --time 300 --steps 1 --site 7)
+ok evolve "${long[@]}" --json
+cp out whole
+stop evolution TERM 0.7 evolve "${long[@]}" --checkpoint long.ck
+ok evolve "${long[@]}" --resume long.ck --json
+json out 'd["density"] == e["density"] and d["off"] == e["off"] and d["sweeps"] == e["sweeps"] and d["steps"] < 20' whole
+ok evolve "${long[@]}" -o long.csv --quiet
+check "how far off in the table" grep -qx 'time,norm,psi_off,density_7' long.csv
+if [ $have_gnuplot = 1 ]; then
+    ok evolve levels.mtx --drive "x.mtx:0.1*cos(t)" --drive "./x.mtx:exp(-t)" --time 1 --site 0 --plot drive.svg --quiet
+    check "drives in the picture" grep -qF 'drive x.mtx:0.1*cos(t)' drive.svg
+    check "all drives in the picture" grep -qF 'drive ./x.mtx:exp(-t)' drive.svg
+fi
 if [ $have_hdf5 = 1 ]; then
     ok evolve levels.mtx "${turning[@]}" --time 7 --steps 1 --site 0 --states s.h5 --quiet
     ok evolve levels.mtx "${turning[@]}" --time 20 --steps 1 --from s.h5 --watch 1 --json

@@ -98,7 +98,7 @@ ok evolve bond.mtx --time 10 --steps 40 --site 0 --watch 0,1 -o bond.csv
 for word in matrix rows bounds start times run norm density results; do
     grep -q "^$word" out || fail "no '$word' in the summary"
 done
-check "the table's head" grep -qx 'time,norm,density_0,density_1' bond.csv
+check "the table's head" grep -qx 'time,norm,psi_off,density_0,density_1' bond.csv
 python "sin^2 t" '
 import csv, math, sys
 rows = list(csv.DictReader(l for l in open("bond.csv") if l[0] != "#"))

@@ -134,7 +134,10 @@ static void random_pieces(void **state)
         const int64_t most = 1 + (s.o.drives ? want.e.steps : ref_far(ctx) ? want.e.sequences : want.e.sweeps / 8);
         wisp_ctx_free(ctx);
         piece p = {.offers = 0};
-        while (one_piece(&s, &p, 1 + (int)ref_below(&r, 3), ref_below(&r, 1 + most), &got)) continue;
+        /* A step under H(t) is taken anew: pieces grow, so that at last they are longer than one. */
+        while (
+            one_piece(&s, &p, 1 + (int)ref_below(&r, 3), ref_below(&r, 1 + most) + (s.o.drives ? p.pieces : 0), &got))
+            continue;
         ends += p.pieces;
         snprintf(what, sizeof what, "seed %d", (int)seed);
         assert_true(got.seen == TIMES && got.e.done == TIMES);

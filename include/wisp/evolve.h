@@ -115,7 +115,7 @@ typedef struct {
    (WISP_ERR_PRECISION); that rounding alone makes about as much over the way is said before the first step
    (WISP_ERR_ARG).
    opts->direction is 1 then, A Hermitian; depth, at_once and cache_budget are not looked at. 5 blocks like psi are held
-   meanwhile, and a state is offered before each step.
+   meanwhile, and a state is offered before each step, and in the middle of it the same one.
    WISP_ERR_NUMERIC: also if norms grow beyond all numbers of psi's type. With opts->resume psi(0) is of no interest;
    times and options must be as they were, but for depth and cache_budget; observe is called for times alone that had
    not been observed when the state was offered. After a failure psi holds anything, and e->done times have been

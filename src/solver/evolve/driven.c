@@ -63,6 +63,19 @@ out:
 
 /* ---- one exponential --------------------------------------------------------------------------------- */
 
+/* How much is done, after so much of an exponential, and the state that the step began with: a long step may be cut
+   off. What a step that was too long has told is not taken back. */
+static wisp_status tell(wisp__driven *s, double part)
+{
+    enum { ALL_OF_A_TRY = 6 };
+    wisp_status status;
+    s->told = fmax(s->told, s->at + s->share * (s->exponentials + part) / ALL_OF_A_TRY);
+    WISP_TRY(wisp_ctx_step(s->ctx, "evolution", fmin(s->told, 1), s->e->flops));
+    if (s->live) WISP_TRY(wisp_state_offer(s->live, s->o.offer, s->o.offer_arg));
+out:
+    return status;
+}
+
 /* z becomes exp(-i H t) v; v holds anything then. What is left out of the series is its share by time. */
 static wisp_status exponential(wisp__driven *s, double t)
 {
@@ -88,12 +101,14 @@ static wisp_status exponential(wisp__driven *s, double t)
     s->sum.terms = g->most;
     WISP_TRY(wisp__chebyshev_sum_begin(&s->sum));
     while (s->sum.step + 1 < s->sum.terms) {
+        WISP_TRY(tell(s, (double)s->sum.step / (double)s->sum.terms));
         WISP_TRY(wisp__chebyshev_sum_next(&s->sum, &count));
         s->e->sweeps += count;
         s->e->flops += count * s->sweep_flops;
     }
     WISP_TRY(wisp__chebyshev_sum_check(&s->sum, s->start_norm, s->norm));
     s->e->sequences++;
+    s->exponentials++;
     s->made += share;
     s->rounded += wisp__evolve_rounding_of(&s->o, &s->parts, type, t);
 out:
@@ -130,6 +145,7 @@ static wisp_status try_step(wisp__driven *s, double *error, double *noise)
     const double half = s->step / 2;
     wisp_status status;
     s->made = s->rounded = 0;
+    s->exponentials = 0;
     WISP_TRY(wisp_copy(s->sum.v, s->psi));
     WISP_TRY(magnus_step(s, s->t, s->step));
     WISP_TRY(wisp_copy(s->kept, s->z));
@@ -190,6 +206,7 @@ static wisp_status one_step(wisp__driven *s, double to)
     const double asked = s->step;
     WISP_TRY(wisp__driven_fit(s, end, least, &missed));
     const bool cut = s->step != asked;
+    s->share = fabs(s->step) * s->leg;
     WISP_TRY(try_step(s, &error, &noise));
     error = fmax(error, missed);
     const double h = fabs(s->step), allowed = wisp__driven_allowed(s, h);
@@ -272,12 +289,13 @@ static wisp_status items(void *arg, wisp_state *state)
     wisp__driven *s = arg;
     wisp_evolution *e = s->e;
     const size_t width = (size_t)wisp_blk_width(s->psi);
-    position at = {e->done,           e->steps,
-                   e->refused,        e->sequences,
-                   e->sweeps,         s->t,
-                   s->step,           s->off,
+    const wisp_evolution *then = &s->then; /* the step that is under way is taken anew */
+    position at = {then->done,        then->steps,
+                   then->refused,     then->sequences,
+                   then->sweeps,      s->t,
+                   s->wanted,         s->off,
                    s->counted,        s->before + wisp_now() - s->began,
-                   e->bounds_seconds, e->flops};
+                   e->bounds_seconds, then->flops};
     wisp_status status;
     WISP_TRY(same_options(s, state));
     WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
@@ -302,9 +320,12 @@ static wisp_status run(wisp__driven *s)
     for (int64_t i = s->e->done; i < s->times; i++) {
         const double from = i ? s->time[i - 1] : s->o.start_time, way = s->time[i] - from;
         while (s->t != s->time[i]) {
-            const double part = way != 0 ? (s->t - from) / way : 1;
-            WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)i + part) / (double)s->times, s->e->flops));
-            if (s->live) WISP_TRY(wisp_state_offer(s->live, s->o.offer, s->o.offer_arg));
+            s->at = ((double)i + (s->t - from) / way) / (double)s->times;
+            s->leg = 1 / (fabs(way) * (double)s->times);
+            s->share = 0;
+            s->then = *s->e;
+            s->wanted = s->step;
+            WISP_TRY(tell(s, 0));
             WISP_TRY(one_step(s, s->time[i]));
         }
         WISP_TRY(take(s, i));

@@ -34,6 +34,7 @@ typedef struct {
     wisp_evolution then; /* *e when the step began, and */
     double wanted;       /* the step that was to be taken: what a state of that time holds */
     double at, share;    /* what part of all is done when it begins, and what it adds */
+    double leg, told;    /* what part a unit of time is; what was told of all */
     int exponentials;    /* of this try that are done */
     wisp_state *live;
 } wisp__driven;

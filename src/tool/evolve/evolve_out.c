@@ -152,13 +152,13 @@ static void write_table(const tool *t, const void *arg, FILE *f)
 {
     const evolve_results *r = arg;
     (void)t;
-    fputs(r->damps ? "time,log_norm,psi_off" : r->absorbs ? "time,norm,psi_off,survival,survival_off" : "time,norm", f);
+    fprintf(f, "time,%s,psi_off%s", r->damps ? "log_norm" : "norm", r->absorbs ? ",survival,survival_off" : "");
     for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
     for (int b = 0; b < r->x.count; b++) fprintf(f, ",expectation_%d,imag_%d,off_%d", b, b, b);
     fputc('\n', f);
     for (int64_t i = 0; i < r->done; i++) {
         csv_numbers(f, "", (double[]){r->time[i], r->damps ? r->log_norm[i] : r->norm[i]}, 2);
-        if (r->damps || r->absorbs) csv_numbers(f, ",", &r->off[i], 1);
+        csv_numbers(f, ",", &r->off[i], 1);
         if (r->absorbs) csv_numbers(f, ",", (double[]){survival_at(r, i), survival_off(r, i)}, 2);
         for (int64_t w = 0; w < r->watched; w++) csv_numbers(f, ",", &r->density[w * r->times + i], 1);
         for (int64_t b = 0, at = i; b < r->x.count; b++, at += r->x.times) {
@@ -169,10 +169,20 @@ static void write_table(const tool *t, const void *arg, FILE *f)
     }
 }
 
+/* A drive for the picture, whose quotes would end the text of a script; it is cut where it is long. */
+static void drive_words(const char *drive, bool others, char *text)
+{
+    enum { LONGEST = 90 };
+    const bool is_long = strlen(drive) > LONGEST;
+    snprintf(text, TEXT_BAR, "drive %.*s%s%s", LONGEST, drive, is_long ? " ..." : "", others ? ", and others" : "");
+    for (char *c = text; *c; c++)
+        if (*c == '\'' || (unsigned char)*c < ' ') *c = ' ';
+}
+
 /* Densities of rows; without rows, by how much the norm is off. */
 static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
-    enum { MOST_KEYS = 14 };
+    enum { MOST_KEYS = 14, MOST_NAMED = 3 };
     const evolve_results *r = arg;
     char line[TEXT];
     plot_begin(f, path, 1, 1);
@@ -182,7 +192,15 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
         snprintf(line, sizeof line, "tolerance %.3g, %.6g left at the end", r->tolerance, survival_at(r, r->done - 1));
     else
         snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
-    plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
+    char under[MOST_NAMED][TEXT_BAR];
+    const char *lines[1 + MOST_NAMED + 1] = {line};
+    for (int i = 0; i < r->d.count && i < MOST_NAMED; i++) {
+        const bool others = i + 1 == MOST_NAMED && r->d.count > MOST_NAMED;
+        drive_words(t->opt.drive_list[i], others, under[i]);
+        lines[i + 1] = under[i];
+    }
+    const int named = r->d.count < MOST_NAMED ? r->d.count : MOST_NAMED;
+    plot_title(f, 2 + named, t->opt.arg[0], lines);
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
     const double begin = r->time[0], end = r->time[r->done - 1];
     plot_range(f, 'x', fmin(end, begin), fmax(end, begin));
