@@ -161,3 +161,30 @@ def test_what_is_refused():
             M.evolve(np.ones(20), [1.0], **wrong)
     with pytest.raises(ValueError):
         list(M.evolution(np.ones(20), [np.nan]))
+
+
+def test_drives():
+    """Levels of +-0.5 in a field that turns with them: sin(0.1 t)^2 goes over; a table, and what is refused."""
+    x, y = np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]])
+    H = wisp.Matrix(np.diag([0.5, -0.5]).astype(complex))
+    times, up = np.array([1.0, 7.0, 20.0]), np.array([1, 0])
+    psi, info = H.evolve(up, times, drive=[(x, lambda t: 0.1 * np.cos(t)), (y, lambda t: 0.1 * np.sin(t))], info=True)
+    assert np.all(abs(abs(psi[:, 1]) ** 2 - np.sin(0.1 * times) ** 2) <= 2 * info.off + 1e-14)
+    assert np.all(info.off < 3e-10)
+    zero = wisp.Matrix(np.zeros((2, 2)))
+    saw = zero.evolve(up, [2.0, -1.0], drive=(x, ([-1, 0, 1, 2], [1.0, 0, 1, 0])), operators=[np.diag([0.0, 1])])[:, 0]
+    np.testing.assert_allclose(saw, np.sin([1.0, -0.5]) ** 2, atol=1e-9)
+    pulse = zero.evolve(up, 20.0, drive=(x, lambda t: np.exp(-(((t - 7) / 0.01) ** 2)) / 0.01))
+    assert abs(abs(pulse[0, 1]) ** 2 - np.sin(np.pi**0.5) ** 2) < 1e-9
+
+    def fails(t):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        H.evolve(up, 1.0, drive=(x, fails))
+    for wrong in ({"drive": []}, {"drive": [x]}, {"drive": (x, ([0, 1], [0, 1])), "times": 2.0}, {"longest_step": 1.0},
+                  {"drive": (x, ([0, 0], [0, 1]))}, {"drive": (x, np.sin), "times": 1j}, {"drive": (x, np.sin), "absorb": [0, 1]}):
+        with pytest.raises(ValueError):
+            H.evolve(up, **{"times": 1.0, **wrong})
+    with pytest.raises(wisp.NotHermitianError):
+        H.evolve(up, 1.0, drive=(np.array([[0, 1], [0, 0]]), np.sin))

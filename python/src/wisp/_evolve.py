@@ -27,7 +27,7 @@ class EvolveInfo(NamedTuple):
     off : numpy.ndarray
         How far psi(t) may be off, of the worst column, of shape (times,): over |psi(0)|, in complex time over |psi(t)|.
         What is left out of the series is bounded, rounding is an estimate. Of real times, and a Hermitian matrix, it is
-        the tolerance.
+        the tolerance; with ``drive`` all of it is an estimate.
     """
 
     times: np.ndarray
@@ -70,6 +70,41 @@ class _Expectations:
             self.ctx.call(lib.wisp_spmmv_sized, self.y, B._mat, psi, self.aug, self.size)
             row[:] = self.dots[1]
         return values.real if self.real else values
+
+
+def _table(table: Any, t: np.ndarray) -> tuple[Callable[[float], Any], np.ndarray]:
+    """The function that follows a table (times, values) along straight lines from 0 to all of t, and its times."""
+    at, values = (np.array(x, float) for x in table)
+    if at.ndim != 1 or at.shape != values.shape or at.size < 2 or not np.all(np.isfinite(at)) or np.any(np.diff(at) <= 0):
+        raise ValueError("a table of drive has as many values as times, two at least, and its times ascend")
+    low, high = min(0.0, t.min(initial=0)), max(0.0, t.max(initial=0))
+    if at[0] > low or at[-1] < high:
+        raise ValueError(f"a table of drive goes from time {at[0]:g} to {at[-1]:g}; the evolution from {low:g} to {high:g}")
+    return lambda now: np.interp(now, at, values), at
+
+
+class _Drives:
+    """Matrices and functions of time that are added to a matrix: opts.drive and what goes with it."""
+
+    def __init__(self, matrix: Any, drive: Any, t: np.ndarray) -> None:
+        pairs = [drive] if isinstance(drive, tuple) and len(drive) == 2 and not isinstance(drive[0], tuple) else list(drive)
+        if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs) or not pairs:
+            raise ValueError("drive is a pair (B, f), or a list of such: f is a function of time, or a table (times, values)")
+        known = [(f, np.zeros(0)) if callable(f) else _table(f, t) for _, f in pairs]
+        self.functions = [f for f, _ in known]
+        self.breaks = np.concatenate([at for _, at in known])
+        self.matrices = [matrix._beside(B) for B, _ in pairs]
+        self.array = ffi.new("const wisp_mat *[]", [B._mat for B in self.matrices])
+        self.call = callback("wisp_drive_fn", self._at, 1)
+
+    def _at(self, arg: Any, now: float, f: Any) -> int:
+        for j, function in enumerate(self.functions):
+            f[j] = float(function(now))
+        return 0
+
+    def fields(self) -> dict[str, Any]:
+        return {"drives": len(self.matrices), "drive": self.array, "drive_at": self.call, "breaks": self.breaks.size,
+                "break_at": pointer(self.breaks, "double")}
 
 
 class EvolveCalls:
@@ -143,6 +178,7 @@ class EvolveCalls:
 
     def evolve(self, psi: ArrayLike, times: ArrayLike, *, operators: Sequence[Any] | None = None, tol: float = 0,
                bounds: Sequence[float] | None = None, absorb: ArrayLike | str | None = None, hermitian: bool = True,
+               drive: Any = None, longest_step: float = 0,
                observe: Callable[[float, np.ndarray], Any] | None = None, info: bool = False,
                progress: Any = None) -> Any:
         """exp(-i A t) psi, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
@@ -170,6 +206,14 @@ class EvolveCalls:
             By Faber polynomials (Beckermann and Reichel, SIAM J. Numer. Anal. 47, 3849 (2009)).
         hermitian : bool
             False: the matrix itself may be any H - iW; bounds of both parts are found. Not with complex times.
+        drive : (B, f) or list of such pairs, optional
+            H(t) = A + sum of f(t) B, from time 0 on: B is a Hermitian matrix as in ``operators``, f a function of time that
+            gives a real number, or a table (times, values) that is followed along straight lines. By a commutator-free
+            Magnus integrator of fourth order (Alvermann and Fehske, J. Comput. Phys. 230, 5930 (2011)), whose steps follow
+            from an estimate of their error; ``info`` has it. f is looked at some 20,000 times at least. Not with complex
+            times, ``absorb`` and ``hermitian=False``.
+        longest_step : float
+            With ``drive``: no step is longer than this time, so that pulses of f of a 64th of it are seen. 0: any.
         observe : callable, optional
             ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
         info : bool
@@ -186,7 +230,7 @@ class EvolveCalls:
         Raises
         ------
         ArithmeticError
-            In complex time, or where norms grow: the error would be above the tolerance; the message says what helps.
+            In complex time, with ``drive``, or where norms grow: the error would be above the tolerance; the message says what helps.
         KeyboardInterrupt
             Ctrl-C. Its ``result`` has what there was by then.
 
@@ -207,6 +251,10 @@ class EvolveCalls:
             raise ValueError("absorb, and matrices that are not Hermitian, take real times")
         if absorb is not None and not hermitian:
             raise ValueError("absorb is for a Hermitian matrix: put W into the matrix, or leave hermitian=False out")
+        if drive is not None and (direction is not None or absorb is not None or not hermitian):
+            raise ValueError("drive takes real times and a Hermitian matrix, without absorb")
+        if longest_step and drive is None:
+            raise ValueError("longest_step is for drive")
         A = self if absorb is None else self._absorbing(absorb)
         if A is not self and bounds is None:
             bounds = self.find_bounds()
@@ -216,7 +264,10 @@ class EvolveCalls:
         fields = {"non_hermitian": int(A is not self or not hermitian), "log_norm": pointer(log_norm, "double")}
         if direction is not None:
             fields["direction"] = (direction.real, direction.imag)
-        if direction is not None or A is not self or not hermitian:  # else it is the tolerance
+        drives = None if drive is None else _Drives(self, drive, t)
+        if drives is not None:
+            fields.update(drives.fields(), longest_step=longest_step)
+        if direction is not None or A is not self or not hermitian or drives is not None:  # else it is the tolerance
             fields["off"] = pointer(off, "double")
 
         def look(arg: Any, i: int, block: Any, norm: Any) -> int:
