@@ -135,7 +135,9 @@ done
 asked large --interval -0.5,0.5
 json out 'd["method"] == "chebfd" and d["degree"] > 0 and abs(d["found"] - d["expected_count"]) <= d["expected_error"]'
 asked large --target 0 -n 10 --tol 1e-11
-json out 'd["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
+json out '(d["method"] == "invert") == (d["proof"] == "inertia")'
+asked large --target 0 -n 10 --tol 1e-11 --method chebfd
+json out 'd["proof"] == "checks" and d["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
 asked wave --target 0 -n 10 --precision single
 asked large --interval -0.1,0.1 --search 60 --bounds gershgorin
 json out 'd["bounds"]["halfwidth"] > 0'
@@ -362,7 +364,15 @@ for found, exact in zip(r["eigenvalues"], [4 - 2 * math.sin(math.pi / 302), 4, 4
 END
     "$wisp" eig $chain --target 4 -n 3 --method invert | grep -q '^result  *complete, by inertia$' || fail "no word of the proof"
     "$wisp" eig $chain --target 4 -n 3 --method invert --plan | grep -q '^factors  *about' || fail "no factors in the plan"
-    "$wisp" eig graphene:nx=60,ny=60 --target 0.1 --plan | grep -q -- '--method invert: factors' || fail "no invert beside chebfd in the plan"
+    "$wisp" eig topi:nx=10,ny=10,nz=8 --target 0.1 -n 9 --plan >out
+    grep -q -- '--method invert: factors' out || fail "no invert beside chebfd in the plan"
+    grep -q 'by cost: of chebfd about .*, of invert about .*' out || fail "no costs in the plan"
+    "$wisp" eig square:nx=1500,ny=3,disorder=1 --target 0.1 -n 5 --json >thin.json
+    json thin.json 'd["method"] == "invert" and d["proof"] == "inertia" and d["factored"] >= 3 and d["chosen"]["method"] == "invert"'
+    "$wisp" eig square:nx=1500,ny=3,disorder=1 --target 0.1 -n 5 --json --like thin.json >out
+    json out 'd["method"] == "invert" and d["eigenvalues"] == e["eigenvalues"]' thin.json
+    "$wisp" eig square:nx=1500,ny=3,disorder=1 --target 0.1 -n 5 >out
+    grep -q 'factorizations, which take less than a filter (--method chebfd)' out || fail "no word of the choice"
     if [ $have_hdf5 = 1 ]; then # the target is an eigenvalue, so that the inverse has another place, also when it goes on
         WISP_STOP_AT=KILL:checkpoint:2 "$wisp" eig $chain --target 4 -n 9 --method invert --checkpoint inverse.ck --every 1e-9 >out 2>err
         ok eig $chain --target 4 -n 9 --method invert --resume inverse.ck

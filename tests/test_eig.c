@@ -76,7 +76,7 @@ static void lattice(void **state)
         {{.which = WISP_EIG_INTERVAL, .low = 2.8, .high = 3.5}, "end"},
         {{.which = WISP_EIG_INTERVAL, .low = -2.3, .high = -2.2}, "far out"},
         {{.which = WISP_EIG_INTERVAL, .low = e[190], .high = e[190]}, "level"},
-        {{.which = WISP_EIG_NEAREST, .target = 0.1, .count = 10}, "nearest"},
+        {{.which = WISP_EIG_NEAREST, .method = WISP_CHEBFD, .target = 0.1, .count = 10}, "nearest"},
     };
     static const wisp_type filter[] = {WISP_DEFAULT, WISP_S, WISP_D};
     for (size_t i = 0; i < sizeof question / sizeof *question; i++)

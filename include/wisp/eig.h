@@ -23,15 +23,17 @@ extern "C" {
    Hermitian one. INVERT: for NEAREST, the same Krylov methods with (A - target I)^-1, by opts.invert or by factors of
    MUMPS (Amestoy et al. 2001, SIAM J. Matrix Anal. Appl. 23, 15; wisp_features: "mumps"), which need a stored matrix
    and one rank; the pairs are checked with A itself. Those of a Hermitian matrix are proven complete by Sylvester's law
-   of inertia, with two more factorizations or opts.below; of another one they are never complete. MUMPS' memory is its
-   own, which no limit of the context's holds; a call that would take more than opts.bytes, by its estimate, is refused
-   before it factors (WISP_ERR_NOMEM). It works on the host, in one thread. DEFAULT: INVERT with opts.invert, else
-   CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. But for at most 3000 rows, and
-   where `bytes` allows it, DENSE where it takes less, by the plan of CHEBFD, or once another method has taken as long;
-   and for SMALLEST, or NEAREST by opts.invert, of a matrix that is not Hermitian. An operator is taken as Hermitian,
-   unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A named method changes to DENSE by itself: CHEBFD for
-   at most 3000 rows, where the search space would have half of them or more; LANCZOS, KRYLOV_SCHUR and INVERT, where
-   the rows are hardly more than their columns. */
+   of inertia, with two more factorizations or opts.below; of another one they are never complete. What MUMPS
+   holds, by its own estimate and then by its word, counts among the context's memory; a call that would take more than
+   opts.bytes or the context's limit is refused before it factors (WISP_ERR_NOMEM). It works on the host, in one thread.
+   DEFAULT: INVERT with opts.invert, else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this
+   order. Where CHEBFD would, but the question is NEAREST, and INVERT is to be had on the CPU, it is that one that takes
+   less by the model of docs/solvers.md, as far as memory allows; filter_type, search, row_bytes and a kept state of
+   CHEBFD keep that one. But for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan
+   of CHEBFD, or once another method has taken as long; and for SMALLEST, or NEAREST by opts.invert, of a matrix that is
+   not Hermitian. An operator is taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A
+   named method changes to DENSE by itself: CHEBFD for at most 3000 rows, where the search space would have half of them
+   or more; LANCZOS, KRYLOV_SCHUR and INVERT, where the rows are hardly more than their columns. */
 typedef enum {
     WISP_EIG_DEFAULT,
     WISP_CHEBFD,
@@ -195,6 +197,10 @@ typedef struct {
     double low, high;
     int64_t factor_bytes; /* INVERT: of MUMPS' factors and what makes them, in bytes_most, too; else 0 */
     double factor_flops;  /* of one factorization; there are three or a few more */
+    double filter_work,
+        invert_work; /* DEFAULT, NEAREST: what CHEBFD and INVERT take, in flops of dense kernels on all */
+                     /* threads, of which the method of less is taken; NaN: not known, or it is not */
+                     /* to be had. CHEBFD's is at least so much where INVERT is taken */
 } wisp_eig_choice;
 /* *plan, and *choice (choice may be NULL), become what wisp_eig will probably take, and choose. For CHEBFD this call
    computes the bounds and the density of states, which count, and times a few products; seconds of other methods are

@@ -136,7 +136,7 @@ json_t *like_json(tool *t, const wisp_mat_info *info, const like_run *run)
     }
     return JSON_PUT(o, J_MAYBE(run->depth > 0, "depth", run->depth),
                     J_MAYBE(run->row_bytes > 0, "row_bytes", run->row_bytes),
-                    J_MAYBE(run->bytes > 0, "bytes", run->bytes));
+                    J_MAYBE(run->bytes > 0, "bytes", run->bytes), J_MAYBE(run->method, "method", run->method));
 }
 
 /* ---- read ---------------------------------------------------------------------------------------- */
@@ -252,6 +252,8 @@ static int take(tool *t)
     if (!o->format) o->format = format == WISP_FORMAT_COMPRESSED || ranks > 1 ? asked : format;
     o->row_bytes = whole_of(&r, "row_bytes", 4, INT32_MAX);
     o->bytes = whole_of(&r, "bytes", 1, INT64_MAX);
+    if (t->cmd->bit == CMD_EIG && !option_seen(o, "method"))
+        o->method = word_of(&r, "method", eig_method_names, INT32_MAX);
     take_precision(o, &r);
     const int rc = ranks == t->processes ? take_shares(t, &r) : EXIT_FINE;
     if (rc || !r.wrong) return rc;

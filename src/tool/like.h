@@ -7,6 +7,7 @@
 typedef struct {
     int width, depth, row_bytes;
     int64_t bytes;
+    const char *method; /* of eig; NULL: by its own rules it is that one again */
 } like_run;
 
 /* Before the context is made: reads the file, and takes over what was chosen there, unless options say otherwise. */

@@ -297,8 +297,10 @@ static wisp_status begin(wisp__chebfd *c)
 {
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__chebfd_look(c));
+    wisp__chebfd_tell_work(c);
     c->whole = wisp__chebfd_is_whole(c);
     if (c->whole) goto out;
+    wisp__eig_keep_filter(c->k);
     if (c->search == 0) {
         status = wisp__chebfd_refuse(c);
         goto out;
@@ -321,7 +323,10 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     k->e->moments = c.m = calloc(1, sizeof *c.m);
     if (!c.m) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__eig_state(k, wisp__chebfd_items, &c));
-    if (c.at.phase == WISP__LOOKS) WISP_TRY(begin(&c));
+    if (c.at.phase == WISP__LOOKS)
+        WISP_TRY(begin(&c));
+    else
+        wisp__eig_keep_filter(k);
     if (!c.whole) status = rounds(&c);
     if (c.whole && status == WISP_OK) {
         k->whole = true;

@@ -136,6 +136,8 @@ void wisp__chebfd_choose_precision(wisp__chebfd *c);
 void wisp__chebfd_give_up_single(wisp__chebfd *c);
 /* Another size of the search space, for so many eigenvalues in the target; it never shrinks. */
 wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
+/* k->filter_work, for the choice between it and the inverse, becomes that of this filter, or what it takes at least. */
+void wisp__chebfd_tell_work(const wisp__chebfd *c);
 /* The space would be nearly all there is, and the matrix is small: the dense method answers. */
 bool wisp__chebfd_is_whole(const wisp__chebfd *c);
 /* There is no filter: the message says why. */

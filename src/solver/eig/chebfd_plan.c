@@ -56,6 +56,14 @@ out:
     return status;
 }
 
+/* It takes less than the filter. */
+static wisp_status plan_inverse(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
+{
+    choice->method = k->o.method = WISP_EIG_INVERT;
+    k->most_work = k->dense_work;
+    return wisp__eig_plan_krylov(k, plan, choice);
+}
+
 wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     wisp_status status = WISP_OK;
@@ -65,8 +73,11 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     WISP_TRY(wisp__chebfd_look(&c));
     choice->expected = k->e->expected, choice->expected_error = k->e->expected_error;
     choice->low = c.low, choice->high = c.high;
+    wisp__chebfd_tell_work(&c);
     if (wisp__chebfd_is_whole(&c) || c.search == 0) {
-        status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, plan, choice) : wisp__chebfd_refuse(&c);
+        status = !wisp__chebfd_is_whole(&c) ? wisp__chebfd_refuse(&c)
+                 : k->inverse               ? plan_inverse(k, plan, choice)
+                                            : wisp__eig_plan_dense(k, plan, choice);
         const int64_t look = c.m->n > 0 ? wisp__chebfd_look_bytes(&c) : 0; /* which comes first */
         if (plan->bytes_most < look) plan->bytes_most = look;
         goto out;

@@ -205,10 +205,17 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     return WISP_OK;
 }
 
+void wisp__chebfd_tell_work(const wisp__chebfd *c)
+{
+    wisp__eig *k = c->k;
+    if (!k->inverse) return;
+    k->filter_work = c->search > 0 && isfinite(c->work) ? c->work : fmax(k->filter_work, k->most_work);
+}
+
 bool wisp__chebfd_is_whole(const wisp__chebfd *c)
 {
     enum { ROWS = 3000 };
-    if (c->work > c->k->most_work) return true;
+    if (c->work > c->k->most_work || (c->search == 0 && c->k->inverse)) return true;
     return c->k->rows <= ROWS && (c->search == 0 || 2 * (int64_t)c->search >= c->k->rows);
 }
 

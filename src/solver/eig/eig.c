@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 30, RESTARTS = 10000 };
+enum { ROUNDS = 30 };
 
 /* ---- options -------------------------------------------------------------------------------------- */
 
@@ -94,6 +94,7 @@ static wisp_status defaults(wisp__eig *k)
 {
     wisp_eig_opts *o = &k->o;
     const bool by_cost = o->method == WISP_EIG_DEFAULT;
+    k->filter_work = k->invert_work = NAN;
     if (o->count == 0) o->count = 1;
     if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
     if (by_cost)
@@ -101,7 +102,8 @@ static wisp_status defaults(wisp__eig *k)
                     : is_inner(o)  ? WISP_CHEBFD
                     : k->hermitian ? WISP_LANCZOS
                                    : WISP_KRYLOV_SCHUR;
-    if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
+    k->default_rounds = o->max_rounds == 0;
+    if (k->default_rounds) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : WISP__RESTARTS;
     const wisp_status status = check_method(k);
     if (o->tolerance_abs > 0 && !k->hermitian) o->tolerance = o->tolerance_abs; /* else by the bounds */
     k->asked = o->tolerance_abs > 0 ? o->tolerance_abs : o->tolerance;
@@ -143,6 +145,7 @@ static wisp_status begin(wisp__eig *k)
 {
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
+    const bool by_cost = k->o.method == WISP_EIG_DEFAULT;
     wisp_status status = look_at_matrix(k);
     if (status == WISP_OK) status = check_numbers(k);
     if (status == WISP_OK) status = wisp__check_bounds(k->ctx, &info, &k->o.bounds);
@@ -150,22 +153,24 @@ static wisp_status begin(wisp__eig *k)
     status = defaults(k);
     if (status == WISP_OK) status = check_start(k);
     if (status == WISP_OK) status = wisp__eig_scale(k);
-    return status == WISP_OK && k->o.method == WISP_EIG_INVERT ? wisp__inverse_open(k) : status;
+    if (status == WISP_OK && by_cost) status = wisp__eig_by_cost(k);
+    return status == WISP_OK && k->o.method == WISP_EIG_INVERT && !k->inverse ? wisp__inverse_open(k) : status;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
 
-/* LAPACK takes the place of a search; nothing is left of what that has found. */
+/* LAPACK or the inverse takes the place of a search; nothing is left of what that has found. */
 static wisp_status go_over(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
+    k->whole = false;
     wisp__eig_drop_pairs(e);
     free(e->filter.c);
     e->filter = (wisp_filter){0};
     e->filter_type = WISP_DEFAULT;
     e->block = e->rounds = 0;
     e->degree = 0;
-    return wisp__eig_dense(k);
+    return k->o.method == WISP_CHEBFD && k->inverse ? wisp__eig_over_to_inverse(k) : wisp__eig_dense(k);
 }
 
 /* The inverse has told of its own. */
@@ -194,7 +199,7 @@ static wisp_status run(wisp__eig *k)
     case WISP_EIG_INVERT: status = k->hermitian ? wisp__eig_lanczos(k) : wisp__eig_krylov_schur(k); break;
     default: status = wisp__eig_dense(k);
     }
-    if (k->whole) status = go_over(k);
+    while (k->whole) status = go_over(k);
     wisp_state_free(k->live);
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
@@ -241,6 +246,7 @@ static wisp_status plan_all(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choi
         choice->factor_flops = wisp__inverse_flops(k->inverse);
         plan->bytes_most += choice->factor_bytes;
     }
+    choice->filter_work = k->filter_work, choice->invert_work = k->invert_work;
     plan->bytes_most += k->scaled.bytes;
     plan->device_bytes += k->scaled.bytes;
     if (k->scaled.assembly > plan->bytes_most) plan->bytes_most = k->scaled.assembly;
@@ -255,7 +261,7 @@ wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     if (!choice) choice = &unused;
     *plan =
         (wisp_plan){.products = NAN, .sweeps = NAN, .seconds = NAN, .iteration_bytes = NAN, .iteration_seconds = NAN};
-    *choice = (wisp_eig_choice){.expected = NAN, .expected_error = NAN};
+    *choice = (wisp_eig_choice){.expected = NAN, .expected_error = NAN, .filter_work = NAN, .invert_work = NAN};
     WISP_NEED(NULL, A);
     wisp_eigen e = {.expected = NAN};
     wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp_now(), .most_work = INFINITY};

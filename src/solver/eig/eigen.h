@@ -5,6 +5,8 @@
 #include "dense.h"
 #include "../solver.h"
 
+enum { WISP__RESTARTS = 10000 }; /* by default */
+
 /* Flops of dense kernels that take as long as one of a product. */
 static const double wisp__slower = 5;
 
@@ -38,7 +40,10 @@ typedef struct {
     double most_work;       /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
     bool whole;             /* it takes its place */
     wisp_state *live;       /* that is offered; NULL: none */
-    wisp__inverse *inverse; /* INVERT: whose Krylov space is built; else NULL */
+    wisp__inverse *inverse; /* INVERT: whose Krylov space is built; CHEBFD: which may take its place. Else NULL */
+    double filter_work, invert_work; /* of the choice between the two, in the measure of most_work; NaN: not known */
+    double dense_work;               /* most_work as it is for LAPACK */
+    bool default_rounds;             /* opts.max_rounds was not given */
 } wisp__eig;
 
 wisp_status wisp__eig_chebfd(wisp__eig *k);
@@ -52,7 +57,9 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
 wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 
-/* What filters take before they are planned, in flops of dense kernels: the first look at the density. */
+/* What filters take before they are planned, in flops of dense kernels: the first look at the density. And how many
+   times what a look does a search takes with it, at least, as was seen. */
+enum { WISP__TIMES_LOOK = 3 };
 double wisp__chebfd_least_work(const wisp__eig *k);
 
 /* ---- whole.c --- */
@@ -61,6 +68,16 @@ double wisp__chebfd_least_work(const wisp__eig *k);
 wisp_status wisp__eig_dense_or_search(wisp__eig *k);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
+
+/* ---- by_cost.c --- */
+
+/* CHEBFD by default becomes INVERT at once; or k->inverse is there and most_work its own, so that a filter's plan that
+   takes more is "whole". */
+wisp_status wisp__eig_by_cost(wisp__eig *k);
+/* It does not: what the inverse holds is given back. */
+void wisp__eig_keep_filter(wisp__eig *k);
+/* After CHEBFD's look: the whole search. */
+wisp_status wisp__eig_over_to_inverse(wisp__eig *k);
 
 /* ---- eig_scale.c --- */
 

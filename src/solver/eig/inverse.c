@@ -128,6 +128,21 @@ void wisp__inverse_close(wisp__eig *k)
 
 double wisp__inverse_flops(const wisp__inverse *v) { return v->factor ? wisp__factor_flops(v->factor) : 0; }
 
+/* Measured, of two- and three-dimensional lattices and meshes: MUMPS' flops take twice as long as those of dense
+   kernels, and it has about twenty more for each number of the factors; a solution is bound by memory. There are about
+   three and a half factorizations, and six products for each pair, which are made orthogonal to the search space. A
+   filter's products, of wide blocks, are faster than they are counted: for that all of this counts three times, of
+   complex numbers six times. */
+double wisp__inverse_work(const wisp__inverse *v)
+{
+    const wisp__eig *k = v->k;
+    const double solve = wisp__factor_solve_flops(v->factor), products = 60 + 6.0 * k->o.count,
+                 columns = fmax(24, 2.5 * k->o.count), threads = wisp_ctx_threads(k->ctx);
+    const double factors = 3.5 * (2 * wisp__factor_flops(v->factor) + 20 * solve), solves = 2.5 * solve * products;
+    const double ortho = (k->is_complex ? 16 : 4) * (double)k->rows * columns * products;
+    return (k->is_complex ? 6 : 3) * (threads * (factors + solves) + ortho);
+}
+
 int64_t wisp__inverse_bytes(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
@@ -174,15 +189,15 @@ out:
 /* A value at a distance d makes products so large that their rounding, or that of factors, moves another one at D by
    about D^2/d rounding errors: so near none may be, for the farthest that is wanted. That one is taken to lie four
    times as far as it would, were the values spread evenly. Copies of a value that is nearer than D/10^4 come out of
-   rounding too slowly, whatever the tolerance; and a shift that lies far from the target, by the measure of D, would
-   find other values than are asked for. */
+   rounding too slowly, whatever the tolerance. But a shift that lies far from the target, by the distance of two such
+   values, would find other ones than are asked for. */
 static double nearest_of(const wisp__inverse *v)
 {
-    static const double of_factors = 100 * DBL_EPSILON, least = 1e-4, most = 1.0 / 64;
+    static const double of_factors = 100 * DBL_EPSILON, least = 1e-4, of_spacing = 0.05;
     const wisp__eig *k = v->k;
-    const double far = fmin(1, 4.0 * k->o.count / (double)k->rows);
-    const double share = fmin(fmax((k->eps / 16 + of_factors) / k->o.tolerance * far, least), most) * far;
-    return fmax(share, of_factors) * v->size;
+    const double spacing = 2 / (double)k->rows, far = fmin(1, 2 * k->o.count * spacing);
+    const double share = fmax((k->eps / 16 + of_factors) / k->o.tolerance * far, least) * far;
+    return fmax(fmin(share, of_spacing * spacing), of_factors) * v->size;
 }
 
 /* |A - shift I|, by the bounds of a Hermitian matrix. */
@@ -190,6 +205,17 @@ static void measure(wisp__inverse *v)
 {
     const wisp_bounds *b = &v->k->e->bounds;
     v->size = b->halfwidth + fabs(b->center - v->shift);
+}
+
+/* Values are counted as one where residuals do not tell them apart: so these have to be small beside the distance that
+   values would have, were they spread evenly. That takes little with an inverse. */
+static void fit_tolerance(wisp__eig *k)
+{
+    const wisp_bounds *b = &k->e->bounds;
+    const double least = wisp__is_single(k->type) ? 1e-4 : 1e-12, enough = fmax(0.02 / (double)k->rows, least);
+    if (k->o.tolerance <= enough) return;
+    k->o.tolerance = enough;
+    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / enough);
 }
 
 static wisp_status check_function(wisp__inverse *v)
@@ -248,6 +274,7 @@ wisp_status wisp__inverse_begin(wisp__inverse *v)
                               "them: take another opts.method",
                               (double)bytes / 1e6, (double)k->o.bytes / 1e6);
     if (k->hermitian) measure(v);
+    if (k->hermitian && v->factor) fit_tolerance(v->k);
     const wisp_status status = v->factor ? choose_shift(v) : check_function(v);
     k->e->filter_seconds += wisp_now() - before;
     return status;

@@ -18,6 +18,8 @@ bool wisp__inverse_counts(const wisp__inverse *v);
 wisp_status wisp__inverse_below(wisp__inverse *v, double shift, int64_t *below);
 /* What it holds at most beside what the library counts. */
 int64_t wisp__inverse_bytes(const wisp__inverse *v);
+/* Of a whole search with factors, in flops of dense kernels on all threads. */
+double wisp__inverse_work(const wisp__inverse *v);
 /* Flops to factor once; 0: the user's function. */
 double wisp__inverse_flops(const wisp__inverse *v);
 #endif

@@ -89,7 +89,8 @@ wisp_status wisp__lanczos_search(wisp__lanczos *L)
         }
         at->more += wanted;
         wisp__lanczos_lock(L, wanted);
-        if (L->enough > 0 && (at->more >= L->enough || L->a.locked > L->most)) goto out;
+        if (L->enough > 0 && at->more >= L->enough) goto out;
+        if (L->radius > 0 && L->a.locked > L->most) goto out; /* who asked for it counts */
         if (L->a.locked > L->most) {
             status = wisp_ctx_failf(
                 L->k->ctx, WISP_ERR_INCOMPLETE,

@@ -88,28 +88,32 @@ static json_t *make_json(tool *t, const eig_results *r)
     const bool all = q->which == WISP_EIG_INTERVAL, window = e->low < e->high;
     json_t *o =
         json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
-    JSON_PUT(
-        o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
-        J("vectors_out", e->found ? t->opt.vectors_out : NULL),
-        J_MAYBE(eig_singular(r), "left_out", e->found ? t->opt.left_out : NULL),
-        J_MAYBE(eig_singular(r), "right_out", e->found ? t->opt.right_out : NULL),
-        J("complete", json_boolean(e->complete)), J("proof", proofs[e->proof]),
-        J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
-        J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
-        J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
-        J_IF(window || all, "interval",
-             json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
-        J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
-        J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
-        J("expected_count", e->expected), J("expected_error", e->expected_error), J("orthogonality", e->orthogonality),
-        J("search_vectors", e->search), J("block", e->block), J("rounds", e->rounds), J("degree", e->degree),
-        J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
-        J_IF(e->bounds.halfwidth > 0, "bounds",
-             JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
-        J_IF(!eig_singular(r), "hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
-        J("seed", json_seed(q->seed)), J("rows", eig_rows(r)), J_MAYBE(eig_singular(r), "cols", r->sides[1]),
-        J("nnz", eig_nonzeros(r)), J("type", wisp_type_name(r->type)));
-    json_run(o, t, &r->info, &(like_run){.row_bytes = e->row_bytes, .bytes = q->bytes});
+    JSON_PUT(o, J_IF(t->opt.overlap, "overlap", pencil_json(t, &r->pencil)), J("vectors_in", t->opt.vectors_in),
+             J("vectors_out", e->found ? t->opt.vectors_out : NULL),
+             J_MAYBE(eig_singular(r), "left_out", e->found ? t->opt.left_out : NULL),
+             J_MAYBE(eig_singular(r), "right_out", e->found ? t->opt.right_out : NULL),
+             J("complete", json_boolean(e->complete)), J("proof", proofs[e->proof]),
+             J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
+             J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
+             J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+             J_IF(window || all, "interval",
+                  json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
+             J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
+             J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
+             J("expected_count", e->expected), J("expected_error", e->expected_error),
+             J("orthogonality", e->orthogonality), J("search_vectors", e->search), J("block", e->block),
+             J("rounds", e->rounds), J("degree", e->degree), J_IF(e->factored, "factored", e->factored),
+             J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
+             J_IF(e->bounds.halfwidth > 0, "bounds",
+                  JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
+             J_IF(!eig_singular(r), "hermitian", json_boolean(r->hermitian)),
+             J("hermitian_change", t->hermitian_change), J("seed", json_seed(q->seed)), J("rows", eig_rows(r)),
+             J_MAYBE(eig_singular(r), "cols", r->sides[1]), J("nnz", eig_nonzeros(r)),
+             J("type", wisp_type_name(r->type)));
+    json_run(o, t, &r->info,
+             &(like_run){.row_bytes = e->row_bytes,
+                         .bytes = q->bytes,
+                         .method = e->factored ? eig_method_names[WISP_EIG_INVERT] : NULL});
     return JSON_PUT(o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds),
                     J("dos_seconds", e->dos_seconds), J("filter_seconds", e->filter_seconds),
                     J("ortho_seconds", e->ortho_seconds), J("ritz_seconds", e->ritz_seconds),
@@ -244,6 +248,9 @@ void eig_summary(const tool *t, const eig_results *r)
     pencil_summary(t, &r->pencil);
     text_line("method", "%s, %s search vectors%s%s", eig_method_names[e->method], text_count(a, e->search),
               t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
+    if (e->factored)
+        text_line("", "%d factorizations%s", e->factored,
+                  r->opts.method == WISP_EIG_DEFAULT ? ", which take less than a filter (--method chebfd)" : "");
     if (e->degree)
         text_line("", "degree %s%s%s, %d %s%s", text_count(a, e->degree), e->filter_type ? " in " : "",
                   e->filter_type ? wisp_type_name(e->filter_type) : "", e->rounds, eig_round_word(e),

@@ -170,7 +170,8 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         J("checkpoint_bytes", copy_bytes(t, r, c)), J("expected_count", c->expected),
         J("expected_error", c->expected_error), J("search_vectors", c->search), J("block", c->block),
         J("rounds", c->rounds), J("degree", c->degree), J_IF(c->factor_bytes, "factor_bytes", c->factor_bytes),
-        J_IF(c->factor_bytes, "factor_flops", c->factor_flops),
+        J_IF(c->factor_bytes, "factor_flops", c->factor_flops), J_IF(c->invert_work > 0, "filter_work", c->filter_work),
+        J_IF(c->invert_work > 0, "invert_work", c->invert_work),
         J_IF(p->inverse.factor_bytes, "invert_factor_bytes", p->inverse.factor_bytes),
         J_IF(p->inverse.factor_bytes, "invert_factor_flops", p->inverse.factor_flops),
         J_IF(c->filter_type, "filter_type", wisp_type_name(c->filter_type)),
@@ -191,6 +192,9 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
         text_line("expected", "%s %s", eig_expected(b, c->expected, c->expected_error),
                   eig_singular(r) ? "singular values" : "eigenvalues");
     text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
+    if (c->filter_work > 0 && c->invert_work > 0)
+        text_line("", "by cost: of chebfd %s%.3g, of invert about %.3g, in Gflop of dense kernels",
+                  c->method == WISP_EIG_INVERT ? "at least " : "about ", c->filter_work / 1e9, c->invert_work / 1e9);
     if (p->inverse.factor_bytes)
         text_line("", "--method invert: factors of about %s, %.3g Gflop each of three times",
                   text_bytes(a[0], (double)p->inverse.factor_bytes), p->inverse.factor_flops / 1e9);
