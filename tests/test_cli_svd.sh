@@ -28,6 +28,8 @@ ok svd a.mtx --smallest 3 --json
 json out 'close(d["singular_values"], [0, 0, 2], 1e-13)'
 ok svd z.mtx --smallest 2 --json
 json out 'close(d["singular_values"], [2 ** 0.5, 3], 1e-13) and d["type"] == "complex double"'
+ok svd z.mtx --smallest 1 --method lanczos --json
+json out 'close(d["singular_values"], [2 ** 0.5], 1e-7)'
 ok svd z.mtx --interval 2,4 --precision single --json
 json out 'close(d["singular_values"], [3], 1e-5)'
 ok svd z.mtx --largest 1
@@ -54,6 +56,8 @@ refused 2 "which singular values is missing" svd a.mtx
 refused 2 "exclude each other" svd a.mtx --largest 1 --smallest 1
 refused 2 "it must begin above 0" svd a.mtx --interval 0,1
 refused 2 "is for --interval and --smallest" svd a.mtx --largest 1 --method chebfd
+refused 2 "--method lanczos is for --largest and --smallest" svd a.mtx --interval 1,2 --method lanczos
+refused 3 "by A^H A" svd a.mtx --smallest 1 --method lanczos --quiet
 refused 2 "krylov-schur is for eigenvalues alone" svd a.mtx --largest 1 --method krylov-schur
 refused 2 "--left-out and --right-out name the same file" svd a.mtx --largest 1 --left-out u.mtx --right-out ./u.mtx
 refused 2 "wisp svd has no option --target" svd a.mtx --target 1

@@ -176,9 +176,8 @@ const option_def option_table[] = {
           "gmres: iterations after which it begins anew, 1 to 500 (30)"),
     VALUE("interval", "A,B", parse_pair, CMD_EIG, interval, "all eigenvalues from A to B"),
     VALUE("interval", "A,B", parse_pair, CMD_SVD, interval, "all singular values from A to B, A > 0"),
-    COUNT(
-        "smallest", "K", CMD_SVD, count, 1, INT32_MAX,
-        "the K smallest ones of the min(rows, columns) singular values; |rows - columns| vectors are held beside them"),
+    COUNT("smallest", "K", CMD_SVD, count, 1, INT32_MAX,
+          "the K smallest ones of the min(rows, columns) singular values"),
     COUNT("largest", "K", CMD_SVD, count, 1, INT32_MAX, "the K largest ones"),
     VALUE("target", "X", parse_number, CMD_EIG, target, "the K eigenvalues nearest to X, with -n K"),
     COUNT("count", "K", CMD_EIG, count, 1, INT32_MAX, "how many, for --target (1)", .letter = 'n'),
@@ -198,7 +197,8 @@ const option_def option_table[] = {
     CHOICE(
         "method", CMD_SVD, method, eig_method_names, 1, END,
         "by which eigenvalues of [[0, A], [A^H, 0]] are found. chebfd: Chebyshev filters, for --interval and "
-        "--smallest; lanczos: block Lanczos, for --largest; dense: all by LAPACK, for small matrices; invert: "
+        "--smallest; lanczos: block Lanczos, for --largest, and for --smallest of A^H A; dense: all by LAPACK, for "
+        "small matrices; invert: "
         "--smallest by factors (MUMPS), in one process; krylov-schur is for eigenvalues alone (dense up to 3000 rows "
         "and columns together where it takes less, else the first of these that fits)"),
     BOUNDS(CMD_EIG,

@@ -67,6 +67,13 @@ static wisp_status ask(wisp__svd *s)
         o->tolerance = tolerance_of(s, o->tolerance);
     }
     if (o->which != WISP_EIG_SMALLEST) return WISP_OK;
+    if (s->gram) { /* residuals of A^H A are to be small beside a small value's square */
+        o->method = WISP_LANCZOS;
+        o->any = 1;
+        o->tolerance = 32 * s->eps, o->tolerance_abs = 0;
+        o->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {.center = 0.5, .halfwidth = 0.501}};
+        return WISP_OK;
+    }
     if (zeros + 2 * (int64_t)o->count > INT32_MAX)
         return wisp_ctx_failf(
             s->ctx, WISP_ERR_UNSUPPORTED,
@@ -142,6 +149,7 @@ static wisp_status residuals(const wisp__svd *s, wisp_blk *pairs, int n, const d
         WISP_TRY(wisp_blk_cols(&some[1], y, 0, w));
         WISP_TRY(wisp_copy(some[0], from));
         WISP_TRY(wisp__svd_multiply(s, some[1], some[0]));
+        s->e->products += w;
         for (int c = 0; c < w; c++) by[c] = wisp__real(-value[j + c]);
         WISP_TRY(wisp_vaxpy(some[1], by, from));
         const wisp_inner inner[2] = {{.x = some[1], .y = some[1], .rows = s->mask[WISP__LEFT], .dot = by + width},
@@ -197,9 +205,9 @@ static wisp_status deliver(wisp__svd *s, wisp_blk *pairs, int count, const doubl
     if (found > 0) WISP_TRY(keep(s, pairs, good, found));
     e->found = e->at_least = found;
     if (found < count && e->complete)
-        status =
-            wisp_ctx_failf(s->ctx, WISP_ERR_STAGNATION,
-                           "svd: a singular triplet has a residual of %.1e; the tolerance is %.1e", worst, s->limit);
+        status = wisp_ctx_failf(s->ctx, WISP_ERR_STAGNATION,
+                                "svd: a singular triplet has a residual of %.1e%s; the tolerance is %.1e", worst,
+                                s->gram ? ", by A^H A, which does not tell small values from 0" : "", s->limit);
 out:
     wisp_free(s->ctx, good);
     return status;
@@ -227,8 +235,6 @@ static wisp_status make_result(wisp__svd *s)
         goto out;
     }
     WISP_TRY(deliver(s, part[WISP__LEFT], count, value, value + count));
-    if (e->complete && s->wanted < INT32_MAX && e->found < s->wanted)
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_INCOMPLETE, "svd: %d of %d singular triplets", e->found, s->wanted);
 out:
     wisp_free(s->ctx, value);
     wisp_blk_free(part[WISP__LEFT]), wisp_blk_free(part[WISP__RIGHT]);
@@ -238,9 +244,10 @@ out:
 /* Scales, from eigenvalues that are there. The largest singular value is the halfwidth of B's spectrum. */
 static void find_units(wisp__svd *s)
 {
-    const wisp_eigen *e = s->e;
+    wisp_eigen *e = s->e;
+    if (s->gram) e->bounds = (wisp_bounds){.halfwidth = s->norm, .failure_probability = NAN};
     double most = e->bounds.halfwidth;
-    for (int i = 0; i < e->found; i++) most = fmax(most, fabs(e->value[i].re));
+    for (int i = 0; i < e->found && !s->gram; i++) most = fmax(most, fabs(e->value[i].re));
     s->exponent = most > 0 && isfinite(most) ? -ilogb(most) : 0;
     const double size = most > 0 ? ldexp(most, s->exponent) : 1;
     const bool absolute = s->asked.tolerance_abs > 0;
@@ -260,6 +267,9 @@ static wisp_status convert(wisp__svd *s)
     e->found = e->at_least = 0;
     e->orthogonality = NAN;
     if (status == WISP_OK && s->held > 0) status = make_result(s);
+    if (status == WISP_OK && e->complete && s->wanted < INT32_MAX && e->found < s->wanted)
+        status = wisp_ctx_failf(s->ctx, WISP_ERR_INCOMPLETE, "svd: %d of %d singular triplets%s", e->found, s->wanted,
+                                s->gram ? "; by A^H A small values are not told from 0" : "");
     if (status != WISP_OK) e->complete = 0;
     if (s->asked.which == WISP_EIG_SMALLEST) {
         e->expected = e->expected_error = NAN; /* of both signs, with zeros */
@@ -293,8 +303,10 @@ static wisp_status run(wisp__svd *s, int64_t rows)
     wisp_status status;
     WISP_TRY(check(s, rows));
     WISP_TRY(check_form(s));
+    if (wisp__svd_takes_gram(s)) WISP_TRY(wisp__svd_gram_open(s));
     WISP_TRY(ask(s));
-    const wisp_status found = status = wisp_eig(s->e, s->B, &s->o);
+    const wisp_status found = status = wisp_eig(s->e, s->gram ? wisp__svd_gram(s) : s->B, &s->o);
+    if (s->gram) s->e->products *= 2;
     if (!has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) goto out;
     const bool ended = found == WISP_ERR_CANCELLED && wisp_ctx_step(s->ctx, "singular vectors", 1, 0) != WISP_OK;
     if (ended) wisp_ctx_resume(s->ctx); /* what has converged is still given */
@@ -303,6 +315,16 @@ static wisp_status run(wisp__svd *s, int64_t rows)
     if (status == WISP_OK) status = found;
 out:
     return status;
+}
+
+static void close_all(wisp__svd *s)
+{
+    for (int i = 0; i < 2; i++) {
+        wisp_blk_free(s->side[i]), wisp_blk_free(s->mask[i]);
+        wisp_free(s->ctx, s->turn[i]);
+    }
+    wisp_free(s->ctx, s->value);
+    wisp__svd_gram_close(s);
 }
 
 wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_eig_opts *opts)
@@ -315,24 +337,26 @@ wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_
     if (opts) s.o = *opts;
     wisp_ctx_enter(s.ctx);
     const wisp_status status = wisp_ctx_leave(s.ctx, run(&s, rows));
-    for (int i = 0; i < 2; i++) {
-        wisp_blk_free(s.side[i]), wisp_blk_free(s.mask[i]);
-        wisp_free(s.ctx, s.turn[i]);
-    }
-    wisp_free(s.ctx, s.value);
+    close_all(&s);
     e->seconds = wisp_now() - started;
     return status;
 }
 
 /* ---- plan ------------------------------------------------------------------------------------------ */
 
+static double column_bytes(const wisp__svd *s)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(s->B, &info);
+    return (double)(info.local_rows + info.halo_rows) * (double)wisp_type_size(s->type);
+}
+
 /* Bytes that triplets take from so many eigenvectors: two spaces of them, blocks, and small matrices. */
 static double convert_bytes(const wisp__svd *s, double held)
 {
     wisp_mat_info info;
     wisp_mat_get_info(s->B, &info);
-    const double column = (double)(info.local_rows + info.halo_rows) * (double)wisp_type_size(s->type),
-                 width = wisp__svd_width(s, INT32_MAX);
+    const double column = column_bytes(s), width = wisp__svd_width(s, INT32_MAX);
     const double numbers = held * held * sizeof(wisp_scalar);
     return column * (2 * held + 2 + 2 * fmin(width, held)) + 8 * numbers +
            wisp_dot_bytes((double)info.local_rows, 4 * held) + (double)info.spill_bytes * fmin(width, held);
@@ -342,8 +366,14 @@ static wisp_status plan_all(wisp__svd *s, wisp_plan *plan, wisp_eig_choice *choi
 {
     wisp_status status;
     WISP_TRY(check(s, rows));
+    if (wisp__svd_takes_gram(s)) {
+        WISP_TRY(wisp__svd_masks(s));
+        WISP_TRY(wisp__svd_gram_open(s));
+    }
     WISP_TRY(ask(s));
-    WISP_TRY(wisp_eig_plan(plan, choice, s->B, &s->o));
+    WISP_TRY(wisp_eig_plan(plan, choice, s->gram ? wisp__svd_gram(s) : s->B, &s->o));
+    if (s->gram) /* what its products hold, and the masks */
+        plan->bytes_most += (int64_t)(column_bytes(s) * (2 * choice->block + 2));
     const bool interval = s->asked.which == WISP_EIG_INTERVAL;
     const double held = !interval                    ? s->o.count
                         : isfinite(choice->expected) ? choice->expected + choice->expected_error
@@ -369,5 +399,7 @@ wisp_status wisp_svd_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     wisp__svd s = {.ctx = wisp_mat_ctx(B), .B = B};
     if (opts) s.o = *opts;
     wisp_ctx_enter(s.ctx);
-    return wisp_ctx_leave(s.ctx, plan_all(&s, plan, choice, rows));
+    const wisp_status status = wisp_ctx_leave(s.ctx, plan_all(&s, plan, choice, rows));
+    close_all(&s);
+    return status;
 }

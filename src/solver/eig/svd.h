@@ -5,6 +5,7 @@
 
 enum { WISP__LEFT, WISP__RIGHT };
 
+typedef struct wisp__gram wisp__gram;
 typedef struct {
     wisp_ctx *ctx;
     const wisp_mat *B;
@@ -23,12 +24,22 @@ typedef struct {
     int columns[2];       /* of side */
     wisp_scalar *turn[2]; /* [columns][n] by which side becomes singular vectors */
     double *value;        /* [n] scaled, descending */
+    wisp__gram *gram;     /* by A^H A; NULL: by B */
+    double norm;          /* with it: |B| */
 } wisp__svd;
 
 /* y = 2^exponent B x, for columns of length 1; x is scaled meanwhile, so that what is between is in range. */
 wisp_status wisp__svd_multiply(const wisp__svd *s, wisp_blk *y, wisp_blk *x);
 /* Of n columns, so many are multiplied at once. */
 int wisp__svd_width(const wisp__svd *s, int n);
+/* y becomes the part of x on one side; they may be the same. */
+wisp_status wisp__svd_part(const wisp__svd *s, int side, wisp_blk *y, const wisp_blk *x);
+/* svd_gram.c. Whether the smallest values are looked for as those of A^H A; then, once the masks are there, the
+   operator, of norm 1, and the numbers that it sets. */
+bool wisp__svd_takes_gram(const wisp__svd *s);
+wisp_status wisp__svd_gram_open(wisp__svd *s);
+const wisp_mat *wisp__svd_gram(const wisp__svd *s);
+void wisp__svd_gram_close(wisp__svd *s);
 /* mask, of both sides. */
 wisp_status wisp__svd_masks(wisp__svd *s);
 /* Whether B leads from neither side to itself, by a random vector of each: so that it is of the form [[0, A], [A^H,

@@ -37,8 +37,7 @@ out:
     return status;
 }
 
-/* y becomes the part of x on one side; they may be the same. */
-static wisp_status take_part(const wisp__svd *s, int side, wisp_blk *y, const wisp_blk *x)
+wisp_status wisp__svd_part(const wisp__svd *s, int side, wisp_blk *y, const wisp_blk *x)
 {
     const wisp_term term = {.x = x, .rows = s->mask[side]};
     const wisp_update update = {y, 1, &term};
@@ -55,9 +54,9 @@ wisp_status wisp__svd_is_augmented(const wisp__svd *s, bool *is)
     for (int i = 0; i < 2 && *is; i++) {
         double norm;
         WISP_TRY(wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, 0));
-        WISP_TRY(take_part(s, i, x, x));
+        WISP_TRY(wisp__svd_part(s, i, x, x));
         WISP_TRY(wisp_spmmv(y, s->B, x, NULL));
-        WISP_TRY(take_part(s, i, y, y));
+        WISP_TRY(wisp__svd_part(s, i, y, y));
         WISP_TRY(wisp_norm(y, &norm));
         *is = !(norm > 0);
     }
@@ -113,7 +112,7 @@ static wisp_status add_null_vectors(wisp__svd *s, int i, int wanted)
     if (have > 0) WISP_TRY(wisp_blk_cols(&old, s->side[i], 0, have));
     WISP_TRY(wisp_blk_cols(&fresh, s->side[i], have, wanted - have));
     WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, (uint32_t)have));
-    WISP_TRY(take_part(s, i, fresh, fresh));
+    WISP_TRY(wisp__svd_part(s, i, fresh, fresh));
     WISP_TRY(wisp__orthonormal(fresh, old, 0, &how));
     s->columns[i] += how.rank;
 out:
@@ -122,16 +121,40 @@ out:
     return status;
 }
 
+/* Of A^H A: its vectors are the one side, and the other one is A of them. */
+static wisp_status spaces_of_gram(wisp__svd *s)
+{
+    wisp_status status = WISP_OK;
+    const int inner = s->rows < s->cols ? WISP__LEFT : WISP__RIGHT, outer = !inner;
+    wisp_blk *x = NULL, *y = NULL;
+    wisp__ortho how;
+    s->side[inner] = s->e->vectors;
+    s->e->vectors = NULL;
+    WISP_TRY(wisp__svd_part(s, inner, s->side[inner], s->side[inner]));
+    WISP_TRY(make_basis(s, inner));
+    if (s->columns[inner] == 0) goto out;
+    WISP_TRY(wisp_blk_create_raw(&s->side[outer], s->ctx, wisp_mat_map(s->B), s->type, s->held));
+    WISP_TRY(wisp_blk_cols(&x, s->side[inner], 0, s->columns[inner]));
+    WISP_TRY(wisp_blk_cols(&y, s->side[outer], 0, s->columns[inner]));
+    WISP_TRY(wisp__svd_multiply(s, y, x));
+    WISP_TRY(wisp__orthonormal(y, NULL, 0, &how));
+    s->columns[outer] = how.rank;
+out:
+    wisp_blk_free(x), wisp_blk_free(y);
+    return status;
+}
+
 wisp_status wisp__svd_spaces(wisp__svd *s)
 {
     wisp_status status = WISP_OK;
     wisp_eigen *e = s->e;
     s->held = e->found;
+    if (s->gram) return spaces_of_gram(s);
     WISP_TRY(wisp_blk_create_raw(&s->side[WISP__LEFT], s->ctx, wisp_mat_map(s->B), s->type, s->held));
-    WISP_TRY(take_part(s, WISP__LEFT, s->side[WISP__LEFT], e->vectors));
+    WISP_TRY(wisp__svd_part(s, WISP__LEFT, s->side[WISP__LEFT], e->vectors));
     s->side[WISP__RIGHT] = e->vectors; /* in its place */
     e->vectors = NULL;
-    WISP_TRY(take_part(s, WISP__RIGHT, s->side[WISP__RIGHT], s->side[WISP__RIGHT]));
+    WISP_TRY(wisp__svd_part(s, WISP__RIGHT, s->side[WISP__RIGHT], s->side[WISP__RIGHT]));
     for (int i = 0; i < 2; i++) WISP_TRY(make_basis(s, i));
     if (s->asked.which == WISP_EIG_LARGEST && e->complete && s->held >= s->wanted)
         for (int i = 0; i < 2; i++) WISP_TRY(add_null_vectors(s, i, s->wanted));
@@ -150,7 +173,6 @@ wisp_status wisp__svd_multiply(const wisp__svd *s, wisp_blk *y, wisp_blk *x)
     WISP_TRY(wisp_scal(x, wisp__real(ldexp(1, half))));
     WISP_TRY(wisp_spmmv(y, s->B, x, &aug));
     WISP_TRY(wisp_scal(x, wisp__real(ldexp(1, -half))));
-    s->e->products += wisp_blk_width(x);
 out:
     return status;
 }
@@ -177,6 +199,7 @@ static wisp_status project(wisp__svd *s, wisp_scalar *S)
         WISP_TRY(wisp_blk_cols(&some[1], y, 0, w));
         WISP_TRY(wisp_copy(some[0], from));
         WISP_TRY(wisp__svd_multiply(s, some[1], some[0]));
+        s->e->products += w;
         WISP_TRY(wisp_tsm_gram(S + j, n, wisp__real(1), left, some[1], wisp__real(0), 0));
         wisp_blk_free(from), wisp_blk_free(some[0]), wisp_blk_free(some[1]);
         from = some[0] = some[1] = NULL;

@@ -27,7 +27,7 @@ static int check_singular(tool *t)
     if (o->method == WISP_KRYLOV_SCHUR)
         return tool_usage(t, "--method krylov-schur is for eigenvalues alone; take lanczos, chebfd or dense");
     if (o->method == WISP_CHEBFD && largest) return tool_usage(t, "--method chebfd is for --interval and --smallest");
-    if (o->method == WISP_LANCZOS && !largest) return tool_usage(t, "--method lanczos is for --largest");
+    if (o->method == WISP_LANCZOS && interval) return tool_usage(t, "--method lanczos is for --largest and --smallest");
     if (o->method == WISP_EIG_INVERT && !option_seen(o, "smallest"))
         return tool_usage(t, "--method invert is for --smallest");
     return EXIT_FINE;
