@@ -33,6 +33,7 @@ PLAIN(wisp_kpm_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &
       P(4, &(wisp_choice){0}))
 PROCEDURE(wisp_moments_free, P(0, &(wisp_moments){0}))
 PLAIN(wisp_moments_label, P(0, f->ctx), P(1, &f->m), P(2, "matrix"), P(3, "command"))
+PLAIN(wisp_moments_points, P(0, f->ctx), P(1, &f->m), 1, P(2, ((double[WISP_POINT]){0})))
 CALL(wisp_moments_merge)
 {
     wisp_moments m = {.mu = val};
@@ -306,6 +307,7 @@ static const argument_row table[] = {
     ROW(wisp_kpm_plan, 5, 24, 2),
     ROW(wisp_moments_free, 1, 0, ALL),
     ROW(wisp_moments_label, 4, 12, 1),
+    ROW(wisp_moments_points, 3, 0, 1),
     ROW(wisp_moments_merge, 3, 0, 1),
     ROW(wisp_moments_fit, 3, 0, 1),
     ROW(wisp_bars95, 6, 2, ALL),

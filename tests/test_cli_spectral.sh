@@ -12,6 +12,15 @@ def near(d, i, e):
 def total(d, i):
     e, a = d["energies"], d["spectral"][i]
     return sum((e[j + 1] - e[j]) * (a[j + 1] + a[j]) / 2 for j in range(len(e) - 1))
+def level(d, h, e, E):
+    """Jackson's kernel of a level e at E, with bounds -h to h."""
+    M, t, s = d["number_of_moments"], math.acos(E / h), math.acos(max(-1, min(1, e / h)))
+    g = [((M + 1 - n) * math.cos(math.pi * n / (M + 1)) + math.sin(math.pi * n / (M + 1)) / math.tan(math.pi / (M + 1))) / (M + 1) for n in range(M)]
+    return (1 + 2 * sum(g[n] * math.cos(n * t) * math.cos(n * s) for n in range(1, M))) / (math.pi * h * math.sin(t))
+def cosines(k):
+    return -2 * math.cos(k[0]) - 2 * math.cos(k[1])
+def is_map(d, h, bands):
+    return all(abs(a - sum(level(d, h, e, E) for e in bands(k))) < 1e-9 for k, row in zip(d["k"], d["spectral"]) for E, a in zip(d["energies"], row))
 def honeycomb(k):
     s = 3 ** 0.5
     f = 1 + 2 * math.cos(s / 2 * k[0]) * complex(math.cos(1.5 * k[1]), math.sin(1.5 * k[1]))
@@ -72,11 +81,101 @@ if [ $have_hdf5 = 1 ]; then
     json out 'd["k"] == e["k"] and d["spectral"] == e["spectral"]' first
     path+=:$(seq -s: 1 9000)
     ok spectral square:nx=4,ny=4,periodic=none --path $path --k-points 1 --moments 2 --save long.h5 --energies 0 --json
-    refused 1 "does not tell at which k" spectral --from long.h5
+    # The file has the k, whatever the command that was kept.
+    cp out first
+    ok spectral --from long.h5 --energies 0 --json
+    json out 'd["k"] == e["k"] and d["spectral"] == e["spectral"] and d["corners"] == e["corners"] and d["path_length"] == e["path_length"]' first
     refused 2 "--path needs a new run" spectral --from m.h5 --path 0:1
     ok ldos $graphene --sites 0 --moments 8 --save l.h5
     refused 1 "no moments of wisp spectral" spectral --from l.h5
 fi
+# ---- a grid of k: a cell of the reciprocal lattice around 0; between corners; waves that are the same are made once
+square=square:nx=12,ny=12
+few="--moments 40 --bounds=-4.1,4.1 --energies=-2.5,0,1"
+ok spectral $square --grid 12,12 $few --json
+json out 'd["grid"] == [12, 12] and len(d["k"]) == 144 == d["waves"] and d["moved_by_at_most"] < 1e-9 and is_map(d, 4.1, lambda k: [cosines(k)])'
+json out 'len(set((round(k[0] * 6 / math.pi), round(k[1] * 6 / math.pi)) for k in d["k"])) == 144 and all(abs(k[0]) < 3.15 and abs(k[1]) < 3.15 for k in d["k"]) and
+          "corners" not in d and "path_length" not in d and close(d["k"][78], [0, 0, 0], 1e-12) and close(d["k"][79], [0, math.pi / 6, 0], 1e-12)'
+cp out first
+ok spectral $square --grid 5,3:-pi,-pi:pi,-pi:-pi,pi $few --json
+json out 'd["grid"] == [5, 3] and d["waves"] == 15 and is_map(d, 4.1, lambda k: [cosines(k)]) and
+          all(close(k, [math.pi * (i // 3 / 2 - 1), math.pi * (i % 3 - 1), 0], 1e-9) for i, k in enumerate(d["k"]))'
+ok spectral $square --grid 30,30 $few --json
+json out 'len(d["k"]) == 900 and d["waves"] <= 169 and 0.1 < d["moved_by_at_most"] < 0.4 and is_map(d, 4.1, lambda k: [cosines(k)])'
+ok spectral $graphene --grid 12,7 --moments 40 --bounds=-3.1,3.1 --energies 0.5,2 --json
+json out 'd["orbitals"] == 2 and is_map(d, 3.1, lambda k: [honeycomb(k), -honeycomb(k)]) and len(d["by_orbital"][1]) == 84'
+ok spectral anderson:nx=6,ny=4,nz=2 --grid 3,2:0,0,0:0,0,pi:2pi/3,0,0 --moments 32 --energies 0 --json
+json out 'd["waves"] == 4 and all(abs(k[1]) < 1e-9 for k in d["k"])'
+ok spectral $square --grid 3,3 $few
+check "the grid" grep -q '^k  *a grid of 3 x 3, by 9 waves of 1 orbital each' out
+check "the strongest of each energy" grep -q '^strongest .*A = .* at E = -2.5, k = (' out
+ok spectral $square --grid 3,2 $few -o g.csv
+check "a table of the grid" grep -q '^kx,ky,kz,energy,spectral$' g.csv
+check "its lines" test "$(grep -vc '^[#k]' g.csv)" = 18
+ok spectral $square --grid 3,2 $few --plan
+if [ $have_hdf5 = 1 ]; then
+    ok spectral $square --grid 12,12 --moments 40 --bounds=-4.1,4.1 --energies 0 --save g.h5
+    ok spectral --from g.h5 --energies=-2.5,0,1 --json
+    json out 'd["spectral"] == e["spectral"] and d["k"] == e["k"] and d["grid"] == e["grid"]' first
+    refused 2 "a grid of k needs --energies" spectral --from g.h5
+fi
+if [ $have_gnuplot = 1 ]; then
+    for g in 12,12 2,2 3,5:-pi,-pi:pi,-pi:-pi,pi; do
+        ok spectral $square --grid $g $few --plot g.svg
+        check "maps of $g" grep -q 'E = -2.5' g.svg
+    done
+    ok spectral anderson:nx=6,ny=4,nz=2 --grid 3,3:0,0,0:0,0,pi:2pi/3,0,0 --moments 32 --energies 0 --plot g.svg
+    check "a map of another plane" grep -q 'k along the first side' g.svg
+    refused 2 "--plot draws 16 maps at most" spectral $square --grid 3,3 --energies "$(seq -s, 0 16)" --plot g.svg
+fi
+refused 2 "a grid of k needs --energies" spectral $square --grid 3,3
+refused 2 "--grid does not go with --path" spectral $square --grid 3,3 --path 0:1 --energies 0
+for g in 3 1,3 3x3 3,3: 3,3:0 3,3:0,0:1,0 3,3:0:1:2:3 x,3; do refused 2 "points along both sides" spectral $square --grid $g --energies 0; done
+refused 2 "at most 1048576 points" spectral $square --grid 5000,5000 --energies 0
+refused 2 "lie on a line" spectral $square --grid 3,3:0,0:1,1:2,2 --energies 0
+refused 1 "extends along one direction" spectral $ring --grid 3,3 --energies 0
+refused 1 "the cell of the lattice is not known; give corners" spectral h.mtx --positions p.txt --orbitals 2 --grid 3,3 --energies 0
+
+# ---- the mean of several realizations of disorder, with bars over them: as by runs one by one
+some="--path 0,0:pi,0:pi,pi --k-points 5 --moments 40 --bounds=-6.1,6.1 --energies=-1,0.5"
+for s in 3 4 5 6; do
+    ok spectral square:nx=6,ny=6,disorder=3,seed=$s,t=1.1 $some --json
+    cp out one.$s
+done
+ok spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 --json
+json out '[r := [load("one.%d" % s)["spectral"] for s in (3, 4, 5, 6)]] and d["realizations"] == 4 and all(
+          abs(d["spectral"][k][i] - (m := sum(x[k][i] for x in r) / 4)) < 1e-12 and
+          abs(d["spectral_error"][k][i] - (s := math.sqrt(sum((x[k][i] - m) ** 2 for x in r) / 12))) < 1e-9 and
+          abs(d["spectral_high"][k][i] - m - 3.182446305 * s) < 1e-6 and abs(d["spectral_low"][k][i] - max(0, m - 3.182446305 * s)) < 1e-6
+          for k in range(5) for i in (0, 1))'
+cp out first
+ok spectral square:nx=6,ny=6,disorder=3 $some --average 3
+check "bars of realizations" grep -q '^error bar *+-: 95%, of 3 realizations of disorder' out
+check "values with bars" grep -q '^strongest .*A = .* +- .* at E = ' out
+ok spectral square:nx=6,ny=6,disorder=3 $some --average 3 --plan
+ok spectral graphene:nx=6,ny=6,vacancies=0.1 --grid 3,3 --energies 0.5 --moments 40 --average 3 -o a.csv --json
+check "a table with bars" grep -q '^kx,ky,kz,energy,spectral,spectral_error,spectral_low,spectral_high,orbital_0,orbital_1$' a.csv
+json out 'all(abs(sum(o[k][0] for o in d["by_orbital"]) - d["spectral"][k][0]) < 1e-12 for k in range(9)) and
+          d["realizations"] == 3 and d["bounds"]["halfwidth"] > 2.5'
+[ $have_gnuplot = 1 ] && ok spectral square:nx=6,ny=6,disorder=3 --path 0,0:1,1 --moments 40 --average 2 --plot a.svg
+if [ $have_hdf5 = 1 ]; then
+    ok spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 --save a.h5
+    ok spectral --from a.h5 --energies=-1,0.5 --json
+    json out 'd["spectral"] == e["spectral"] and d["spectral_high"] == e["spectral_high"] ' first
+    # What is whole is kept of a run that is stopped.
+    ok spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 2 --json
+    cp out first
+    stop realizations INT 0.5 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 --save cut.h5
+    check "what is kept" grep -q '10 of 20 vectors with 40 moments are kept: wisp spectral --from cut.h5' log
+    ok spectral --from cut.h5 --energies=-1,0.5 --json
+    json out 'd["realizations"] == 2 and d["completed"] is False and d["spectral"] == e["spectral"] and d["spectral_low"] == e["spectral_low"]' first
+    stop realizations INT 0 spectral square:nx=6,ny=6,disorder=3 $some --average 4 --save none.h5
+    check "nothing is kept" grep -q 'nothing was kept' log
+fi
+refused 2 "--average needs a lattice of the gallery with disorder=W" spectral $square $some --average 3
+refused 2 "--average does not go with --checkpoint" spectral square:nx=6,ny=6,disorder=3 $some --average 3 --checkpoint c.ck
+refused 2 "--average" spectral square:nx=6,ny=6,disorder=3 $some --average 1
+
 ok spectral $graphene --path 0,0:1,0 --moments 64
 check "where it is strongest" grep -q '^strongest .*A = .* at E = ' out
 check "no bars are claimed" grep -q '^error bar *none' out

@@ -95,6 +95,15 @@ static void of_a_sample(wisp_moments *m)
     for (int i = 0; i < 9; i++) m->mark[i / 3][i % 3] = 0.5 + i;
 }
 
+static void of_waves(wisp_ctx *ctx, wisp_moments *m)
+{
+    double points[4][WISP_POINT];
+    for (int i = 0; i < 4; i++)
+        memcpy(points[i], (double[]){0.1 * i, -i, 1e-300, 0.3 * i, i % 2, i / 2}, sizeof *points);
+    m->columns = 2, m->moved = 0.125, m->orbitals = 2, m->realizations = 3;
+    REF_OK(ctx, wisp_moments_points(ctx, m, 4, points[0]));
+}
+
 static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n) { return sample_of(trace, vectors, n, 0); }
 
 static void assert_text(const char *a, const char *b)
@@ -117,6 +126,9 @@ static void assert_same(const wisp_moments *a, const wisp_moments *b)
     assert_int_equal(a->trace, b->trace);
     assert_true(a->volume == b->volume && a->dimensions == b->dimensions && a->direction == b->direction);
     assert_memory_equal(a->mark, b->mark, sizeof a->mark);
+    assert_true(a->columns == b->columns && a->moved == b->moved && a->orbitals == b->orbitals);
+    assert_true(a->realizations == b->realizations && a->point_count == b->point_count && !a->points == !b->points);
+    if (a->points) assert_memory_equal(a->points, b->points, (size_t)a->point_count * WISP_POINT * sizeof *a->points);
     assert_memory_equal(&a->bounds, &b->bounds, 2 * sizeof(double));
     assert_true(a->bounds.failure_probability == b->bounds.failure_probability ||
                 (isnan(a->bounds.failure_probability) && isnan(b->bounds.failure_probability)));
@@ -140,6 +152,7 @@ static void there_and_back(void **state)
         wisp_moments m = sample_of(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i, i >= 14), back;
         if (i == 4) m.bounds.failure_probability = NAN;
         if (i % 3 == 2) of_a_sample(&m);
+        if (i % 5 == 3) of_waves(f->ctx, &m);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i % 9 / 3], label[(i + 1) % 3]));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file)); /* over the one before */
         REF_OK(f->ctx, wisp_moments_load(f->ctx, &back, f->file));
@@ -204,7 +217,9 @@ static const double below[8] = {1, 0, 1, 0, -1, 0, 1, 0}, zeros[12] = {0}, all_z
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2, six = 6;
+static const int two = 2, six = 6, seven = 7, minus = -1;
+static const int64_t five = 5;
+static const double half[12] = {1, 2, 3, 0, 1, 0, 1, 2, 3, 0, 1, 0.5};
 
 static void damage(hid_t h, int which)
 {
@@ -222,7 +237,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &six); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &seven); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -257,6 +272,16 @@ static void damage(hid_t h, int which)
     case 40: put_text(h, "direction", "ab"); break;
     case 41: put_text(h, "direction", "xx"); break;
     case 42: put_set(h, "marks", H5T_NATIVE_DOUBLE, 2, 3, 3, all_zero); break;
+    /* Those of points of k. */
+    case 43: remove_link(h, "points"); break;
+    case 44: put_set(h, "points", H5T_NATIVE_DOUBLE, 2, 4, 3, zeros); break;
+    case 45: put_set(h, "points", H5T_NATIVE_DOUBLE, 2, 2, 6, numbers); break;
+    case 46: put_set(h, "points", H5T_NATIVE_DOUBLE, 2, 2, 6, half); break;
+    case 47: put(h, "orbitals", H5T_NATIVE_INT, &minus); break;
+    case 48: put(h, "columns", H5T_NATIVE_INT64, &five); break;
+    case 49: put(h, "moved", H5T_NATIVE_DOUBLE, &negative); break;
+    case 50: H5Adelete(h, "realizations"); break;
+    case 51: put(h, "realizations", H5T_NATIVE_INT, &six); break;
     default: fail();
     }
 }
@@ -278,7 +303,7 @@ static const struct {
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 6; this wisp reads 1 to 5"},
+    {WISP_ERR_UNSUPPORTED, "format version 7; this wisp reads 1 to 6"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
@@ -308,16 +333,26 @@ static const struct {
     {WISP_ERR_FORMAT, "direction has an unknown value"},
     {WISP_ERR_FORMAT, "the checksum does not fit"},
     {WISP_ERR_FORMAT, "the checksum does not fit"},
+    {WISP_ERR_FORMAT, "points (dataset) is missing"},
+    {WISP_ERR_FORMAT, "points has the wrong shape"},
+    {WISP_ERR_FORMAT, "points is out of range"},
+    {WISP_ERR_FORMAT, "points is out of range"},
+    {WISP_ERR_FORMAT, "orbitals is out of range"},
+    {WISP_ERR_FORMAT, "columns is out of range"},
+    {WISP_ERR_FORMAT, "realizations or moved is out of range"},
+    {WISP_ERR_FORMAT, "realizations is missing"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
 };
 
 static void damaged(void **state)
 {
     fixture *f = *state;
-    enum { ONE_SIDE = 28, SAMPLE = 35 };
+    enum { ONE_SIDE = 28, SAMPLE = 35, POINTS = 43 };
     wisp_moments m = sample(WISP_TRACE_SITES, 4, 6), back;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         if (i == ONE_SIDE) wisp_moments_free(&m), m = sample_of(WISP_TRACE_SITES, 4, 6, 1);
         if (i == SAMPLE) of_a_sample(&m);
+        if (i == POINTS) of_waves(f->ctx, &m);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, "a matrix", "a command"));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
         hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);

@@ -31,6 +31,7 @@ typedef struct {
     void (*free_arg)(void *); /* called by wisp_positions_close; may be NULL */
     int orbitals;             /* rows of a cell of the lattice, which are no images of each other; 0: not known */
     wisp_orbital_fn orbital;  /* NULL: that of a row is row modulo orbitals */
+    int64_t cells[3];         /* how many cells of the lattice each vector leads across; 0: not known */
 } wisp_positions;
 
 /* Opens the positions of a gallery spec, those of the rows that are left if it has vacancies; closed by

@@ -117,6 +117,8 @@ WISP_API wisp_status wisp_kpm_plan_sized(wisp_plan *plan, size_t plan_size, wisp
 WISP_API void wisp_moments_free_sized(wisp_moments *m, size_t m_size);
 WISP_API wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *matrix,
                                               const char *command);
+WISP_API wisp_status wisp_moments_points_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, int64_t count,
+                                               const double *points);
 WISP_API wisp_status wisp_moments_save_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const char *path);
 WISP_API wisp_status wisp_moments_load_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *path);
 WISP_API wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
@@ -438,6 +440,10 @@ static inline void wisp_moments_free(wisp_moments *m) { wisp_moments_free_sized(
 static inline wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
 {
     return wisp_moments_label_sized(ctx, m, sizeof *m, matrix, command);
+}
+static inline wisp_status wisp_moments_points(wisp_ctx *ctx, wisp_moments *m, int64_t count, const double *points)
+{
+    return wisp_moments_points_sized(ctx, m, sizeof *m, count, points);
 }
 static inline wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
 {

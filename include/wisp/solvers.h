@@ -143,6 +143,12 @@ typedef struct {
     double volume;             /* of the sample; */
     int dimensions, direction; /* and these, of V_a and V_b: 1 xx, 2 xy, .. 9 zz. All three are the caller's; 0: not */
                                /* known */
+    /* Of plane waves (WISP_TRACE_GIVEN): vector v is orbital v modulo `orbitals` of wave v / orbitals modulo their
+       number, the realizations one after the other. All are the caller's; 0: not known */
+    double *points;               /* [point_count][WISP_POINT], see wisp_moments_points; NULL: not known */
+    int64_t point_count, columns; /* columns: of a grid of points, row by row; 0: they are a path */
+    double moved;                 /* the largest step from a point that was asked for to its wave */
+    int orbitals, realizations;   /* of disorder, with the same waves each; 0: one */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM
@@ -188,6 +194,13 @@ WISP_SIZED void wisp_moments_free(wisp_moments *m);
 /* Sets m->matrix and m->command to copies of these texts, for the moments file; NULL takes one away. A text longer than
    32000 bytes is shortened. */
 WISP_SIZED wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
+enum { WISP_POINT = 6 };
+/* Sets m->points to a copy of points[count][WISP_POINT], for the moments file: of each point of k its wave's x, y and
+   z, in radians over the unit of positions; how far it lies along the path; how many corners of the path it is; and the
+   number of the wave, from 0. (With m->orbitals = 0 they are rows of a map: where each is; its site; 1 where that is
+   known; its number.) NULL with count = 0 takes them away. WISP_ERR_ARG: a number is not finite, or a wave's is
+   no whole number from 0 to 2^40. */
+WISP_SIZED wisp_status wisp_moments_points(wisp_ctx *ctx, wisp_moments *m, int64_t count, const double *points);
 /* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/solvers.md has the format). save
    replaces an old file only when the new one is whole (WISP_ERR_IO otherwise). load overwrites m, which the caller
    frees, and which is empty after a failure: WISP_ERR_IO if the file can't be read, WISP_ERR_FORMAT or WISP_ERR_NUMERIC

@@ -102,6 +102,15 @@ wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_si
     return status;
 }
 
+wisp_status wisp_moments_points_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, int64_t count,
+                                      const double *points)
+{
+    INOUT(wisp_moments, m);
+    const wisp_status status = wisp_moments_points(ctx, m_known, count, points);
+    OUT(m);
+    return status;
+}
+
 /* The runs lie as far apart as the caller's struct is long. */
 wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
                                      size_t runs_size, int64_t count)

@@ -317,6 +317,7 @@ wisp_status wisp__gal_plane_positions(wisp_positions *positions, wisp_ctx *ctx, 
                                   .at = position,
                                   .arg = src.arg,
                                   .free_arg = src.free_arg};
+    positions->cells[0] = p->nx, positions->cells[1] = p->ny;
     for (int d = 0; d < 2; d++) {
         positions->cell[0][d] = (double)p->nx * p->edge[0][d];
         positions->cell[1][d] = (double)p->ny * p->edge[1][d];

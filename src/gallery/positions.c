@@ -48,10 +48,12 @@ wisp_status wisp__gal_box_positions(wisp_positions *positions, wisp_ctx *ctx, co
         const bool periodic = box->periodic >> d & 1;
         if (box->n[d] == 1 && !periodic) continue;
         positions->periodic |= (unsigned)periodic << positions->dimensions;
+        positions->cells[positions->dimensions] = box->n[d];
         positions->cell[positions->dimensions++][d] = (double)box->n[d];
     }
     if (positions->dimensions == 0) { /* a single site */
         positions->dimensions = 1;
+        positions->cells[0] = 1;
         positions->cell[0][0] = 1;
     }
     wisp__gal_positions_span(positions);

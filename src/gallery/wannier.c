@@ -287,10 +287,12 @@ static wisp_status wannier_positions(wisp_positions *positions, wisp_ctx *ctx, c
         const bool periodic = w->periodic >> d & 1;
         if (w->n[d] == 1 && !(periodic && w->goes[d])) continue;
         positions->periodic |= (unsigned)periodic << positions->dimensions;
+        positions->cells[positions->dimensions] = w->n[d];
         positions->cell[positions->dimensions++][d] = (double)w->n[d];
     }
     if (positions->dimensions == 0) { /* a single cell */
         positions->dimensions = 1;
+        positions->cells[0] = 1;
         positions->cell[0][0] = 1;
     }
     wisp__gal_positions_span(positions);

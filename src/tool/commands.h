@@ -26,11 +26,12 @@ COMMAND(CMD_GREEN, cmd_dos, RANKS_ANY, "green",
         "The retarded Green's function G(E + i eta), G(z) = 1/(z - H): <i|G|i> of chosen rows i, or\n"
         "<a|G|a> of the vectors of a file, or with others on the left. The same Chebyshev moments\n"
         "serve all energies, without a kernel: each level is a Lorentzian of half width eta.\n" A_HERMITIAN)
-COMMAND(CMD_SPECTRAL, cmd_dos, RANKS_ANY, "spectral", "MATRIX --path K:K:.. [options]\n--from FILE.h5 [options]",
-        "MATRIX", 0, 1, "spectral function A(k, E) along a path of k",
+COMMAND(CMD_SPECTRAL, cmd_dos, RANKS_ANY, "spectral",
+        "MATRIX --path K:K:.. [options]\nMATRIX --grid N,M --energies E,.. [options]\n--from FILE.h5 [options]",
+        "MATRIX", 0, 1, "spectral function A(k, E) along a path or over a grid of k",
         "The spectral function A(k, E) = sum over the orbitals of a cell of <k|delta(E - H)|k>, with\n"
-        "plane waves |k> on the rows of each orbital, along a path of k, by the kernel polynomial\n"
-        "method: the bands of a lattice, also of one with disorder.\n" A_HERMITIAN)
+        "plane waves |k> on the rows of each orbital, along a path or over a grid of k, by the kernel\n"
+        "polynomial method: the bands of a lattice, its Fermi surface, also with disorder.\n" A_HERMITIAN)
 COMMAND(CMD_THERMAL, cmd_dos, RANKS_ANY, "thermal",
         "MATRIX --temperatures A,B,.. [options]\n--from FILE.h5 --temperatures A,B,.. [options]", "MATRIX", 0, 1,
         "partition function, energy, heat capacity and entropy over temperature",

@@ -57,7 +57,10 @@ typedef struct {
     double cell[3][3], peierls; /* cell_vectors of them; flux quanta for each unit of area */
     int cell_vectors;
     double (*path)[3]; /* spectral: corners of it */
-    int64_t corners, k_points, orbitals;
+    int64_t corners, k_points, orbitals, average;
+    int64_t grid[2]; /* spectral: points along both sides, 0: not given; its corners, 0 or 3 of them: */
+    double grid_corner[3][3];
+    int grid_corners;
     int function;                                             /* FUNCTION_... of names.h */
     int weights_by;                                           /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
@@ -172,5 +175,5 @@ option_parse_fn parse_flag, parse_string, parse_once, parse_output, parse_count,
     parse_choice, parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights,
     parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from,
     parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path,
-    parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell;
+    parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell, parse_grid;
 #endif

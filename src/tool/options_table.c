@@ -60,12 +60,19 @@ const option_def option_table[] = {
              "[H, x] of a real matrix"),
     FILENAME("velocity-b", NEW_RUN | CMD_SIGMA, velocity_b, "likewise along the field (that of --velocity-a)"),
     VALUE("path", "K:K:..", parse_path, NEW_RUN | CMD_SPECTRAL, path,
-          "corners of the path, each x,y,z in radians over the unit of positions, as 0,0:2pi/3,0:pi,pi (needed); one "
-          "alone: that k"),
+          "corners of the path, each x,y,z in radians over the unit of positions, as 0,0:2pi/3,0:pi,pi (needed, or "
+          "--grid); one alone: that k"),
+    VALUE(
+        "grid", "N,M[:K:K:K]", parse_grid, NEW_RUN | CMD_SPECTRAL, grid,
+        "in place of a path N x M points of k, at some --energies: over a cell of the reciprocal lattice around 0, or "
+        "from the first corner K along a side to the second and along the other side to the third",
+        .max = 1 << 20),
     COUNT("k-points", "N", NEW_RUN | CMD_SPECTRAL, k_points, 1, 1 << 20,
           "number of k along the path, about (61); in periodic samples those that fit, each once"),
     COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
           "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
+    COUNT("average", "N", NEW_RUN | CMD_SPECTRAL, average, 2, 1 << 20,
+          "the mean of N realizations of the disorder, of this seed= and the next ones, with bars over them"),
     FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE | CMD_MAP, positions,
              "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
              "knows)"),
@@ -396,7 +403,8 @@ const option_def option_table[] = {
             "the states at all times, each as it comes: .h5, for --from, or the columns of a dense .mtx"),
     WRITTEN("save", "FILE.h5", NEW_RUN | MOMENTS, save, WORDS("h5"),
             "keep the moments, one set per vector, for --from"),
-    PICTURE(CMD_SPECTRAL, "draw A(k, E) over the path and energy, as colours (gnuplot)"),
+    PICTURE(CMD_SPECTRAL,
+            "draw A(k, E) over the path and energy, or over the grid at each energy, as colours (gnuplot)"),
     PICTURE(DENSITIES | CMD_GREEN, "draw the density of states with its error band, or -Im G/pi (gnuplot)"),
     PICTURE(CMD_THERMAL, "draw heat capacity and entropy over temperature with their error bands (gnuplot)"),
     PICTURE(CMD_SIGMA,

@@ -96,7 +96,18 @@ static bool read_phase(const char **text, double *x)
     return true;
 }
 
-/* Corners of 1 to 3 numbers each; those that are not given are 0. */
+/* A corner of 1 to 3 numbers; those that are not given are 0. */
+static bool read_corner(const char **text, double *k)
+{
+    memset(k, 0, 3 * sizeof *k);
+    for (int d = 0; d < 3; d++) {
+        if (!read_phase(text, k + d)) return false;
+        if (**text != ',' || d == 2) break;
+        ++*text;
+    }
+    return !**text || **text == ':';
+}
+
 bool parse_path(option_value *v)
 {
     static const char what[] = "expected corners such as 0,0:2pi/3,0:pi,pi";
@@ -108,15 +119,40 @@ bool parse_path(option_value *v)
         if (!more) return refuse(v, "out of memory");
         o->path = more;
         double *k = more[o->corners++];
-        memset(k, 0, sizeof *more);
-        for (int d = 0; d < 3; d++) {
-            if (!read_phase(&text, k + d)) return refuse(v, what);
-            if (*text != ',' || d == 2) break;
-            text++;
-        }
-        if (*text && *text != ':') return refuse(v, what);
+        if (!read_corner(&text, k)) return refuse(v, what);
         if (o->corners > 1 && !memcmp(k, more[o->corners - 2], sizeof *more))
             return refuse(v, "two corners that follow each other are equal");
     } while (*text++ == ':');
+    return true;
+}
+
+/* Whether three corners span a grid. */
+static bool spans(const double (*corner)[3])
+{
+    double aa = 0, ab = 0, bb = 0;
+    for (int d = 0; d < 3; d++) {
+        const double a = corner[1][d] - corner[0][d], b = corner[2][d] - corner[0][d];
+        aa += a * a, ab += a * b, bb += b * b;
+    }
+    return aa * bb - ab * ab > 1e-12 * aa * bb;
+}
+
+/* Points along both sides, and three corners. */
+bool parse_grid(option_value *v)
+{
+    static const char what[] =
+        "expected points along both sides, 2 or more, such as 41,41, or 41,41:-pi,-pi:pi,-pi:-pi,pi with corners";
+    options *o = v->o;
+    const char *text = v->text;
+    o->grid_corners = 0;
+    if (!read_whole(&text, o->grid) || *text++ != ',' || !read_whole(&text, o->grid + 1) || o->grid[0] < 2 ||
+        o->grid[1] < 2)
+        return refuse(v, what);
+    if (o->grid[0] > v->def->max / o->grid[1]) return refuse(v, "at most %lld points", (long long)v->def->max);
+    while (*text == ':' && o->grid_corners < 3)
+        if (text++, !read_corner(&text, o->grid_corner[o->grid_corners++])) return refuse(v, what);
+    if (*text || (o->grid_corners && o->grid_corners < 3)) return refuse(v, what);
+    if (o->grid_corners && !spans((const double(*)[3])o->grid_corner))
+        return refuse(v, "the corners lie on a line, and span no grid");
     return true;
 }

@@ -1,6 +1,8 @@
 /* Where the rows of a matrix are: --positions and --cell, or the gallery; sources that are made of that. */
 #include "positions.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Rank 0 looks, as where matrices are opened. */
@@ -37,6 +39,32 @@ int positions_open(tool *t, const char *name, int64_t rows, wisp_positions *p)
                      option_there(t->cmd, "cell") ? ", and --cell where it is periodic" : "",
                      t->cmd->bit & CMD_SIGMA ? "; or velocities of your own in place of --direction: --velocity-a FILE"
                                              : "");
+}
+
+static double along(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+static void leave_out(double *v, const double *unit)
+{
+    const double part = along(v, unit);
+    for (int d = 0; d < 3; d++) v[d] -= part * unit[d];
+}
+
+void positions_counter(const double (*vector)[3], int n, int i, double *way)
+{
+    double other[2][3];
+    int others = 0;
+    for (int j = 0; j < n; j++) { /* made orthonormal */
+        if (j == i) continue;
+        memcpy(other[others], vector[j], sizeof *other);
+        for (int k = 0; k < others; k++) leave_out(other[others], other[k]);
+        const double size = sqrt(along(other[others], other[others]));
+        for (int d = 0; d < 3; d++) other[others][d] /= size;
+        others++;
+    }
+    memcpy(way, vector[i], sizeof *vector);
+    for (int k = 0; k < others; k++) leave_out(way, other[k]);
+    const double square = along(way, way);
+    for (int d = 0; d < 3; d++) way[d] /= square;
 }
 
 /* Columns of a file are x, y and z. */

@@ -34,6 +34,10 @@ _DIRECTIONS = ["unknown", "xx", "xy", "xz", "yx", "yy", "yz", "zx", "zy", "zz"]
 # Those of a sample, in files of version 5, which also have the marks of the matrices.
 _SAMPLE: list[tuple[str, str, Any]] = [
     ("volume", "volume", "<f8"), ("dimensions", "dimensions", "<i4"), ("direction", "direction", _DIRECTIONS)]
+# Those of plane waves, in files of version 6, which have all of version 5 as well.
+_POINTS: list[tuple[str, str, Any]] = [
+    ("columns", "columns", "<i8"), ("moved", "moved", "<f8"), ("orbitals", "orbitals", "<i4"),
+    ("realizations", "realizations", "<i4")]
 _UNITS = ("moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's own unit of energy; "
           "seconds: s; flops: floating-point operations")
 _NO_MARKS = ((0.0,) * 3,) * 3
@@ -60,10 +64,15 @@ def _checksum(facts: dict, version: str, mu: np.ndarray, sites: Any, imag: Any) 
             crc = zlib.crc32(np.ascontiguousarray(array, kind).tobytes(), crc)
     if facts["square"]:
         crc = zlib.crc32(np.array(facts["square"], "<i8").tobytes(), crc)
-    if _has_sample(facts):
+    points = facts.get("points")
+    if _has_sample(facts) or points is not None:
         for name, key, kind in _SAMPLE:
             crc = zlib.crc32(name.encode() + b"\0" + _bytes(kind, facts[key]), crc)
         crc = zlib.crc32(np.array(facts["mark"], "<f8").tobytes(), crc)
+    if points is not None:
+        for name, key, kind in _POINTS:
+            crc = zlib.crc32(name.encode() + b"\0" + _bytes(kind, facts[key]), crc)
+        crc = zlib.crc32(np.ascontiguousarray(points, "<f8").tobytes(), crc)
     return crc
 
 
@@ -129,13 +138,15 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
     if "format" not in f.attrs or _text(f.attrs["format"]) != "wisp-moments":
         raise FormatError(f"{path}: an HDF5 file, but not of moments (no format \"wisp-moments\")")
     number = int(f.attrs["format_version"])
-    if not 1 <= number <= 5:
-        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 5")
+    if not 1 <= number <= 6:
+        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 6")
     facts: dict[str, Any] = {"square": int(f.attrs["square"]) if number >= 4 and "square" in f.attrs else 0,
                              "rounding": 0.0, "volume": 0.0, "dimensions": 0, "direction": 0, "mark": _NO_MARKS}
-    if number == 5:
+    if number >= 5:
         facts["mark"] = tuple(map(tuple, f["marks"][()].reshape(3, 3).tolist()))
-    for name, key, kind in _FIELDS + (_SAMPLE if number == 5 else []):
+    if number >= 6:
+        facts["points"] = f["points"][()].astype(float)
+    for name, key, kind in _FIELDS + (_SAMPLE if number >= 5 else []) + (_POINTS if number >= 6 else []):
         if kind is str:
             facts[key] = _text(f.attrs[name]) if name in f.attrs else None
         elif isinstance(kind, list):

@@ -111,7 +111,7 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
     }
     const size_t row = (size_t)runs[0].n * sizeof *m->mu;
     *m = runs[0];
-    m->sites = NULL, m->matrix = NULL, m->command = NULL, m->mu = m->imag = NULL;
+    m->sites = NULL, m->matrix = NULL, m->command = NULL, m->mu = m->imag = m->points = NULL;
     if (!(m->mu = calloc((size_t)vectors, row)) || (runs[0].imag && !(m->imag = calloc((size_t)vectors, row)))) {
         status =
             wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for the moments of %lld vectors", (long long)vectors);

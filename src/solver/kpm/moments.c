@@ -13,6 +13,7 @@ void wisp_moments_free(wisp_moments *m)
     free(m->sites);
     free(m->matrix);
     free(m->command);
+    free(m->points);
     memset(m, 0, sizeof *m);
 }
 
@@ -47,6 +48,34 @@ wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matri
     return WISP_OK;
 }
 
+static bool is_point(const double *p)
+{
+    for (int i = 0; i < WISP_POINT; i++)
+        if (!isfinite(p[i])) return false;
+    const double wave = p[WISP_POINT - 1];
+    return wave >= 0 && wave <= (double)((int64_t)1 << 40) && wave == floor(wave);
+}
+
+wisp_status wisp_moments_points(wisp_ctx *ctx, wisp_moments *m, int64_t count, const double *points)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    if (count) WISP_NEED(ctx, points);
+    for (int64_t i = 0; i < count; i++)
+        if (!is_point(points + i * WISP_POINT))
+            return wisp_ctx_failf(ctx, WISP_ERR_ARG, "point %lld of k has a number that is none, or not that of a wave",
+                                  (long long)i);
+    if (count < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%lld points of k", (long long)count);
+    double *copy = count ? calloc((size_t)count, WISP_POINT * sizeof *copy) : NULL;
+    if (count && !copy)
+        return wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory for %lld points of k", (long long)count);
+    if (count) memcpy(copy, points, (size_t)count * WISP_POINT * sizeof *copy);
+    free(m->points);
+    m->points = copy;
+    m->point_count = count;
+    return WISP_OK;
+}
+
 /* ---- what must hold of moments from a file ---------------------------------------------------------- */
 
 static bool not_negative(double x) { return isfinite(x) && x >= 0; }
@@ -76,6 +105,11 @@ static const char *out_of_range(const wisp_moments *m)
             if (!isfinite(m->mark[i][j])) return "marks";
     if (!not_negative(m->volume)) return "volume";
     if (m->dimensions < 0 || m->dimensions > 3) return "dimensions";
+    if (m->orbitals < 0) return "orbitals";
+    if (m->points && (m->columns < 0 || (m->columns && m->point_count % m->columns))) return "columns";
+    if (m->realizations < 0 || !not_negative(m->moved)) return "realizations or moved";
+    for (int64_t i = 0; i < m->point_count; i++)
+        if (!is_point(m->points + i * WISP_POINT)) return "points";
     return NULL;
 }
 

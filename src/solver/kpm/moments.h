@@ -17,6 +17,8 @@ typedef struct {
 extern const wisp__moments_field wisp__moments_fields[];
 /* Those of the sample; they are in a file, with the marks, where any of these is known. */
 extern const wisp__moments_field wisp__sample_fields[];
+/* And of points of k, behind all of that. */
+extern const wisp__moments_field wisp__points_fields[];
 bool wisp__moments_has_sample(const wisp_moments *m);
 uint32_t wisp__moments_checksum(const wisp_moments *m);
 /* seal.c: a line at the end of the file, and whether the one that is there, if any, fits. */

@@ -1,5 +1,5 @@
-/* Moments files: HDF5, /moments and /imaginary [vectors][n], /sites [vectors] and /marks [3][3], all else as attributes
-   of the root (moments_fields.c). */
+/* Moments files: HDF5, /moments and /imaginary [vectors][n], /sites [vectors], /marks [3][3] and /points [points][6],
+   all else as attributes of the root (moments_fields.c). */
 #include "moments.h"
 #include "config.h"
 
@@ -39,10 +39,20 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 /* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
    of wisp can't read, version 4 that of moments of two velocities, version 5 that of moments with marks, or of whose
-   sample something is known; all other moments are in files of version 2. */
-enum { SAMPLE = 5, SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+   sample something is known, version 6 that of plane waves whose k are known; all other moments are in files of
+   version 2. */
+enum {
+    POINTS = 6,
+    SAMPLE = 5,
+    SQUARE = 4,
+    WITH_SIDES = 3,
+    FORMAT_VERSION = 2,
+    WITHOUT_CHECKSUM = 1,
+    MOST_TEXT = 1 << 20
+};
 static int version_for(const wisp_moments *m)
 {
+    if (m->points) return POINTS;
     if (wisp__moments_has_sample(m)) return SAMPLE;
     if (m->square) return SQUARE;
     return m->imag || m->trace == WISP_TRACE_GIVEN ? WITH_SIDES : FORMAT_VERSION;
@@ -142,6 +152,14 @@ static int write_sample(hid_t file, const wisp_moments *m)
     return ok;
 }
 
+static int write_points(hid_t file, const wisp_moments *m)
+{
+    const hsize_t dims[2] = {(hsize_t)m->point_count, WISP_POINT};
+    int ok = write_dataset(file, "points", H5T_NATIVE_DOUBLE, 2, dims, m->points);
+    for (const wisp__moments_field *f = wisp__points_fields; f->name && ok; f++) ok = write_field(file, f, m);
+    return ok;
+}
+
 static int fill_file(hid_t file, const wisp_moments *m)
 {
     const int version = version_for(m);
@@ -152,7 +170,8 @@ static int fill_file(hid_t file, const wisp_moments *m)
              write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
     for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
     if (m->square) ok = ok && write_attribute(file, "square", H5T_NATIVE_INT64, &m->square);
-    if (version == SAMPLE) ok = ok && write_sample(file, m);
+    if (version >= SAMPLE) ok = ok && write_sample(file, m);
+    if (version >= POINTS) ok = ok && write_points(file, m);
     ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
     if (m->imag) ok = ok && write_dataset(file, "imaginary", H5T_NATIVE_DOUBLE, 2, dims, m->imag);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
@@ -310,10 +329,10 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
-    if (*number < WITHOUT_CHECKSUM || *number > SAMPLE) {
+    if (*number < WITHOUT_CHECKSUM || *number > POINTS) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
                                 "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
-                                WITHOUT_CHECKSUM, SAMPLE);
+                                WITHOUT_CHECKSUM, POINTS);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -375,6 +394,18 @@ out:
     return status;
 }
 
+static wisp_status read_points(const reader *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    hsize_t dims[2];
+    for (const wisp__moments_field *f = wisp__points_fields; f->name; f++) WISP_TRY(read_field(r, f, m));
+    WISP_TRY(read_dataset(r, "points", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->points));
+    if (dims[1] != WISP_POINT) return bad(r, "has the wrong shape", "points");
+    m->point_count = (int64_t)dims[0];
+out:
+    return status;
+}
+
 static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
 {
     wisp_status status = WISP_OK;
@@ -383,8 +414,9 @@ static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
-    const bool square = version == SQUARE || (version == SAMPLE && H5Aexists(r->file, "square") > 0);
-    if (version == SAMPLE) WISP_TRY(read_sample(r, m));
+    const bool square = version == SQUARE || (version >= SAMPLE && H5Aexists(r->file, "square") > 0);
+    if (version >= SAMPLE) WISP_TRY(read_sample(r, m));
+    if (version >= POINTS) WISP_TRY(read_points(r, m));
     if (square) WISP_TRY(read_attribute(r, "square", H5T_NATIVE_INT64, &m->square));
     if (square && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
         return bad(r, "does not fit the moments", "square");

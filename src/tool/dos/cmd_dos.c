@@ -20,8 +20,12 @@ static int check_options(tool *t)
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
     if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
-    if (of_spectral(t) && !o->from && !o->path) return tool_usage(t, "wisp spectral needs --path K:K:..");
+    if (of_spectral(t) && !o->from && !o->path && !o->grid[0])
+        return tool_usage(t, "wisp spectral needs --path K:K:.. or --grid N,M");
+    if (o->grid[0] && (o->path || o->k_points)) return tool_usage(t, "--grid does not go with --path and --k-points");
+    if (of_spectral(t) && !o->from && kpath_check(t, o->grid[0])) return EXIT_USAGE;
     if (of_spectral(t) && o->plot && o->corners == 1) return tool_usage(t, "--plot needs a --path of two corners");
+    if (average_check(t)) return EXIT_USAGE;
     if (of_rows(t) && !of_spectral(t) && !o->from && !o->site_count && !o->start && !o->where)
         return tool_usage(t, "wisp %s needs --sites I,J,.. or --start FILE", name);
     if (o->site_count && o->start) return tool_usage(t, "--sites and --start exclude each other");
@@ -37,7 +41,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--first-vector and --trace exact exclude each other");
     if (o->energy_count && (o->points || option_seen(o, "interval")))
         return tool_usage(t, "--energies gives all energies, so --interval and --points do not go with it");
-    if (o->energy_count == 1 && o->plot) return tool_usage(t, "--plot needs two energies or more");
+    if (o->energy_count == 1 && o->plot && !of_spectral(t)) return tool_usage(t, "--plot needs two energies or more");
     if (o->where && (o->site_count || o->start || o->operators))
         return tool_usage(t, "--where does not go with --sites, --start or --operator");
     if (positions_check(t, true)) return EXIT_USAGE;
@@ -177,6 +181,8 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
         m->bounds = found;
         m->bounds_seconds = bounds_seconds;
     }
+    if (of_spectral(t) && kpath_keep(t, &r->path, m)) return EXIT_FAILED;
+    if (status == WISP_ERR_CANCELLED && t->opt.average) return EXIT_CUT;
     if (status == WISP_ERR_CANCELLED)
         return moments_stopped(t, m, k->vectors ? k->vectors : m->trace == WISP_TRACE_RANDOM ? 32 : 1, t->command_line);
     status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
@@ -299,7 +305,11 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
 /* Once more on another layout, if one is found. */
 static int compute_on_layout(tool *t, results *r, wisp_moments *m)
 {
-    int rc = compute_once(t, r, m);
+    if (t->opt.average && !r->averaged) {
+        r->averaged = true;
+        return average_run(t, r, m, compute_on_layout);
+    }
+    const int rc = compute_once(t, r, m);
     return rc == EXIT_LAYOUT ? compute_once(t, r, m) : rc;
 }
 

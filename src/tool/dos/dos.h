@@ -5,14 +5,18 @@
 #include "../pencil.h"
 #include "../plan.h"
 
-/* spectral.c: the k at which A(k, E) is wanted. */
+/* kpath.c: the k at which A(k, E) is wanted. */
 typedef struct {
-    wisp_positions at;               /* of the rows, and their orbitals */
-    double (*k)[3];                  /* [count] */
-    double *way;                     /* [count]: the length of the path up to each, as it was asked for */
-    int64_t count, corners, *corner; /* [corners]: which k they are */
-    double moved;                    /* the largest step to a wave that fits the sample */
+    wisp_positions at;        /* of the rows, and their orbitals */
+    int64_t count;            /* of waves, each once */
+    double (*k)[3];           /* [count] */
+    int64_t points, *wave;    /* [points]: the wave of each point; -1: it is missing */
+    double *way;              /* [points]: the length of the path up to each, as it was asked for */
+    int64_t corners, *corner; /* [corners]: which points they are */
+    int64_t columns;          /* of a grid of points, row by row; 0: they are a path */
+    double moved;             /* the largest step to a wave that fits the sample */
 } kpath;
+enum { KPATH_MAPS = 16 }; /* of a grid, in a picture */
 
 /* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
@@ -58,8 +62,10 @@ typedef struct {
     double *beside;             /* [curves][points] likewise: how far G is off at most */
     wisp_traced traced;         /* trace */
     kpath path;                 /* spectral */
-    double *spectral;           /* [path.count][points], likewise */
-    pencil pencil;              /* of --overlap */
+    double *spectral;       /* [path.count][points], likewise; with their standard errors, of several realizations */
+    double *spectral_error; /* likewise; NULL: there is one */
+    bool averaged;          /* this is one of the realizations of --average */
+    pencil pencil;          /* of --overlap */
 } results;
 
 /* Commands for traces of functions: without a density of states and its kernel. */
@@ -203,19 +209,27 @@ void green_json(json_t *o, const tool *t, const results *r);
 void green_summary(const tool *t, const results *r);
 csv_table_fn green_table;
 
-/* spectral.c: the path of a matrix with so many rows, and of the run that made the moments; plane waves at its k. */
+/* kpath.c: the path or grid of a matrix with so many rows, and of the run that made the moments; what is kept of it
+   with moments; whether it goes with the energies; plane waves at its k. */
 int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows);
 int kpath_load(tool *t, kpath *p, const wisp_moments *m);
+int kpath_keep(tool *t, const kpath *p, wisp_moments *m);
+int kpath_check(tool *t, bool grid);
 void kpath_options(kpath *p, wisp_kpm_opts *k);
 wisp_status kpath_start(void *path, int64_t first, wisp_blk *x); /* a wisp_start_fn */
 wisp_status kpath_items(const kpath *p, wisp_state *s);          /* what a kept state knows them by */
 void kpath_free(kpath *p);
-/* A(k, E) of the densities of all plane waves. */
+/* spectral.c: A(k, E) of the densities of all plane waves. */
 int spectral_evaluate(tool *t, results *r);
 void spectral_json(json_t *o, const results *r);
 void spectral_summary(const results *r);
 void spectral_table(const results *r, FILE *f);
-void spectral_script(const tool *t, const results *r, FILE *f, const char *path);
+void spectral_script(const tool *t, const results *r, FILE *f, const char *path); /* spectral_plot.c */
+/* A run that was stopped, of which moments_stopped has not yet told. */
+enum { EXIT_CUT = EXIT_LAYOUT + 2 };
+/* average.c: what a run of one realization of disorder is to be done for, one after the other, with the same bounds. */
+int average_check(tool *t);
+int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, results *r, wisp_moments *m));
 
 /* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
 int traces_check(tool *t);

@@ -23,6 +23,9 @@ static bool of_curves(const wisp_kpm_opts *ko)
 wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko) { return ko->type ? ko->type : mo->type; }
 int64_t plan_moments(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
 
+/* Realizations of disorder, whose moments are all held. */
+static int64_t runs_of(const tool *t) { return t->opt.average ? t->opt.average : 1; }
+
 /* What is held at most to evaluate traces: series, the functions' values and their transform, and sums by vector. */
 static double traces_bytes(const tool *t, double n, double kept)
 {
@@ -42,7 +45,7 @@ static double points_of(const tool *t, double moments)
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, BATCH = 4096, FILE_HEAD = 64 << 10 }; /* energies side by side; of a Green's function at once */
-    const double n = (double)plan_moments(ko), vectors = (double)plan_vectors(ko, rows);
+    const double n = (double)plan_moments(ko), vectors = (double)(runs_of(t) * plan_vectors(ko, rows));
     const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
     const double points = grid ? points_of(t, n) : 0;
     const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
@@ -86,7 +89,8 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bo
                                       p->files.operator[most] + p->files.making[most],
                                   evaluation_bytes(t, ko, r->matrix.rows)};
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
-    const int64_t on_host = 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
+    const int64_t on_host =
+        runs_of(t) * 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
     const plan_held held = {r->matrix.bytes, r->blocks, on_host, parts, HELD, PARTS};
     r->total = plan_total(t, &held, most, &r->sides);
 }
@@ -268,6 +272,8 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     time->bounds = bounds.seconds;
     const double points = points_of(t, (double)plan_moments(ko));
     if (of_green(t)) time->evaluation = green_seconds(t, plan_moments(ko), (double)vectors * run_sides(ko), points);
+    const double runs = (double)runs_of(t);
+    time->source *= runs, time->assembly *= runs, time->bounds *= runs, time->moments *= runs;
     time->total = time->source + time->assembly + time->bounds + time->moments + time->evaluation;
 out:
     return status;

@@ -1,43 +1,16 @@
 /* Whether the volume by which wisp sigma divides is that of the sample, as far as positions tell. */
 #include "sigma.h"
+#include "../positions.h"
 #include <math.h>
-#include <string.h>
 
 static const double most = 10; /* times the sample: beyond it a word is said */
-
-static double along(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void leave_out(double *v, const double *unit)
-{
-    const double part = along(v, unit);
-    for (int d = 0; d < 3; d++) v[d] -= part * unit[d];
-}
-
-/* *way becomes what counts steps along vector i of the cell: 1 for the vector itself, 0 for the others. */
-static void step_counter(const wisp_positions *p, int vectors, int i, double *way)
-{
-    double other[2][3];
-    int n = 0;
-    for (int j = 0; j < vectors; j++) {
-        if (j == i) continue;
-        memcpy(other[n], p->cell[j], sizeof *other);
-        for (int k = 0; k < n; k++) leave_out(other[n], other[k]);
-        const double size = sqrt(along(other[n], other[n]));
-        for (int d = 0; d < 3; d++) other[n][d] /= size;
-        n++;
-    }
-    memcpy(way, p->cell[i], 3 * sizeof *way);
-    for (int k = 0; k < n; k++) leave_out(way, other[k]);
-    const double square = along(way, way);
-    for (int d = 0; d < 3; d++) way[d] /= square;
-}
 
 /* Between the first row and the last one along `way`; 0 where positions can't be had. */
 static double extent(const wisp_positions *p, const double *way)
 {
     double low = INFINITY, high = -INFINITY, xyz[3] = {0};
     for (int64_t row = 0; row < p->rows && !p->at(p->arg, row, xyz); row++) {
-        const double x = along(way, xyz);
+        const double x = way[0] * xyz[0] + way[1] * xyz[1] + way[2] * xyz[2];
         low = fmin(low, x), high = fmax(high, x);
     }
     return high > low ? high - low : 0;
@@ -48,7 +21,7 @@ static void look_at_cell(tool *t, const wisp_positions *p)
     for (int i = 0; i < t->opt.cell_vectors; i++) {
         double way[3];
         const double *v = p->cell[i];
-        step_counter(p, t->opt.cell_vectors, i, way);
+        positions_counter((const double(*)[3])p->cell, t->opt.cell_vectors, i, way);
         const double part = extent(p, way);
         if (part * most >= 1) continue;
         wisp_ctx_logf(
