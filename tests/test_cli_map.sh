@@ -109,6 +109,99 @@ for how in "--vectors 9 --width 4" "--trace exact --where 0-99" "--vectors 8 --w
 done
 refused 1 "more than --mem-limit" map anderson:nx=30,ny=30,nz=30 --energies 0 --mem-limit 2MB
 
+# ---- other kernels: Fejer's has a root, too; the others are for unit vectors
+fejer='lambda x: sum((1 if m == 0 else 2) * (1 - m / 41) * math.cos(m * math.acos(0.3 / 2.3)) * math.cos(m * math.acos(x / 2.3)) for m in range(41)) / (math.pi * 2.3 * math.sin(math.acos(0.3 / 2.3)))'
+ok map turned.mtx --energies 0.3 --moments 40 --bounds=-2.3,2.3 --vectors 4000 --width 50 --kernel fejer --json
+json out "all(abs(v - w) < 5 * s + 0.01 for v, s, w in zip(d['ldos'][0], d['ldos_error'][0], density(14, $fejer))) and d['kernel'] == 'fejer'"
+for k in jackson lorentz:3 fejer dirichlet; do
+    ok map chain.mtx $some --trace exact --kernel $k --json
+    cp out exact.json
+    ok ldos chain.mtx --sites 0-13 $some --kernel $k --json
+    json out 'd["kernel"] == e["kernel"] and all(close([row[i] for row in d["dos"]], e["ldos"][i], 1e-12) for i in (0, 1))' exact.json
+done
+refused 2 "--kernel lorentz is for --trace exact" map chain.mtx --energies 0 --kernel lorentz
+
+# ---- several ranks: the same numbers, also where a site's rows are of two of them
+for ranks in 2 3 5; do
+    for how in "chain.mtx $some --vectors 7 --width 3" "turned.mtx $some --trace exact" \
+        "topi:nx=3,ny=3,nz=1 --energies 0.5,1 --moments 40 --bounds=-7,7 --vectors 6 --where x<2"; do
+        ok map $how --json
+        cp out alone.json
+        WISP_RANKS=$ranks ok map $how --json
+        json out 'd["ranks"] == '$ranks' and e["ranks"] == 1 and d["site_row"] == e["site_row"] and
+                  all(close(d[k][i], e[k][i], 1e-12) for k in ("ldos", "ldos_high") if k in e for i in (0, 1))' alone.json
+    done
+done
+
+# ---- checkpoints: a run that was ended goes on with the same bits, between vectors and within one
+for how in "map --vectors 9 --width 2 --moments 200" "moments --trace exact --moments 400" "map --vectors 5 --width 2 --resolution 0.05"; do
+    task=${how%% *} how=${how#* }
+    run="map turned.mtx --energies=-1.5,0.3 $how"
+    ok $run --json
+    cp out whole.json
+    stop $task TERM 0.5 $run --checkpoint c.ck
+    check "how to go on" grep -q 'to go on, repeat the command with --resume c.ck' log
+    refused 1 "c.ck is of a run with --energies" map turned.mtx --energies=0.3 $how --resume c.ck
+    refused 1 "c.ck is of a run with another matrix" map chain.mtx --energies=-1.5,0.3 $how --resume c.ck
+    refused 1 "c.ck is of a run with --where" $run --where 0-9 --resume c.ck
+    ok $run --resume c.ck --json
+    json out 'd["ldos"] == e["ldos"] and d["resumed"] == "c.ck"' whole.json
+    rm -f c.ck*
+    WISP_STOP_AT=KILL:checkpoint:2 "$wisp" $run --checkpoint c.ck >/dev/null 2>&1
+    ok $run --resume c.ck --checkpoint c.ck --json
+    json out 'd["ldos"] == e["ldos"] and d.get("ldos_high") == e.get("ldos_high") and d["completed"]' whole.json
+    check "its files are gone" test ! -e c.ck
+done
+refused 2 "--save of random vectors does not go with --checkpoint" map chain.mtx --energies 0 --save m.h5 --checkpoint c.ck
+
+# ---- moments that are kept: other energies, kernels and numbers of moments
+if [ $have_hdf5 = 1 ]; then
+    for how in "turned.mtx --vectors 7 --width 3" "chain.mtx --vectors 5" "turned.mtx --trace exact" \
+        "topi:nx=3,ny=3,nz=2 --vectors 5 --where z<1" "topi:nx=3,ny=3,nz=2 --trace exact --where z<1 --precision single"; do
+        ok map $how --bounds=-7,7 --moments 60 --energies 0.1 --save m.h5 --json
+        cp out kept.json
+        ok map $how --bounds=-7,7 --moments 60 --energies=0.1 --json
+        json out 'close(d["ldos"][0], e["ldos"][0], 1e-10 if d["type"].endswith("double") else 1e-4)' kept.json
+        ok map --from m.h5 --energies 0.1 --json
+        json out 'd["ldos"] == e["ldos"] and d["number_of_moments"] == 60 and d["site_row"] == e["site_row"] and d["site_rows"] == e["site_rows"] and d.get("x") == e.get("x") and
+                  d.get("vectors") == e.get("vectors") and d.get("ldos_low") == e.get("ldos_low") and d["moments_command"] == e["command"]' kept.json
+        for other in "--energies=-1.5,0.3 --kernel fejer" "--energies 2 --moments 33"; do
+            ok map $how --bounds=-7,7 --moments 60 $other --json
+            cp out direct.json
+            ok map --from m.h5 $other --json
+            json out 'all(close(v, w, 1e-10 if d["type"].endswith("double") else 1e-4) for v, w in zip(d["ldos"], e["ldos"])) and d["number_of_moments"] == e["number_of_moments"]' direct.json
+        done
+        WISP_RANKS=3 ok map $how --bounds=-7,7 --moments 60 --energies 0.1 --save r.h5 --json
+        json out 'close(d["ldos"][0], e["ldos"][0], 1e-10 if d["type"].endswith("double") else 1e-4)' kept.json
+        ok map --from r.h5 --energies 0.1
+        check "where they are from" grep -q '^moments of  *r.h5' out
+    done
+    refused 1 "holds 60 moments, which reach a resolution" map --from m.h5 --energies 0 --moments 61
+    refused 2 "--where needs a new run" map --from m.h5 --energies 0 --where 3
+    refused 2 "MATRIX and --from exclude each other" map chain.mtx --from m.h5 --energies 0
+    refused 2 "--energies E,.. is missing" map --from m.h5
+    ok map chain.mtx --moments 16 --energies 0 --save m.h5
+    refused 2 "--kernel dirichlet is for --trace exact" map --from m.h5 --energies 0 --kernel dirichlet
+    refused 2 "one --from at a time" map --from m.h5 --from m.h5 --energies 0
+    ok dos chain.mtx --moments 16 --save d.h5
+    refused 1 "d.h5 holds no moments of wisp map" map --from d.h5 --energies 0
+    refused 1 "m.h5 holds no moments of wisp spectral" spectral --from m.h5
+    # An exact run that is ended goes on, and keeps all of its moments; Ctrl-C keeps complete vectors.
+    run="map turned.mtx --energies=0.3 --trace exact --moments 400 --save m.h5"
+    ok $run --json
+    cp out whole.json
+    rm m.h5
+    stop moments TERM 0.5 $run --checkpoint c.ck
+    ok $run --resume c.ck
+    ok map --from m.h5 --energies 0.3 --json
+    json out 'd["ldos"] == e["ldos"]' whole.json
+    stop map INT 0.5 map topi:nx=4,ny=4,nz=2 --energies 0 --moments 256 --vectors 12 --width 2 --save m.h5
+    check "what it is of" grep -q 'stopped; the map is of [0-9]* of 12 vectors' log
+    ok map --from m.h5 --energies 0,1 --json
+    json out '2 <= d["vectors"] < 12 and d["completed"] is False'
+    [ $have_gnuplot = 0 ] || ok map --from m.h5 --energies 0,1 --plot m.svg
+fi
+
 # ---- Ctrl-C: what is complete is given, and it is said
 stop map INT 0.5 map topi:nx=10,ny=10,nz=10 --energies 0 --moments 256 --vectors 64
 check "how many vectors it is of" grep -q 'stopped; the map is of [0-9]* of 64 vectors' log

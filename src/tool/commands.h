@@ -49,7 +49,8 @@ COMMAND(CMD_SIGMA, cmd_sigma, RANKS_ANY, "sigma",
         "The conductivity sigma_ab (current along a, field along b) at any chemical potential and\n"
         "temperature by the Kubo formula, from Chebyshev moments of two velocities, with error bars;\n"
         "with --optical, over frequency.\n" A_HERMITIAN)
-COMMAND(CMD_MAP, cmd_map, RANKS_ONE, "map", "MATRIX --energies E,.. [--where ROWS] [options]", "MATRIX", 1, 1,
+COMMAND(CMD_MAP, cmd_map, RANKS_ANY, "map",
+        "MATRIX --energies E,.. [--where ROWS] [options]\n--from FILE.h5 --energies E,.. [options]", "MATRIX", 0, 1,
         "local density of states at all sites of a region",
         "The local density of states at all sites of a region, such as a surface, at some energies, by\n"
         "random vectors, with error bars, or exactly; the density of a site is that of all its rows.\n" A_HERMITIAN)

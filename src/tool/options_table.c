@@ -8,10 +8,10 @@
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG | CMD_SVD)
 #define PAIRS (CMD_EIG | CMD_SVD)
-#define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
+#define RESUMED (KPM | CMD_EVOLVE | SYSTEMS | CMD_MAP)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA | CMD_MAP)
-#define MOMENTS (KPM | CMD_SIGMA)
+#define MOMENTS (KPM | CMD_SIGMA | CMD_MAP)
 #define ALL (~(unsigned)NEW_RUN)
 
 /* After the help what few rows have: .letter, .group, .min, .max. */
@@ -44,7 +44,8 @@ enum { END = 0 };
 const option_def option_table[] = {
     COUNT("moments", "N", DENSITIES | CMD_SPECTRAL, moments, 2, 1 << 30,
           "number of Chebyshev moments (512); with --from at most those of the file", .group = "What is computed"),
-    COUNT("moments", "N", CMD_MAP, moments, 2, WISP_CHEBYSHEV_TERMS, "number of Chebyshev moments (512)"),
+    COUNT("moments", "N", CMD_MAP, moments, 2, WISP_CHEBYSHEV_TERMS,
+          "number of Chebyshev moments (512); with --from at most those of the file"),
     VALUE("energies", "E,..", parse_energies, CMD_MAP, energies, "of the maps, one or more that rise (needed)",
           .max = 64),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
@@ -103,7 +104,8 @@ const option_def option_table[] = {
     COUNT("vectors", "R", NEW_RUN | CMD_SIGMA, vectors, 1, 1 << 30, "number of random vectors (4)"),
     COUNT("first-vector", "N", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, first_vector, 0, UINT32_MAX,
           "number of the first one (0): runs with other numbers of one --seed add up by --from"),
-    CHOICE("trace", CMD_MAP, trace, trace_names, 0, 2, "random vectors, or a unit vector for each row (for few rows)"),
+    CHOICE("trace", NEW_RUN | CMD_MAP, trace, trace_names, 0, 2,
+           "random vectors, or a unit vector for each row (for few rows)"),
     CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT | TRACES | CMD_SIGMA, trace, trace_names, 0, 2,
            "random vectors, or every unit vector (for small matrices)"),
     COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
@@ -253,15 +255,18 @@ const option_def option_table[] = {
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
-    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_MAP,
+    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),
     FLAG("adjoint", CMD_CONVERT, adjoint, "write the adjoint A^H: the transposed matrix with conjugate numbers"),
-    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG | CMD_MAP, hermitian_part,
+    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
     VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SPECTRAL | CMD_SIGMA, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
           .group = "How it is evaluated"),
+    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, CMD_MAP, kernel,
+          "damping of the moments (jackson); L is lambda (4); of random vectors jackson or fejer",
+          .choices = damping_names, .group = "How it is evaluated"),
     VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, interval,
           "energy window of the output, on a uniform grid that includes both ends (all energies)"),
     VALUE("interval", "A,B", parse_window, CMD_COUNT, interval,
@@ -297,7 +302,7 @@ const option_def option_table[] = {
     COUNT("width", "W", NEW_RUN | CMD_SIGMA, width, 1, 4096, "vectors that are multiplied side by side (16)"),
     VALUE("left-bytes", "BYTES", parse_bytes, NEW_RUN | CMD_SIGMA, left_bytes,
           "memory for the vectors of one side, of each process: where all fit, the others are made once (1 GiB)"),
-    COUNT("width", "W", CMD_MAP, width, 1, 4096,
+    COUNT("width", "W", NEW_RUN | CMD_MAP, width, 1, 4096,
           "vectors that are worked on side by side, each with one more for each energy (4)"),
     COUNT("width", "W", NEW_RUN | CMD_POWER, width, 1, 4096, "vectors that are worked on side by side (1)"),
     COUNT(
@@ -387,8 +392,7 @@ const option_def option_table[] = {
           "from one checkpoint to the next (600); SIGUSR1 has one written at once, SIGTERM, SIGHUP and Ctrl-C too, "
           "before they end the run"),
     FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
-    OUTPUT(MOMENTS | CMD_EVOLVE | CMD_MAP, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5",
-           .group = "Output"),
+    OUTPUT(MOMENTS | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
     OUTPUT(CMD_POWER, WORDS("mtx", "mtx.gz"), "the last power, as the columns of a dense .mtx or .mtx.gz"),
     OUTPUT(CMD_SOLVE, WORDS("mtx", "mtx.gz", "h5"),
            "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),

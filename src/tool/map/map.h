@@ -11,6 +11,7 @@
    each row is one. */
 typedef struct {
     wisp_kpm_opts kpm; /* moments, vectors, seed, bounds: as wisp dos has them */
+    wisp_eval_opts eval;
     wisp_mat_opts mo;
     int width, energies;
     const double *energy;
@@ -21,10 +22,14 @@ typedef struct {
     int64_t sites, *begin;  /* [sites + 1]: where each begins in row */
     double (*at)[3];        /* [sites]; NULL: not known */
     bool exact;             /* by unit vectors */
-    int64_t done;           /* vectors */
+    int64_t asked;          /* moments; 0: what --resolution needs */
+    int64_t done;           /* vectors, or rows of an exact map */
     double *value, *square; /* [energies][sites] sums over the vectors, of the density and its square; then mean and */
                             /* standard error */
     double *low, *high;     /* likewise, the 95% bar */
+    bool keeps;             /* moments are kept, in: */
+    wisp_moments kept;      /* exact: of each row; else (T_n|r>)_i of each vector r and row i, at vector r rows + i */
+    const char *matrix;     /* of them, or MATRIX */
     wisp_mat_info info;
     double assemble_seconds, bounds_seconds, seconds, total_seconds;
 } map_run;
@@ -33,8 +38,28 @@ enum { MAP_ROWS = 1024 }; /* of an exact map, whose moments are held at once */
 static inline bool map_has_bars(const map_run *r) { return !r->exact && r->done > 1; }
 double map_resolution(const map_run *r);
 int64_t map_terms(int64_t moments); /* of f, whose square has about so many */
-/* c[map_terms(moments)] becomes the Chebyshev series of f around an energy; outside the bounds it is 0. */
-void map_series(const wisp_bounds *b, int64_t moments, double energy, wisp_scalar *c);
+
+/* map_sums.c: c[map_terms(moments)] becomes the Chebyshev series of f around an energy; outside the bounds it is 0. */
+void map_series(const map_run *r, double energy, wisp_scalar *c);
+/* Arrays for the sums; all vectors, or rows, that are not done yet; sums become means and bars. */
+wisp_status map_begin(tool *t, map_run *r);
+wisp_status map_compute(tool *t, map_run *r, wisp_mat *A);
+void map_finish(map_run *r);
+void map_free(tool *t, map_run *r);
+wisp_status map_items(void *map_run, wisp_state *s); /* what a kept state has of it */
+
+/* map_kept.c: moments that are kept. Room for them (false: there is none); those of all vectors; of rows r->done and
+   those behind it; the sums of all of them; to the file of --save; those of a file become the run. */
+bool map_kept_begin(map_run *r);
+wisp_status map_kept_vectors(tool *t, map_run *r, wisp_mat *A);
+wisp_status map_kept_rows(tool *t, map_run *r, const wisp_moments *m);
+wisp_status map_kept_evaluate(tool *t, map_run *r);
+int map_kept_save(tool *t, map_run *r);
+int map_kept_load(tool *t, map_run *r);
+static inline int64_t map_kept_numbers(const map_run *r) /* of the file, real and imaginary parts each */
+{
+    return r->exact ? r->rows * r->kpm.moments : r->kpm.vectors * r->rows * map_terms(r->kpm.moments);
+}
 
 /* map_plan.c */
 int map_plan_check(tool *t, const map_run *r, const wisp_src *src);

@@ -1,5 +1,6 @@
 /* The results of wisp map: JSON, a summary, a table. */
 #include "map.h"
+#include "../moments.h"
 #include "../names.h"
 #include "../out/text.h"
 #include "../weights.h"
@@ -22,26 +23,44 @@ static json_t *coordinate(const map_run *r, int axis)
     return all;
 }
 
-static json_t *make_json(tool *t, const map_run *r)
+static bool is_complete(const map_run *r) { return r->exact || (r->done == r->kpm.vectors && !r->kept.partial); }
+
+static void add_run(json_t *o, tool *t, const map_run *r)
 {
     int64_t held;
-    json_t *first = json_array(), *count = json_array(), *o = json_head(t, t->opt.arg[0]);
     wisp_ctx_memory(t->ctx, NULL, &held);
+    if (t->opt.from) {
+        JSON_PUT(o, J("moments_command", r->kept.command), J("moments_version", r->kept.version),
+                 J("seconds", r->seconds), J("bounds_seconds", r->bounds_seconds),
+                 J("total_seconds", r->total_seconds));
+        return;
+    }
+    JSON_PUT(o, J("order", text_order(r->info.order)), J("format", text_format(r->info.format)),
+             J("threads", wisp_ctx_threads(t->ctx)), J("ranks", wisp_ctx_processes(t->ctx)),
+             J("halo", json_halo(t, &r->info)), J("valid", json_valid(t, &r->info)), J("weights", weights_json(t)),
+             J("device", wisp_ctx_device(t->ctx)), J("devices", json_devices(t)), J("isa", wisp_ctx_isa(t->ctx)),
+             J("memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)), J("resumed", t->opt.resume),
+             J("assemble_seconds", r->assemble_seconds), J("bounds_seconds", r->bounds_seconds),
+             J("seconds", r->seconds), J("total_seconds", r->total_seconds));
+}
+
+static json_t *make_json(tool *t, const map_run *r)
+{
+    json_t *first = json_array(), *count = json_array(), *o = json_head(t, r->matrix);
     for (int64_t s = 0; s < r->sites; s++) {
         json_array_append_new(first, json_integer(r->row[r->begin[s]]));
         json_array_append_new(count, json_integer(r->begin[s + 1] - r->begin[s]));
     }
     JSON_PUT(o, J("quantity", t->cmd->name), J("rows", r->info.rows), J("nnz", r->info.nnz),
              J("type", wisp_type_name(r->info.type)), J("bounds", json_bounds(&r->bounds, r->method)),
-             J_IF(true, "hermitian_change", t->hermitian_change), J("trace", trace_names[r->exact]),
+             J_IF(!t->opt.from, "hermitian_change", t->hermitian_change), J("trace", trace_names[r->exact]),
              J_MAYBE(!r->exact, "vectors", r->done), J_MAYBE(!r->exact, "seed", json_seed(t->opt.seed)),
-             J("completed", json_boolean(r->exact || r->done == r->kpm.vectors)), J_MAYBE(!r->exact, "width", r->width),
-             J("number_of_moments", r->kpm.moments), J("kernel", "jackson"), J("resolution", map_resolution(r)),
-             J("order", text_order(r->info.order)), J("format", text_format(r->info.format)),
-             J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
-             J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", held), J("assemble_seconds", r->assemble_seconds),
-             J("bounds_seconds", r->bounds_seconds), J("seconds", r->seconds), J("total_seconds", r->total_seconds),
-             J_MAYBE(t->opt.where, "where", t->opt.where),
+             J("completed", json_boolean(is_complete(r))), J_MAYBE(!r->exact, "width", r->width),
+             J("number_of_moments", r->kpm.moments), J("kernel", damping_names[r->eval.kernel]),
+             J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
+             J("resolution", map_resolution(r)));
+    add_run(o, t, r);
+    JSON_PUT(o, J_MAYBE(t->opt.where, "where", t->opt.where),
              J("units", JSON_NEW(J("energies", "units of the matrix"), J("ldos", "1 per energy"))),
              J("energies", json_numbers(r->energy, r->energies)), J("site_row", first), J("site_rows", count),
              J_MAYBE(r->at, "x", coordinate(r, 0)), J_MAYBE(r->at, "y", coordinate(r, 1)),
@@ -71,10 +90,11 @@ static void show_map(const map_run *r, int e)
 void map_summary(const tool *t, const map_run *r)
 {
     char b[5][TEXT];
-    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
+    text_matrix(r->matrix, r->info.rows, r->info.nnz, "");
     source_summary(t);
     text_bounds(&r->bounds, r->method);
     text_line("moments", "%s   resolution %.4g", text_count(b[0], r->kpm.moments), map_resolution(r));
+    text_kernel(r->eval.kernel, r->eval.lambda);
     if (r->exact)
         text_line("vectors", "unit vectors, one for each row, %s", wisp_type_name(r->info.type));
     else
@@ -82,11 +102,18 @@ void map_summary(const tool *t, const map_run *r)
                   wisp_type_name(r->info.type));
     text_line("sites", "%s of %s rows%s%s", text_count(b[0], r->sites), text_count(b[1], r->rows),
               t->opt.where ? ", where " : "", t->opt.where ? t->opt.where : "");
-    snprintf(b[0], TEXT, "width %d", r->width);
-    text_run(t, &r->info, r->exact ? "" : b[0]);
-    text_line("time", "%s   (assembly %s, bounds %s, map %s)", text_seconds(b[0], r->total_seconds),
-              text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], r->bounds_seconds),
-              text_seconds(b[3], r->seconds));
+    if (t->opt.from) {
+        moments_files_line(t, &r->kept);
+        text_line("time", "%s", text_seconds(b[0], r->total_seconds));
+    } else {
+        snprintf(b[0], TEXT, "width %d", r->width);
+        text_run(t, &r->info, r->exact ? "" : b[0]);
+        weights_summary(t, &r->info);
+        checkpoint_summary(t);
+        text_line("time", "%s   (assembly %s, bounds %s, map %s)", text_seconds(b[0], r->total_seconds),
+                  text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], r->bounds_seconds),
+                  text_seconds(b[3], r->seconds));
+    }
     text_line("energy", "local density of states (1 per energy)");
     for (int e = 0; e < r->energies; e++) show_map(r, e);
     text_line("error bar", r->exact          ? "none: exact but for the kernel"

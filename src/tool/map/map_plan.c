@@ -28,13 +28,20 @@ static wisp_status batch_plan(tool *t, const map_run *r, const wisp_mat_info *a,
     if (r->exact) return wisp_kpm_plan(plan, t->ctx, a, &o, step);
     WISP_TRY(wisp_alloc(t->ctx, &f, (size_t)r->energies, sizeof *f));
     WISP_TRY(wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
-    map_series(&any, r->kpm.moments, 0, c);
+    map_run of = *r;
+    of.bounds = any;
+    map_series(&of, 0, c);
     for (int e = 0; e < r->energies; e++) f[e] = (wisp_function){.terms = terms, .c = c};
     status = wisp_chebyshev_plan(plan, t->ctx, a, r->mo.type, r->width, r->energies, f, &co, step);
 out:
     wisp_free(t->ctx, f);
     wisp_free(t->ctx, c);
     return status;
+}
+
+static double kept_bytes(const map_run *r)
+{
+    return r->keeps ? (r->exact ? 8.0 : 16.0) * (double)map_kept_numbers(r) : 0;
 }
 
 static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
@@ -51,14 +58,17 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(r->mo.type, a->rows, &r->kpm);
     if (wisp_bounds_plan(&bounds, t->ctx, a, &bo, NULL)) return tool_fail_ctx(t);
     const double sums = 4.0 * 8 * r->energies * (double)r->sites, places = (double)source;
-    const double block = r->exact ? 0 : (double)a->rows * r->width * (double)wisp_type_size(r->mo.type);
+    const double block = r->exact ? 0 : (double)a->local_rows * r->width * (double)wisp_type_size(r->mo.type);
     const double series = r->exact ? 0 : 16.0 * r->energies * (double)map_terms(r->kpm.moments);
-    const double own = (r->energies + 2) * block + series + sums;
-    b->vectors = wisp_whole_number(own + (double)(most ? batch.bytes_most : batch.bytes)) + WISP_PLAN_LITTLE;
-    enum { HELD = 1, PARTS = HELD + 2 };
+    const double part = r->exact ? 0 : 8.0 * (double)r->rows * r->width, kept = kept_bytes(r);
+    const double own = (r->energies + 2) * block + series + part + sums + kept;
+    const double work = own + (double)(most ? batch.bytes_most : batch.bytes);
+    b->vectors = wisp_whole_number(work + (t->opt.checkpoint ? work : 0)) + WISP_PLAN_LITTLE;
+    enum { HELD = 1, PARTS = HELD + 3 };
     const int64_t parts[PARTS] = {a->bytes + b->vectors + source, source + a->assembly_bytes,
                                   a->bytes + source + wisp_whole_number(sums) +
-                                      (most ? bounds.bytes_most : bounds.bytes)};
+                                      (most ? bounds.bytes_most : bounds.bytes),
+                                  source + wisp_whole_number(sums + 2 * kept)}; /* the file is made in memory */
     b->total = plan_total(t, &(plan_held){a->bytes, b->vectors, wisp_whole_number(sums + places), parts, HELD, PARTS},
                           most, &b->sides);
     return EXIT_FINE;

@@ -48,6 +48,7 @@ void map_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
     static const char axis[] = "xyz";
     const map_run *r = arg;
+    (void)t;
     const frame g = frame_of(r);
     const int columns = r->energies < 4 ? r->energies : (int)ceil(sqrt((double)r->energies)),
               lines = (r->energies + columns - 1) / columns;
@@ -62,7 +63,7 @@ void map_script(const tool *t, const void *arg, FILE *f, const char *path)
           "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n",
           f);
     fprintf(f, "set multiplot layout %d,%d title ", lines, columns);
-    plot_quote(f, wisp_matrix_name(t->opt.arg[0]));
+    plot_quote(f, wisp_matrix_name(r->matrix));
     fputs(".\"\\n\".", f);
     plot_quote(f, head);
     fputs("\n", f);
