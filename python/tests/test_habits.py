@@ -75,6 +75,36 @@ def test_ctrl_c_at_each_task_of_each_call(call):
         CALLS[call](M, None)  # the context goes on
 
 
+def test_ctrl_c_at_random_moments():
+    rng = np.random.default_rng(50)
+    names, told = sorted(CALLS), dict.fromkeys(CALLS, 0)
+
+    def haldane():
+        return wisp.gallery("haldane", nx=12, ny=12, t2=0.1, phi=0.5, disorder=1)
+
+    def count(task, done):
+        told[name] += 1
+
+    for name in names:
+        CALLS[name](haldane(), count)
+    caught = 0
+    while caught < 50:
+        name = names[rng.integers(len(names))]
+        left = [int(rng.integers(told[name])) + 1]
+
+        def interrupt(task, done):
+            left[0] -= 1
+            if not left[0]:
+                signal.raise_signal(signal.SIGINT)
+
+        try:
+            CALLS[name](haldane(), interrupt)
+        except KeyboardInterrupt:
+            caught += 1
+        else:
+            assert left[0] > 0  # it was over before that
+
+
 def test_an_exception_in_progress_is_raised():
     def progress(task, done):
         raise LookupError(task)

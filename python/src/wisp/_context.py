@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import logging
 import re
+import sys
 import threading
 from types import TracebackType
 from typing import Any, Callable
 
 import numpy as np
 
-from ._errors import error
+from ._errors import UnsupportedError, error
 from ._lib import ffi, lib, struct, text
 
 _LEVELS = {lib.WISP_LOG_WARN: logging.WARNING, lib.WISP_LOG_PERF: logging.INFO, lib.WISP_LOG_INFO: logging.INFO,
@@ -107,8 +109,35 @@ def _bytes(limit: float | str | None) -> int:
     return int(float(match[1]) * (1024 if match[3] else 1000) ** _UNITS[match[2]])
 
 
+_shared: list[Any] = []  # contexts of several ranks, which free them together: when the process ends
+
+
+def _by_mpi(comm: Any, made: Any, o: Any, size: int) -> int:
+    """Makes a context of the processes of a communicator of mpi4py."""
+    from mpi4py import MPI
+
+    if not isinstance(comm, MPI.Comm):
+        raise TypeError(f"comm is a communicator of mpi4py, such as mpi4py.MPI.COMM_WORLD, not {type(comm).__name__}")
+    if "mpi" not in text(lib.wisp_features()).lower().split():
+        raise UnsupportedError("Context(comm=...): this library of wisp was built without MPI, as those of wheels are. "
+                               "Where an MPI is installed, `pip install ./python -Ccmake.define.WISP_MPI=ON` builds one "
+                               "with it; or WISP_LIBRARY=build/src/libwisp.so names one that CMake has built")
+    version, n = ffi.new("char[]", 8192), ffi.new("int *")
+    lib.MPI_Get_library_version(version, n)
+    if text(version).strip() != MPI.Get_library_version().strip("\0 \n"):
+        raise UnsupportedError(f"Context(comm=...): mpi4py uses {MPI.Get_library_version().strip()!r}, and the library of "
+                               f"wisp {text(version).strip()!r}: build one of them with the other's MPI")
+    bytes_ = MPI._sizeof(MPI.Comm)
+    handle = int.from_bytes(ctypes.string_at(MPI._addressof(comm), bytes_), sys.byteorder)
+    create, kind = lib.wisp_ctx_create_mpi_sized, "void *" if bytes_ == ffi.sizeof("void *") else "int"
+    if kind == "int":
+        create = ffi.cast("wisp_status (*)(wisp_ctx **, int, const wisp_ctx_opts *, size_t)", create)
+        handle -= (handle >> 31) << 32
+    return create(made, ffi.cast(kind, handle), o, size)
+
+
 class Context:
-    """Where work runs: threads, a limit of memory, a log, a device.
+    """Where work runs: threads, a limit of memory, a log, a device, the processes that share it.
 
     Within ``with Context(...):`` matrices are made on it; else on one that is made when it is first needed.
 
@@ -128,16 +157,37 @@ class Context:
         The instruction set; None: the best of this CPU.
     pin : bool
         False: the system places threads. True: each has a core, if no other context has it.
+    comm : mpi4py.MPI.Comm, optional
+        Its processes share the work: each of them runs the same program, and makes the same calls in the same order. It
+        takes a library that was built with MPI ("mpi" is in ``wisp.features``), the MPI of mpi4py. Arrays are those of one
+        process: each gives the whole matrix and whole vectors, of which a rank takes its own rows, and gets whole vectors
+        back. Files of matrices, the gallery and ``Matrix.from_rows`` are read by each rank for its own rows alone. Threads
+        and limits are those of each process; rank 0 alone logs, shows bars and writes files. Such a context lives until the
+        process ends. Not with it: a LinearOperator as a matrix, a function as a preconditioner.
 
     Raises
     ------
     ValueError, NotImplementedError
-        An option is out of its range, or there is no such device.
+        An option is out of its range; there is no such device; the library has no MPI, or another one than mpi4py.
+
+    Examples
+    --------
+    ``mpirun -n 4 python script.py``, where the script has::
+
+        from mpi4py import MPI
+        import wisp
+
+        with wisp.Context(comm=MPI.COMM_WORLD) as ctx:
+            rho = wisp.gallery("graphene", nx=3000, ny=3000).spectral_density()
+            if ctx.rank == 0:
+                print(rho(0.0))
     """
 
     def __init__(self, threads: int = 0, memory_limit: float | str | None = None, log: Any = None, *,
-                 level: str = "warn", device: str | None = None, isa: str | None = None, pin: bool = True) -> None:
-        self._logger = ffi.new_handle(_logger(log))
+                 level: str = "warn", device: str | None = None, isa: str | None = None, pin: bool = True,
+                 comm: Any = None) -> None:
+        self.comm = comm
+        self._logger = ffi.new_handle(_logger(log) if self.rank == 0 else lambda level, message: None)
         names = [ffi.new("char[]", name.encode()) if name else ffi.NULL for name in (device, isa)]
         levels = {"warn": lib.WISP_LOG_WARN, "perf": lib.WISP_LOG_PERF, "info": lib.WISP_LOG_INFO,
                   "debug": lib.WISP_LOG_DEBUG}
@@ -148,12 +198,18 @@ class Context:
                          level=levels[level])
         made = ffi.new("wisp_ctx **")
         self._ctx = ffi.NULL
-        self.call(lib.wisp_ctx_create_sized, made, o, size)
+        if comm is None:
+            self.call(lib.wisp_ctx_create_sized, made, o, size)
+        else:
+            self.call(_by_mpi, comm, made, o, size)
+            _shared.append(self)
         self._ctx = ffi.gc(made[0], lib.wisp_ctx_free)
         self._tokens: list[contextvars.Token] = []
 
     def call(self, function: Callable[..., int], *args: Any, frame: Frame | None = None, progress: Any = None) -> None:
         """Calls a function of the library that may fail. For this package."""
+        if self.rank and (progress is True or hasattr(progress, "update")):  # one bar is enough
+            progress = None
         frame = frame or Frame(progress)
         _thread.frames.append(frame)
         try:
@@ -170,6 +226,36 @@ class Context:
         if status:
             message = ffi.new("char[]", lib.WISP_MESSAGE)
             raise error(status, text(lib.wisp_ctx_message(self._ctx, message, lib.WISP_MESSAGE)))
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those that share the work, from 0."""
+        return getattr(self.comm, "rank", 0)
+
+    @property
+    def ranks(self) -> int:
+        """How many processes share the work."""
+        return getattr(self.comm, "size", 1)
+
+    def gather(self, own: np.ndarray) -> np.ndarray:
+        """The rows of all ranks, one rank's after the other's, of each rank's own: for this package."""
+        if self.ranks == 1:
+            return own
+        from mpi4py import MPI
+
+        own = np.ascontiguousarray(own)
+        counts = self.comm.allgather(len(own))
+        whole = np.empty((sum(counts), *own.shape[1:]), own.dtype)
+        row = MPI.BYTE.Create_contiguous(own.itemsize * int(np.prod(own.shape[1:]))).Commit()
+        try:
+            self.comm.Allgatherv([own, len(own), row], [whole, counts, row])
+        finally:
+            row.Free()
+        return whole
+
+    def agreed(self, value: Any) -> Any:
+        """What rank 0 has of this, on all ranks."""
+        return value if self.ranks == 1 else self.comm.bcast(value)
 
     @property
     def threads(self) -> int:
@@ -209,7 +295,8 @@ class Context:
         _current.reset(self._tokens.pop())
 
     def __repr__(self) -> str:
-        return f"<wisp.Context: {self.threads} threads, {self.device}, {self.isa}>"
+        ranks = f"rank {self.rank} of {self.ranks}, " if self.comm is not None else ""
+        return f"<wisp.Context: {ranks}{self.threads} threads, {self.device}, {self.isa}>"
 
 
 _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("wisp.Context", default=None)

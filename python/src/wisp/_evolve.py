@@ -118,13 +118,7 @@ class EvolveCalls:
         if operators is not None:
             values = _Expectations(self, operators, X.dtype, X.shape[1])
             return lambda block: values(block)[:, 0] if single else values(block)
-
-        def copy(block: Any) -> np.ndarray:
-            Y = np.empty_like(X)
-            self.ctx.call(lib.wisp_blk_get, block, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
-            return Y[:, 0] if single else Y
-
-        return copy
+        return lambda block: self._get(block)[:, 0] if single else self._get(block)
 
     def _start(self, psi: ArrayLike) -> np.ndarray:
         dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)

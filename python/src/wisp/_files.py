@@ -126,7 +126,15 @@ def save(m: Moments, path: Any) -> None:
         text("python_class", type(m).__name__)
     whole = image.getvalue()
     whole += _SEAL + b"%08x\n" % zlib.crc32(whole)
-    m._ctx.call(lib.wisp_file_write, m._ctx._ctx, os.fsencode(path), ffi.from_buffer(whole), len(whole))
+    failure = None
+    if m._ctx.rank == 0:
+        try:
+            m._ctx.call(lib.wisp_file_write, m._ctx._ctx, os.fsencode(path), ffi.from_buffer(whole), len(whole))
+        except FileError as error:
+            failure = error
+    failure = m._ctx.agreed(failure)
+    if failure:
+        raise failure
 
 
 def _text(value: Any) -> str:

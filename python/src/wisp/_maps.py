@@ -413,7 +413,8 @@ class _Waves:
             raise ValueError("each row has the number of its orbital, from 0 to the most, and none is left out")
         count = np.bincount(self.which)
         self.many, self.factor = count.size, 1 / np.sqrt(count)[self.which]
-        self.at = where.array()
+        own = matrix._own()
+        self.at, self.which, self.factor = where.array()[own], self.which[own], self.factor[own]
 
     def start(self, arg: Any, first: int, x: Any) -> int:
         """Vector v is orbital v modulo their number, at wave vector v over it."""

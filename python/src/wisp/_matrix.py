@@ -189,6 +189,9 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     def _operator(self, op: Any, dtype: Any) -> None:
         dtype = as_type(dtype or op.dtype)
+        if self.ctx.ranks > 1:
+            raise UnsupportedError("a LinearOperator can't be shared by several processes: store the matrix, or give "
+                                   "Matrix.from_rows a function of its rows")
         if len(op.shape) != 2 or op.shape[0] != op.shape[1]:
             raise ValueError(f"an operator is square, not of shape {op.shape}")
 
@@ -255,17 +258,28 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         if X is not None:
             dtype, width = X.dtype, X.shape[1]
         made = ffi.new("wisp_blk **")
-        on = (lib.wisp_mat_col_map if columns else lib.wisp_mat_map)(self._mat)
+        on = self._map(columns)
         self.ctx.call(lib.wisp_blk_create, made, self.ctx._ctx, on, TYPES[np.dtype(dtype).char], width)
         block = ffi.gc(made[0], lib.wisp_blk_free)
         if X is not None:
+            X = X[self._own(columns)]
             self.ctx.call(lib.wisp_blk_put, block, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
         return block
 
+    def _map(self, columns: bool = False) -> Any:
+        return (lib.wisp_mat_col_map if columns else lib.wisp_mat_map)(self._mat)
+
+    def _own(self, columns: bool = False) -> slice:
+        """The rows (or columns) that this rank has; on one rank all."""
+        first = ffi.new("int64_t *")
+        count = lib.wisp_map_local(self._map(columns), first)
+        return slice(first[0], first[0] + count)
+
     def _get(self, block: Any) -> np.ndarray:
+        """The columns of a block, all rows of them. On all ranks."""
         X = np.empty((lib.wisp_blk_nrows(block), lib.wisp_blk_width(block)), DTYPES[lib.wisp_blk_type(block)])
         self.ctx.call(lib.wisp_blk_get, block, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
-        return X
+        return self.ctx.gather(X)
 
     def _columns(self, x: ArrayLike, rows: int, dtype: Any = None) -> np.ndarray:
         """x as columns of a type that goes with the matrix."""
@@ -305,22 +319,23 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         NotImplementedError
             The matrix is a LinearOperator.
         """
-        src, size = struct("wisp_src")
-        self.ctx.call(lib.wisp_src_open_mat_sized, src, size, self._mat)
+        src, bytes_of_src = struct("wisp_src")
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, bytes_of_src, self._mat)
         try:
-            rows, room = self.shape[0], src.max_row
-            indptr, col, val = np.zeros(rows + 1, np.int64), np.empty(self.nnz + room, np.int64), \
+            own, room = self._own(), src.max_row
+            size, col, val = np.zeros(own.stop - own.start, np.int64), np.empty(self.nnz + room, np.int64), \
                 np.empty(self.nnz + room, self.dtype)
             to_col, to_val, bytes_ = pointer(col, "int64_t"), pointer(val, "char"), val.itemsize
             row, arg, end = src.row, src.arg, 0
-            for i in range(rows):
+            for i in range(own.start, own.stop):
                 if end + room > col.size:  # more than are stored, as where rows hold entries twice
                     raise RuntimeError("a row has more entries than were counted")
-                end += row(arg, i, to_col + end, to_val + end * bytes_)
-                indptr[i + 1] = end
+                size[i - own.start] = row(arg, i, to_col + end, to_val + end * bytes_)
+                end += int(size[i - own.start])
         finally:
-            lib.wisp_src_close_sized(src, size)
-        A = scipy.sparse.csr_matrix((val[:end], col[:end], indptr), self.shape)
+            lib.wisp_src_close_sized(src, bytes_of_src)
+        size, col, val = (self.ctx.gather(a) for a in (size, col[:end], val[:end]))
+        A = scipy.sparse.csr_matrix((val, col, np.concatenate(([0], np.cumsum(size)))), self.shape)
         A.sort_indices()
         return A
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 import numpy as np
 
 from ._context import Context, callback
-from ._errors import ConvergenceError, IncompleteError
+from ._errors import ConvergenceError, IncompleteError, UnsupportedError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
 from ._moments import function_of
 from ._overlap import Pencil
@@ -145,7 +145,7 @@ class SolverCalls:
         """
         near = target if target is not None else sigma
         o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH), tolerance=tol, max_rounds=maxiter,
-                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng))
+                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng, self.ctx))
         if interval is not None:
             if near is not None:
                 raise ValueError("give either an interval or a target")
@@ -243,6 +243,8 @@ class SolverCalls:
                     Y[...] = precond(X)
                 return lib.WISP_OK
 
+            if self.ctx.ranks > 1:
+                raise UnsupportedError("a function can't be a preconditioner on several processes: name one of wisp's")
             if not self._natural:
                 raise ValueError("a function as the preconditioner needs copy=False, or a LinearOperator: "
                                  "this matrix has its rows in an order of its own")
@@ -264,7 +266,8 @@ class SolverCalls:
             self.ctx.call(lib.wisp_solve_sized, s, ssize, bx, self._mat, bb, o, size, progress=progress)
             return result()
         except (ConvergenceError, KeyboardInterrupt) as failure:
-            failure.result = result()
+            if self.ctx.ranks == 1 or isinstance(failure, ConvergenceError):  # Ctrl-C may be of one rank alone
+                failure.result = result()
             raise
         finally:
             lib.wisp_solution_free_sized(s, ssize)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def seed_of(rng: int | np.random.Generator | None) -> int:
-    """The seed of a generator, or the number itself; None: an arbitrary one."""
+def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
+    """The seed of a generator, or the number itself; None: an arbitrary one. The same on all ranks."""
     if isinstance(rng, (int, np.integer)) and rng >= 0:
         return int(rng)
-    return int(np.random.default_rng(rng).integers(2**63))
+    return ctx.agreed(int(np.random.default_rng(rng).integers(2**63)))
 
 
 class SpectralCalls:
@@ -35,7 +35,7 @@ class SpectralCalls:
         NotHermitianError
             The matrix is not Hermitian.
         """
-        b, o = ffi.new("wisp_bounds *"), ffi.new("wisp_bounds_opts *", {"seed": seed_of(rng)})
+        b, o = ffi.new("wisp_bounds *"), ffi.new("wisp_bounds_opts *", {"seed": seed_of(rng, self.ctx)})
         self.ctx.call(lib.wisp_bounds_find, b, self._mat, o)
         return b.center - b.halfwidth, b.center + b.halfwidth
 
@@ -146,7 +146,7 @@ class SpectralCalls:
             return rho
         if overlap_bounds is not None:
             raise ValueError("overlap_bounds go with overlap")
-        fields: dict[str, Any] = {"seed": seed_of(rng)}
+        fields: dict[str, Any] = {"seed": seed_of(rng, self.ctx)}
         keep: list[Any] = []
         if exact:
             if vectors is not None:

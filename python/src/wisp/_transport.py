@@ -334,7 +334,8 @@ class TransportCalls:
         if not 0 < volume < np.inf:
             raise ValueError(f"volume is above 0, not {volume}")
         first, second = self._velocities(alpha, beta)
-        o, size = struct("wisp_kubo_opts", moments=num_moments, vectors=0 if exact else num_vectors, seed=seed_of(rng),
+        o, size = struct("wisp_kubo_opts", moments=num_moments, vectors=0 if exact else num_vectors,
+                         seed=seed_of(rng, self.ctx),
                          trace=lib.WISP_TRACE_EXACT if exact else lib.WISP_TRACE_RANDOM, left_bytes=int(left_memory))
         self._bounds_opts(o.bounds, bounds)
 
