@@ -161,3 +161,30 @@ def test_plots():
     ax = M.spectral_density(4, 32).plot(Figure().add_subplot())
     assert ax.get_xlabel() == "energy" and len(ax.lines) == 1 and len(ax.collections) == 1
     assert len(M.ldos([0, 1], 32).plot(Figure().add_subplot()).lines) == 2
+
+
+def test_the_density_of_some_rows(tmp_path):
+    H = wisp.gallery("haldane", nx=7, ny=5, t2=0.1, phi=0.4, disorder=1)
+    n, some = H.shape[0], np.array([3, 0, 41, 3])
+    mask = np.zeros(n, bool)
+    mask[some] = True
+    bounds = H.find_bounds()
+    exact = H.spectral_density(num_moments=24, exact=True, rows=mask, bounds=bounds)
+    local = H.ldos([0, 3, 41], 24, bounds=bounds)
+    e = np.linspace(*bounds, 9)[1:-1]
+    np.testing.assert_allclose(exact(e), local(e).sum(0), atol=1e-9)
+    assert exact(e).dtype == float and np.all(exact.bar95[1] >= exact.bar95[0])
+    many = H.spectral_density(200, 24, rows=some, bounds=bounds)
+    at = many.at(e)
+    assert np.all(abs(at.value - exact(e)) < 6 * at.stderr)
+    np.testing.assert_allclose(many.count(-np.inf, np.inf).value, 3, atol=1e-9)
+    with pytest.raises(ValueError, match="without an operator"):
+        many.add_vectors(2)
+    for bad in ([n], [-1], [], [0.5], mask[:-1]):
+        with pytest.raises(ValueError, match="rows are a list"):
+            H.spectral_density(2, 8, rows=bad)
+    with pytest.raises(ValueError, match="neither"):
+        H.spectral_density(2, 8, rows=some, vectors=np.ones(n))
+    pytest.importorskip("h5py")
+    many.save(tmp_path / "m.h5")
+    np.testing.assert_array_equal(wisp.load(tmp_path / "m.h5")(e), at.value)

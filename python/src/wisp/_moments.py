@@ -303,6 +303,20 @@ class SpectralDensity(Moments):
         The lower and the upper ends of 95% bars, of chance alone.
     """
 
+    _kept = ("kernel", "of_rows")
+    of_rows: bool = False  # of some rows alone, by their projector
+
+    def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str, of_rows: bool = False) -> None:
+        super().__init__(matrix, ctx, raw, kernel)
+        self.of_rows = of_rows
+
+    def _at(self, energy: ArrayLike, vector: int = -1) -> Estimate:
+        found = super()._at(energy, vector)
+        if not self.of_rows:
+            return found
+        value, err, (low, high) = found  # imaginary parts are of chance alone
+        return Estimate(np.real(value), np.real(err), (np.real(low), np.real(high)))
+
     def __call__(self, energy: ArrayLike) -> Any:
         return self._at(energy).value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._context import Context
 from ._lib import TYPES, ffi, lib, pointer, struct
@@ -19,6 +20,16 @@ def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
     if isinstance(rng, (int, np.integer)) and rng >= 0:
         return int(rng)
     return ctx.agreed(int(np.random.default_rng(rng).integers(2**63)))
+
+
+def rows_of(rows: ArrayLike, count: int) -> np.ndarray:
+    """Numbers of rows, of a list of them or a mask of all; each once."""
+    r = np.atleast_1d(rows)
+    if r.dtype == bool and r.shape == (count,):
+        r = np.flatnonzero(r)
+    if r.ndim != 1 or not r.size or r.dtype.kind not in "iu" or r.min() < 0 or r.max() >= count:
+        raise ValueError(f"rows are a list of rows from 0 to {count - 1}, or a mask of all, one at least")
+    return np.unique(r)
 
 
 class SpectralCalls:
@@ -88,8 +99,8 @@ class SpectralCalls:
     def spectral_density(self, num_vectors: int = 32, num_moments: int | None = None, *,
                          energy_resolution: float | None = None, rng: int | np.random.Generator | None = 0,
                          kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
-                         vectors: ArrayLike | None = None, exact: bool = False, overlap: Any = None,
-                         overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralDensity:
+                         vectors: ArrayLike | None = None, rows: ArrayLike | None = None, exact: bool = False,
+                         overlap: Any = None, overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralDensity:
         """The density of states, with error bars, by the kernel polynomial method.
 
         Parameters
@@ -109,6 +120,10 @@ class SpectralCalls:
             B of tr[B delta(E - H)], which is complex then.
         vectors : array of shape (rows,) or (rows, k), optional
             |r> of the sum of <r|delta(E - H)|r>, in place of random vectors.
+        rows : array, optional
+            Numbers of rows, or a mask of all rows, such as ``H.positions[:, 2] < 1``: the density of states of these alone,
+            tr[P delta(E - H)] with P their projector, whose integral is their number. Neither with ``operator``,
+            ``vectors`` nor ``overlap``.
         exact : bool
             All unit vectors in place of random ones: no bar, and as many vectors as rows.
         overlap : scipy sparse matrix or numpy array, optional
@@ -136,6 +151,11 @@ class SpectralCalls:
         KeyboardInterrupt
             Ctrl-C. Its ``result`` is the SpectralDensity of what was there by then, or None.
         """
+        if rows is not None:
+            if operator is not None or vectors is not None or overlap is not None:
+                raise ValueError("rows go neither with operator, vectors nor overlap")
+            r = rows_of(rows, self.shape[0])
+            operator = sp.csr_matrix((np.ones(r.size), (r, r)), self.shape)
         if overlap is not None:
             if operator is not None or vectors is not None:
                 raise ValueError("overlap goes neither with operator nor with vectors")
@@ -163,7 +183,7 @@ class SpectralCalls:
             keep.append(self._beside(_adjoint(operator)))
             fields["adjoint"] = keep[-1]._mat
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
-        return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel), kernel,
+        return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel, rows is not None), kernel,
                              self._kpm(moments, num_vectors, bounds, progress, **fields))
 
     def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
