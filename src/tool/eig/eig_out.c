@@ -285,12 +285,15 @@ static int write_vectors(tool *t, const eig_results *r, const json_t *object)
     return rc;
 }
 
-static void say_none(tool *t, const char *what, const char *no_what)
+/* There are no `what`, or there is none. */
+static void say_none(tool *t, const eig_results *r, const char *what)
 {
+    char line[80];
+    snprintf(line, sizeof line, "no %s, for no %s was found", what, eig_singular(r) ? "singular value" : "eigenvalue");
     if (!t->opt.json && !t->opt.quiet)
-        text_line(what, "none, for no value was found");
+        text_line(what, "none%s", strchr(line, ','));
     else
-        monitor_log(&t->monitor, WISP_LOG_INFO, no_what);
+        monitor_log(&t->monitor, WISP_LOG_INFO, line);
 }
 
 int eig_write(tool *t, const eig_results *r)
@@ -299,10 +302,10 @@ int eig_write(tool *t, const eig_results *r)
     const bool any = r->e.found > 0;
     const bool written = t->opt.vectors_out || t->opt.left_out || t->opt.right_out;
     json_t *object = t->opt.json || written ? make_json(t, r) : NULL;
-    if (written && !any && !r->status) say_none(t, "vectors", "no vectors, for no value was found");
+    if (written && !any && !r->status) say_none(t, r, "vectors");
     if (written && any) vectors_rc = write_vectors(t, r, object);
     const bool drawn = any || r->e.moments;
-    if (t->opt.plot && !drawn && !r->status) say_none(t, "plot", "no plot, for no eigenvalue was found");
+    if (t->opt.plot && !drawn && !r->status) say_none(t, r, "plot");
     const int rc = outputs_write(t, object, NULL, drawn ? eig_script : NULL, r);
     return vectors_rc ? vectors_rc : rc;
 }
