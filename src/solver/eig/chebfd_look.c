@@ -155,7 +155,7 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
         at->seen = c->wanted;
         at->moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
         if (at->moments > most) at->moments = most;
-        if (work_of(k, at->moments) * (k->inverse ? WISP__TIMES_LOOK : 1) > k->most_work) {
+        if (work_of(k, at->moments) * (k->inverse ? WISP__TIMES_NEXT_LOOK : 1) > k->most_work) {
             c->work = INFINITY; /* LAPACK takes less than this look alone, or the inverse than what comes with it */
             report_expected(c);
             return WISP_OK;

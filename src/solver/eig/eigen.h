@@ -58,8 +58,8 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice);
 
 /* What filters take before they are planned, in flops of dense kernels: the first look at the density. And how many
-   times what a look does a search takes with it, at least, as was seen. */
-enum { WISP__TIMES_LOOK = 3 };
+   times what the first look does, or a further one, a search takes with it, at least, as was seen. */
+enum { WISP__TIMES_LOOK = 3, WISP__TIMES_NEXT_LOOK = 5 };
 double wisp__chebfd_least_work(const wisp__eig *k);
 
 /* ---- whole.c --- */

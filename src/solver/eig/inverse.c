@@ -1,6 +1,7 @@
 /* (A - shift I)^-1 as an operator. Its numbers are those of k->A; the user's function has the user's matrix. */
 #include "inverse.h"
 #include "factor.h"
+#include <string.h>
 
 struct wisp__inverse {
     wisp__eig *k;
@@ -128,11 +129,18 @@ void wisp__inverse_close(wisp__eig *k)
 
 double wisp__inverse_flops(const wisp__inverse *v) { return v->factor ? wisp__factor_flops(v->factor) : 0; }
 
+static double by_kernels(const wisp__eig *k)
+{
+    const char *isa = wisp_ctx_isa(k->ctx);
+    const double real = strcmp(isa, "generic") == 0 ? 1.5 : strcmp(isa, "avx512") == 0 ? 3.5 : 2.5;
+    return k->is_complex ? 2 * real : real;
+}
+
 /* Measured, of two- and three-dimensional lattices and meshes: MUMPS' flops take twice as long as those of dense
    kernels, and it has about twenty more for each number of the factors; a solution is bound by memory. There are about
    three and a half factorizations, and six products for each pair, which are made orthogonal to the search space. A
-   filter's products, of wide blocks, are faster than they are counted: for that all of this counts three times, of
-   complex numbers six times. */
+   filter's products, of wide blocks, are faster than they are counted, above all with wide registers: for that all of
+   this counts more. */
 double wisp__inverse_work(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
@@ -140,7 +148,7 @@ double wisp__inverse_work(const wisp__inverse *v)
                  columns = fmax(24, 2.5 * k->o.count), threads = wisp_ctx_threads(k->ctx);
     const double factors = 3.5 * (2 * wisp__factor_flops(v->factor) + 20 * solve), solves = 2.5 * solve * products;
     const double ortho = (k->is_complex ? 16 : 4) * (double)k->rows * columns * products;
-    return (k->is_complex ? 6 : 3) * (threads * (factors + solves) + ortho);
+    return by_kernels(k) * (threads * (factors + solves) + ortho);
 }
 
 int64_t wisp__inverse_bytes(const wisp__inverse *v)
