@@ -107,7 +107,7 @@ asked() { # asked NAME ARGS...: the answer is right, and the vectors with it
     number=$((number + 1))
     checks=$((checks + 1))
     "$wisp" eig $1.mtx "${@:2}" --json -o asked$number.mtx >out 2>err || fail "wisp eig $*: $(cat err)"
-    [ -s err ] && ! grep -q '^wisp: no vectors, for no value' err && fail "wisp eig $*: on stderr: $(cat err)"
+    [ -s err ] && ! grep -q '^wisp: no vectors, for no eigenvalue' err && fail "wisp eig $*: on stderr: $(cat err)"
     right $1.mtx out
 }
 for question in "--interval -1,1" "--target 0.3 -n 7" "--target 100 -n 1" "--smallest 5" "--largest 1" "--largest-real 4"; do
@@ -120,9 +120,9 @@ json out 'd["count"] == 1 and d["which"] == "nearest" and d["target"] == -4.1 an
 asked small --interval -1,1 --precision single
 json out 'd["type"] == "single" and d["tolerance"] == 1e-4'
 ok eig $small --interval 50,60 -o none.mtx
-check "a line says that there are no vectors" grep -q '^vectors *none, for no value was found' out
+check "a line says that there are no vectors" grep -q '^vectors *none, for no eigenvalue was found' out
 "$wisp" eig $small --interval 50,60 --json -o none.mtx >out 2>err || fail "no eigenvalue: $(cat err)"
-check "so on the standard error: $(cat err)" grep -qx 'wisp: no vectors, for no value was found' err
+check "so on the standard error: $(cat err)" grep -qx 'wisp: no vectors, for no eigenvalue was found' err
 json out 'd["complete"] is True and d["eigenvalues"] == [] and d["residuals"] == [] and d["vectors_out"] is None'
 check "no file of no vectors" test ! -e none.mtx
 for name in small large wave; do
@@ -210,7 +210,7 @@ if [ $have_gnuplot = 1 ]; then
     ok eig $small --interval -1,1 --plot p.svg --quiet
     for text in 'all eigenvalues in' 'by dense, complete' eigenvalue residual; do check "the plot has $text" grep -q "$text" p.svg; done
     ok eig $small --interval 50,60 --plot none.svg
-    check "a line says that there is no plot" grep -q '^plot *none, for no value was found' out
+    check "a line says that there is no plot" grep -q '^plot *none, for no eigenvalue was found' out
     ok eig $large --interval -0.5,0.5 --plot p.svg --quiet
     for text in 'density of states' 'filter' 'by chebfd, complete' eigenvalues; do
         check "the plot has $text" grep -q "$text" p.svg
