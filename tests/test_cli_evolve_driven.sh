@@ -79,13 +79,17 @@ done
 # Memory is as planned; a run in pieces gives the same; states go on at their time.
 wave=(graphene:nx=30,ny=20 --drive 'graphene:nx=30,ny=20:0.1*sin(2*t)' --time 6 --steps 6 --site 7 --tolerance 1e-7)
 ok evolve "${wave[@]}" --plan
-check "no sweeps in the plan" grep -q '^sweeps *not known: the steps of H(t)' out
+check "sweeps in the plan" grep -qE '^sweeps *perhaps [0-9,]+: an estimate, by the steps that 256 rows of H\(t\) alone take' out
 ok evolve "${wave[@]}" --plan --json
+cp out plan
 bound=$(sed -n 's/^ *"bound_bytes": *\([0-9]*\).*/\1/p' out)
 ok evolve "${wave[@]}" --quiet --mem-limit "$bound"
 ok evolve "${wave[@]}" --json --energy
 cp out whole
 json out 'len(d["expectation"][0]) == 7'
+json out 'd["sweeps"] / 4 < e["sweeps_estimate"] < 4 * d["sweeps"]' plan
+ok evolve levels.mtx --drive 'x.mtx:1e20*t' --time 3 --site 0 --plan
+check "no sweeps where there is no run" grep -q '^sweeps *not known: the steps of H(t)' out
 stop evolution TERM 0.5 evolve "${wave[@]}" --energy --checkpoint c.ck
 ok evolve "${wave[@]}" --energy --resume c.ck --json
 json out 'd["density"] == e["density"] and d["off"] == e["off"] and d["steps"] == e["steps"]' whole

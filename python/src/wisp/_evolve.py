@@ -224,7 +224,8 @@ class EvolveCalls:
         Raises
         ------
         ArithmeticError
-            In complex time, with ``drive``, or where norms grow: the error would be above the tolerance; the message says what helps.
+            In complex time, with ``drive``, or where norms grow: the error would be above the tolerance; the message says
+            what helps.
         KeyboardInterrupt
             Ctrl-C. Its ``result`` has what there was by then.
 

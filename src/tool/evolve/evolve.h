@@ -41,6 +41,9 @@ typedef struct {
 int evolve_plan_show(tool *t, const evolve_inputs *in);
 int evolve_plan_check(tool *t, const evolve_inputs *in);
 
+/* drives_plan.c: sweeps under H(t), estimated by a model of so many rows; NAN: not known. */
+double drives_sweeps(tool *t, const wisp_src *src, const evolve_results *r, int64_t *rows);
+
 /* evolve_out.c */
 void evolve_summary(tool *t, const evolve_results *r);
 int evolve_write(tool *t, const evolve_results *r); /* all outputs that the options ask for */

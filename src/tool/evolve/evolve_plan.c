@@ -79,13 +79,14 @@ out:
 }
 
 static int show_json(tool *t, const evolve_results *r, const plan_bytes *about, const plan_bytes *most,
-                     const wisp_plan *run, const plan_time *time)
+                     const wisp_plan *run, double estimate, const plan_time *time)
 {
     json_t *o = JSON_PUT(plan_json(t, r->type, about, most), J("checkpoint_bytes", copy_of(t, r, about)),
                          J("times", r->times), J("tolerance", r->opts.tolerance),
                          J_IF(t->opt.states, "states_bytes", states_bytes(t, &r->kind, r->times)),
                          J_IF(isfinite(run->products), "products", (json_int_t)run->products),
-                         J_IF(isfinite(run->sweeps), "sweeps", (json_int_t)run->sweeps));
+                         J_IF(isfinite(run->sweeps), "sweeps", (json_int_t)run->sweeps),
+                         J_IF(isfinite(estimate), "sweeps_estimate", (json_int_t)estimate));
     plan_time_json(o, time);
     return json_print_new(t, o);
 }
@@ -95,18 +96,24 @@ int evolve_plan_show(tool *t, const evolve_inputs *in)
     plan_bytes about, most;
     plan_time time = {0};
     wisp_plan run;
-    char b[TEXT];
+    char b[TEXT], c[TEXT];
     int rc = plan_find(t, find_bytes, in, &about, &most);
     if (rc) return rc;
     const wisp_status status = find_time(t, in, &about.matrix, &run, &time);
     if ((rc = plan_time_check(t, status))) return rc;
+    int64_t rows;
+    const double estimate = in->r->d.count ? drives_sweeps(t, in->src, in->r, &rows) : NAN;
+    if (tool_is_stopped(t)) return tool_stopped(t);
     monitor_clear(&t->monitor);
-    if (t->opt.json) return show_json(t, in->r, &about, &most, &run, &time);
+    if (t->opt.json) return show_json(t, in->r, &about, &most, &run, estimate, &time);
     plan_bytes_show(t, in->r->type, 1, &about, &most);
     if (t->opt.checkpoint) checkpoint_plan(copy_of(t, in->r, &about));
     if (t->opt.states)
         text_line("states", "about %s on the disk", text_bytes(b, (double)states_bytes(t, &in->r->kind, in->r->times)));
-    if (in->r->d.count)
+    if (isfinite(estimate))
+        text_line("sweeps", "perhaps %s: an estimate, by the steps that %s rows of H(t) alone take",
+                  text_count(b, (int64_t)estimate), text_count(c, rows));
+    else if (in->r->d.count)
         text_line("sweeps", "not known: the steps of H(t) follow from their error on the way");
     else if (isnan(run.sweeps) && in->r->absorbs)
         text_line("sweeps", "not known: their number follows from the bounds of H and of W, and those of W are found");
