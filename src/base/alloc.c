@@ -156,6 +156,17 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     return WISP_OK;
 }
 
+wisp_status wisp__widen(wisp_ctx *ctx, void *pointer_to_array, size_t used, size_t room, size_t size)
+{
+    void **array = pointer_to_array, *wider;
+    const wisp_status status = wisp__alloc_raw(ctx, &wider, room, size);
+    if (status != WISP_OK) return status;
+    if (*array && used > 0) memcpy(wider, *array, used * size);
+    wisp_free(ctx, *array);
+    *array = wider;
+    return status;
+}
+
 size_t wisp__array_bytes(const void *array)
 {
     return ((const header *)(const void *)((const char *)array - HEADER))->bytes;

@@ -164,6 +164,8 @@ wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 bool wisp__alloc_fails(wisp_ctx *ctx);
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+/* *array gets room for so many elements, of which the first `used` are as they were. It stays whole if that fails. */
+wisp_status wisp__widen(wisp_ctx *ctx, void *pointer_to_array, size_t used, size_t room, size_t size);
 /* At least this many bytes, uninitialised, until the next call for the same user; kept with the team. For the call
    whose turn it is (wisp__turn_begin). */
 typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;

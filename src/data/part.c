@@ -28,18 +28,13 @@ static int64_t sort_unique(int64_t *list, int64_t count)
 /* Room for so many more, by what appears twice or by a larger list. */
 static wisp_status make_room(search *s, int64_t more)
 {
-    int64_t *larger;
     if (s->count + more <= s->room) return WISP_OK;
     s->count = s->sorted = sort_unique(s->list, s->count);
     if (2 * (s->count + more) <= s->room) return WISP_OK;
     const int64_t room = 4 * (s->count + more);
-    const wisp_status status = wisp__alloc_raw(s->ctx, &larger, (size_t)room, sizeof *larger);
-    if (status != WISP_OK) return status;
-    if (s->count) memcpy(larger, s->list, (size_t)s->count * sizeof *larger);
-    wisp_free(s->ctx, s->list);
-    s->list = larger;
-    s->room = room;
-    return WISP_OK;
+    const wisp_status status = wisp__widen(s->ctx, &s->list, (size_t)s->count, (size_t)room, sizeof *s->list);
+    if (status == WISP_OK) s->room = room;
+    return status;
 }
 
 static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)

@@ -29,16 +29,12 @@ wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64
 wisp_status wisp__coo_add(wisp_ctx *ctx, wisp__coo *coo, wisp__run run)
 {
     if (coo->runs == coo->room) {
-        wisp__run *more;
-        int64_t room = 2 * coo->room + 64;
-        wisp_status status = wisp__alloc_raw(ctx, &more, (size_t)room, sizeof *more);
+        const int64_t room = 2 * coo->room + 64;
+        const wisp_status status = wisp__widen(ctx, &coo->run, (size_t)coo->runs, (size_t)room, sizeof *coo->run);
         if (status != WISP_OK) {
             wisp_free(ctx, run.memory);
             return status;
         }
-        if (coo->runs > 0) memcpy(more, coo->run, (size_t)coo->runs * sizeof *more);
-        wisp_free(ctx, coo->run);
-        coo->run = more;
         coo->room = room;
     }
     coo->run[coo->runs++] = run;

@@ -45,18 +45,6 @@ const int64_t *wisp__near_levels(const wisp_src *src, int64_t *levels)
     return b->level;
 }
 
-/* *array gets `room` elements, of which the first `used` are as they were. */
-static wisp_status widen(wisp_ctx *ctx, void *pointer_to_array, size_t used, size_t room, size_t size)
-{
-    void **array = pointer_to_array, *wider;
-    const wisp_status status = wisp__alloc_raw(ctx, &wider, room, size);
-    if (status != WISP_OK) return status;
-    if (*array && used > 0) memcpy(wider, *array, used * size);
-    wisp_free(ctx, *array);
-    *array = wider;
-    return status;
-}
-
 /* Where a row's number stands, or would stand. */
 static int32_t *slot_of(const ball *b, int64_t row)
 {
@@ -74,8 +62,8 @@ static wisp_status more_rows(ball *b, int64_t more)
     if (room > INT32_MAX)
         return wisp_ctx_failf(b->ctx, WISP_ERR_OVERFLOW, "more than %lld rows are near", (long long)b->rows);
     wisp_status status;
-    WISP_TRY(widen(b->ctx, &b->row, (size_t)b->rows, (size_t)room, sizeof *b->row));
-    WISP_TRY(widen(b->ctx, &b->begin, (size_t)b->rows + 1, (size_t)room + 1, sizeof *b->begin));
+    WISP_TRY(wisp__widen(b->ctx, &b->row, (size_t)b->rows, (size_t)room, sizeof *b->row));
+    WISP_TRY(wisp__widen(b->ctx, &b->begin, (size_t)b->rows + 1, (size_t)room + 1, sizeof *b->begin));
     b->rows_room = room;
     for (b->slots = 2048; b->slots < 2 * room;) b->slots *= 2;
     wisp_free(b->ctx, b->slot);
@@ -106,8 +94,8 @@ static wisp_status take_row(ball *b, int64_t i, bool grows)
     if (grows) WISP_TRY(more_rows(b, n));
     if (b->entries + n > b->entries_room) {
         const int64_t room = 2 * b->entries_room + n + 4096;
-        WISP_TRY(widen(b->ctx, &b->col, (size_t)b->entries, (size_t)room, sizeof *b->col));
-        WISP_TRY(widen(b->ctx, &b->val, (size_t)b->entries, (size_t)room, b->size));
+        WISP_TRY(wisp__widen(b->ctx, &b->col, (size_t)b->entries, (size_t)room, sizeof *b->col));
+        WISP_TRY(wisp__widen(b->ctx, &b->val, (size_t)b->entries, (size_t)room, b->size));
         b->entries_room = room;
     }
     const int64_t before = b->entries;

@@ -83,12 +83,8 @@ static wisp_status note(wisp_state *s, wisp__item_kind kind, const char *name, v
 {
     if (s->items == s->room) {
         const int room = s->room ? 2 * s->room : 16;
-        wisp__item *more = NULL;
-        const wisp_status status = wisp_alloc(s->ctx, &more, (size_t)room, sizeof *more);
+        const wisp_status status = wisp__widen(s->ctx, &s->item, (size_t)s->items, (size_t)room, sizeof *s->item);
         if (status != WISP_OK) return status;
-        if (s->items) memcpy(more, s->item, (size_t)s->items * sizeof *more);
-        wisp_free(s->ctx, s->item);
-        s->item = more;
         s->room = room;
     }
     wisp__item *item = &s->item[s->items++];
