@@ -6,13 +6,15 @@
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps)
 {
     s->steps = steps;
+    s->most_sums = most_sums;
     return wisp_alloc(wisp_mat_ctx(s->A), &s->factor, (size_t)(3 + most_sums) * (size_t)steps, sizeof *s->factor);
 }
 
 void wisp__chebyshev_sum_close(wisp__chebyshev_sum *s)
 {
     wisp_free(wisp_mat_ctx(s->A), s->factor);
-    s->factor = NULL;
+    wisp__bank_close(s->bank);
+    s->factor = NULL, s->bank = NULL;
 }
 
 wisp_status wisp__chebyshev_sum_begin(wisp__chebyshev_sum *s)
@@ -24,13 +26,13 @@ out:
     return status;
 }
 
-wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
+/* n of the next steps, with their terms. */
+static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
 {
-    const int64_t left = s->terms - 1 - s->step;
-    const int n = left < s->steps ? (int)left : s->steps;
+    const bool banks = wisp__banks(s->sums, s->depth);
     wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps, *eta = gamma + s->steps;
     int depth = 1;
-    *count = n;
+    wisp_status status = WISP_OK;
     for (int j = 0; j < n; j++) {
         if (s->ellipse)
             wisp__faber_step(s->ellipse, s->step + j, alpha + j, beta + j, gamma + j);
@@ -48,16 +50,28 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
                              .depth = s->depth,
                              .cache_budget = s->cache_budget,
                              .depth_used = &depth};
-    wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->v}, 2, s->A, &o);
-    if (status == WISP_OK) status = wisp_ctx_finish(wisp_mat_ctx(s->A)); /* what callers tell their users is done */
-    if (depth > s->depth_used) s->depth_used = depth;                    /* the last steps of a sequence may be fewer */
-    if (n % 2) {
-        wisp_blk *v = s->v;
-        s->v = s->w;
-        s->w = v;
-    }
+    wisp_blk *const v[2] = {s->w, s->v};
+    if (banks && !s->bank) WISP_TRY(wisp__bank_open(&s->bank, s->v, s->most_sums));
+    status = banks ? wisp__bank_steps(s->bank, v, s->A, &o) : wisp_mpk(v, 2, s->A, &o);
+    if (depth > s->depth_used) s->depth_used = depth; /* the last steps of a sequence may be fewer */
+    if (banks ? n == 1 : n % 2) s->v = v[0], s->w = v[1];
     if (status == WISP_OK) s->step += n;
+out:
     return status;
+}
+
+wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
+{
+    const int64_t left = s->terms - 1 - s->step;
+    const int n = left < s->steps ? (int)left : s->steps;
+    const int at_once = wisp__banks(s->sums, s->depth) && n > WISP__BANK ? WISP__BANK : n;
+    wisp_status status = WISP_OK;
+    *count = n;
+    for (int done = 0, some; done < n && status == WISP_OK; done += some) {
+        some = n - done < at_once ? n - done : at_once;
+        status = make_steps(s, some);
+    }
+    return status == WISP_OK ? wisp_ctx_finish(wisp_mat_ctx(s->A)) : status; /* what callers tell their users is done */
 }
 
 /* T_n v of the last step is no longer than v, unless the spectrum leaves the bounds. A part of v outside, however
@@ -88,13 +102,16 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
                                       const wisp__chebyshev_size *size, double *about, double *most)
 {
     enum { LITTLE = 48 << 10, FACTORS = 64 }; /* of a column, spread over rows */
-    const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = size->sums};
+    const bool banks = wisp__banks(size->sums, size->depth);
+    const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = banks ? 0 : size->sums};
     const double held = (double)(A->local_rows + A->halo_rows);
-    const double blocks = (double)size->blocks * width * (double)wisp_type_size(type) * held;
+    const double blocks =
+        (double)(size->blocks + (banks ? WISP__BANK_BLOCKS : 0)) * width * (double)wisp_type_size(type) * held;
     wisp_plan products;
     const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
     *about = blocks + (double)products.bytes;
     *most = blocks + (double)products.bytes_most + wisp_dot_bytes(held, width) + FACTORS * width +
+            (banks ? wisp__bank_bytes(width, size->most_sums) : 0) +
             (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
     return status;
 }

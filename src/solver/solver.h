@@ -120,6 +120,22 @@ int64_t wisp__faber_terms(double a, double c, double most, double tolerance);
 /* Its coefficients are (-i)^k j[k] exp(c), k < n, for t > 0, and i^k j[k] exp(c) for t < 0; c is 300 at most. */
 void wisp__faber_series(double a, double c, int64_t n, double *j);
 
+/* bank.c: vectors of a sequence that are kept until all sums have their share of them, in one pass: a row of a sum
+   comes and goes once for so many terms, and not with each. */
+enum { WISP__BANK = 8, WISP__BANK_BLOCKS = WISP__BANK - 2 }; /* terms; blocks beside the two of a recurrence */
+typedef struct wisp__bank wisp__bank;
+/* What a term of a sum moves there, of what it does where each comes and goes with each term: measured, for a pass has
+   its arithmetic, too. */
+#define WISP__BANK_SHARE 0.25
+/* For so many sums and blocks like v. */
+wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums);
+void wisp__bank_close(wisp__bank *bank);
+/* o->steps <= WISP__BANK steps from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
+wisp_status wisp__bank_steps(wisp__bank *bank, wisp_blk *const v[2], const wisp_mat *A, const wisp_mpk_opts *o);
+double wisp__bank_bytes(int width, int sums); /* beside its blocks */
+/* Whether so many sums go by it, where the depth is 0 (left open) or given. */
+static inline bool wisp__banks(int sums, int depth) { return sums > 1 && depth == 0; }
+
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */
 typedef struct {
@@ -127,7 +143,8 @@ typedef struct {
     const wisp_bounds *bounds;
     wisp_blk *v, *w;     /* T_step v and the one before; they change places */
     wisp_blk *const *z;  /* [sums] */
-    int sums, steps;     /* steps: at most, of a call of wisp_mpk */
+    int sums, steps;     /* steps: at most, between two looks */
+    int most_sums;       /* of all sequences */
     int64_t terms, step; /* terms of the longest sum; those up to `step` are in the sums */
     wisp_scalar (*coefficient)(const void *arg, int i, int64_t k); /* 0 behind the last of sum i */
     const void *arg;
@@ -135,6 +152,7 @@ typedef struct {
     int64_t cache_budget;
     const wisp__ellipse *ellipse; /* its Faber polynomials instead of T_k; NULL: T_k */
     wisp_scalar *factor;          /* [3 + sums at most][steps] alpha, beta, gamma; those of the sums */
+    wisp__bank *bank;             /* NULL: there is none yet */
 } wisp__chebyshev_sum;
 /* Memory for its calls; all that comes before `step` is set, but for what differs from sequence to sequence. */
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps);
