@@ -83,7 +83,7 @@ typedef struct {
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
    opts->observe is called with each psi(time[i]). e and opts may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held
-   meanwhile; where several times go at once and opts->depth is 0, 6 more.
+   meanwhile; where several times go at once, 6 more.
    Where opts->direction, d, is not real, nothing keeps the norm: columns are scaled to norm 1 all the way, so that
    nothing overflows, and opts->log_norm has the logarithms of their norms. From one time to the next the scaled
    exp(-i d (A - edge) t) has norm 1 at most, edge being the end of the bounds where it is largest, and the share n of

@@ -318,7 +318,7 @@ typedef struct {
    all share (Trefethen, Approximation Theory and Approximation Practice, 2013; the KPM review Weisse et al. 2006). x
    and the blocks y are on A's map, of one type and width; a function that is not real needs complex ones. x may be one
    of y, or a view of its memory, and is else not changed; two blocks like it are held meanwhile, 6 more
-   with several functions and opts->depth 0. e and opts may be
+   with several functions. e and opts may be
    NULL. e need not be initialised; it is written when the call returns. After a failure y holds anything. With
    opts->resume x is of no interest; functions and options must be as they were, but for depth and cache_budget.
 

@@ -29,7 +29,7 @@ out:
 /* n of the next steps, with their terms. */
 static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
 {
-    const bool banks = wisp__banks(s->sums, s->depth);
+    const bool banks = wisp__banks(s->sums);
     wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps, *eta = gamma + s->steps;
     int depth = 1;
     wisp_status status = WISP_OK;
@@ -64,7 +64,7 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
 {
     const int64_t left = s->terms - 1 - s->step;
     const int n = left < s->steps ? (int)left : s->steps;
-    const int at_once = wisp__banks(s->sums, s->depth) && n > WISP__BANK ? WISP__BANK : n;
+    const int at_once = wisp__banks(s->sums) && n > WISP__BANK ? WISP__BANK : n;
     wisp_status status = WISP_OK;
     *count = n;
     for (int done = 0, some; done < n && status == WISP_OK; done += some) {
@@ -102,16 +102,19 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
                                       const wisp__chebyshev_size *size, double *about, double *most)
 {
     enum { LITTLE = 48 << 10, FACTORS = 64 }; /* of a column, spread over rows */
-    const bool banks = wisp__banks(size->sums, size->depth);
+    const bool banks = wisp__banks(size->sums);
     const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = banks ? 0 : size->sums};
     const double held = (double)(A->local_rows + A->halo_rows);
     const double blocks =
         (double)(size->blocks + (banks ? WISP__BANK_BLOCKS : 0)) * width * (double)wisp_type_size(type) * held;
-    wisp_plan products;
-    const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
+    wisp_plan products, pass = {0};
+    wisp_status status;
+    if (banks) WISP_TRY(wisp_fuse_plan(&pass, ctx, A->local_rows, type, width, size->most_sums * (1 + WISP__BANK), 0));
+    WISP_TRY(wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL));
     *about = blocks + (double)products.bytes;
     *most = blocks + (double)products.bytes_most + wisp_dot_bytes(held, width) + FACTORS * width +
-            (banks ? wisp__bank_bytes(width, size->most_sums) : 0) +
+            (banks ? (double)pass.bytes_most + wisp__bank_bytes(width, size->most_sums) : 0) +
             (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
+out:
     return status;
 }

@@ -133,8 +133,8 @@ void wisp__bank_close(wisp__bank *bank);
 /* o->steps <= WISP__BANK steps from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
 wisp_status wisp__bank_steps(wisp__bank *bank, wisp_blk *const v[2], const wisp_mat *A, const wisp_mpk_opts *o);
 double wisp__bank_bytes(int width, int sums); /* beside its blocks */
-/* Whether so many sums go by it, where the depth is 0 (left open) or given. */
-static inline bool wisp__banks(int sums, int depth) { return sums > 1 && depth == 0; }
+/* Whether so many sums go by it: whatever the depth, on which bits are not to hang. */
+static inline bool wisp__banks(int sums) { return sums > 1; }
 
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */

@@ -51,7 +51,6 @@ static void choose_group(evolution *s, int64_t first)
                                   .time = s->time,
                                   .start = s->o.start_time,
                                   .at_once = s->o.at_once,
-                                  .depth = s->o.depth,
                                   .direction = s->o.direction,
                                   .halfwidth = s->e->bounds.halfwidth,
                                   .tolerance = s->tolerance,

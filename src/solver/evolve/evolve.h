@@ -39,7 +39,6 @@ typedef struct {
     const double *time;
     double start; /* the time of psi(0) */
     int at_once;  /* 0: chosen */
-    int depth;    /* opts.depth */
     wisp_scalar direction;
     double halfwidth, tolerance /* of one sequence */, sweep_bytes, z_bytes;
     bool given; /* the bounds are */
