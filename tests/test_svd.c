@@ -98,8 +98,8 @@ static void ask(wisp_ctx *ctx, ref_mat a, wisp_type type, const double *value, c
     wisp_src_close(&augmented), wisp_src_close(&src);
 }
 
-/* A random sparse matrix; kinds: full rank or not, empty rows and columns, of rank 1, all zero, equal values, or
- * without zeros. */
+/* A random matrix. Kinds: 0 sparse, 1 its columns graded, 2 every third column empty, 3 of rank 1, 4 of two values, 5
+   zero, 6 without zeros. */
 static ref_mat random_matrix(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, int kind)
 {
     ref_mat a = ref_new(rows, cols);

@@ -197,10 +197,9 @@ typedef struct {
     double low, high;
     int64_t factor_bytes; /* INVERT: of MUMPS' factors and what makes them, in bytes_most, too; else 0 */
     double factor_flops;  /* of one factorization; there are three or a few more */
-    double filter_work,
-        invert_work; /* DEFAULT, NEAREST: what CHEBFD and INVERT take, in flops of dense kernels on all */
-                     /* threads, of which the method of less is taken; NaN: not known, or it is not */
-                     /* to be had. CHEBFD's is at least so much where INVERT is taken */
+    /* DEFAULT, NEAREST: what CHEBFD (where INVERT is taken: at least) and INVERT take, in flops of dense kernels on all
+       threads; the lesser one is taken. NaN: not known, or not to be had */
+    double filter_work, invert_work;
 } wisp_eig_choice;
 /* *plan, and *choice (choice may be NULL), become what wisp_eig will probably take, and choose. For CHEBFD this call
    computes the bounds and the density of states, which count, and times a few products; seconds of other methods are

@@ -18,7 +18,7 @@ static bool may_invert(const wisp__eig *k)
            strcmp(wisp_ctx_device(k->ctx), "cpu") == 0 && strstr(wisp_features(), "mumps") != NULL;
 }
 
-/* By the context's limit; that of the options is told by the caller. */
+/* Within the context's limit. The caller looks at that of the options. */
 static bool has_room(const wisp__eig *k)
 {
     const int64_t bytes = wisp__inverse_bytes(k->inverse);
@@ -40,7 +40,7 @@ static void take_inverse(wisp__eig *k)
     if (k->default_rounds) k->o.max_rounds = WISP__RESTARTS;
 }
 
-/* The message of why is the log's alone. */
+/* A filter it is. What kept the inverse from it is no failure of the call: the log alone has it. */
 static wisp_status refuse_inverse(wisp__eig *k, int64_t bytes)
 {
     if (bytes > 0)

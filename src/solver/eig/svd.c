@@ -132,7 +132,7 @@ out:
     return status;
 }
 
-/* The larger one of |A v - s u| and |A^H u - s v| of each column (u, v), in units of the tolerance. */
+/* The larger one of |A v - s u| and |A^H u - s v| of each column (u, v), scaled, over s->unit. */
 static wisp_status residuals(const wisp__svd *s, wisp_blk *pairs, int n, const double *value, double *residual)
 {
     wisp_status status = WISP_OK;

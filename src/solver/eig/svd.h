@@ -42,9 +42,7 @@ const wisp_mat *wisp__svd_gram(const wisp__svd *s);
 void wisp__svd_gram_close(wisp__svd *s);
 /* mask, of both sides. */
 wisp_status wisp__svd_masks(wisp__svd *s);
-/* Whether B leads from neither side to itself, by a random vector of each: so that it is of the form [[0, A], [A^H,
- * 0]].
- */
+/* Whether B is of the form [[0, A], [A^H, 0]]: it takes a random vector of either side to the other side alone. */
 wisp_status wisp__svd_is_augmented(const wisp__svd *s, bool *is);
 /* side, from the eigenvectors of the result, which are taken. */
 wisp_status wisp__svd_spaces(wisp__svd *s);

@@ -184,7 +184,7 @@ static double rounding_of_step(const wisp__driven *s)
     return fmax(0, s->rounded - EXPONENTIALS * each) + sqrt(EXPONENTIALS) * each * (sqrt(n) - sqrt(n - 1));
 }
 
-/* Of a difference of both ways to take a step, as it counts: about. */
+/* About what rounding makes of the error that both ways to take a step give. */
 static double rounding_of_error(const wisp__driven *s)
 {
     return wisp__evolve_rounding_of(&s->o, &s->parts, wisp_blk_type(s->psi), s->step) * (safety / asymptotic);
@@ -210,8 +210,7 @@ static wisp_status one_step(wisp__driven *s, double to)
     WISP_TRY(try_step(s, &error, &noise));
     error = fmax(error, missed);
     const double h = fabs(s->step), allowed = wisp__driven_allowed(s, h);
-    /* A share that is less than what rounding makes of the difference about can't be measured: then that is aimed at.
-     */
+    /* An error below what rounding makes of the difference can't be measured: the next step aims at no less. */
     const double lost = rounding_of_error(s), aim = fmax(allowed, lost);
     const double measured = fmin(2, fmax(0.2, 0.9 * pow(aim / error, 0.25)));
     const double factor = error > 2 * lost && h * DRIVEN_SHARES > s->span ? measured : fmax(1, measured);

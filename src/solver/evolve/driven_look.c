@@ -1,5 +1,5 @@
-/* What the steps under H(t) know of the drives: numbers at a time, places where they jump, and what a step doesn't see.
- */
+/* What the steps under H(t) know of the drives: their numbers at a time, where they jump, and what a step's nodes don't
+   see. */
 #include "driven.h"
 #include <float.h>
 #include <math.h>

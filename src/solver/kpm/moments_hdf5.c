@@ -39,8 +39,8 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 /* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
    of wisp can't read, version 4 that of moments of two velocities, version 5 that of moments with marks, or of whose
-   sample something is known, version 6 that of plane waves whose k are known; all other moments are in files of
-   version 2. */
+   sample something is known, version 6 that of plane waves whose k are known, and of maps, whose rows are; all other
+   moments are in files of version 2. */
 enum {
     POINTS = 6,
     SAMPLE = 5,

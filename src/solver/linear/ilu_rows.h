@@ -23,8 +23,8 @@ static void NAME(shift)(const wisp__ilu *f, int64_t i, double by)
     *d += creal(*d) < 0 ? -by : by;
 }
 
-/* Row i, whose rows before are done, by the order of Gauss in place (IKJ). Its pivot's size; less than
-   0: there is no number that is its inverse; 0: it can't be one. */
+/* Row i, whose rows before are done, by the order of Gauss in place (IKJ). The size of its pivot; minus that, if its
+   inverse is out of range; 0, if it is no pivot. */
 static double NAME(factor)(const wisp__ilu *f, int64_t i)
 {
     NUMBER *val = f->val, *inverse = f->inverse;

@@ -1,4 +1,4 @@
-/* The files of wisp dos, ldos, green, count, thermal and trace share this. */
+/* The files of wisp dos, ldos, green, spectral, count, thermal and trace share this. */
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../out/out.h"
@@ -227,7 +227,8 @@ void spectral_table(const results *r, FILE *f);
 void spectral_script(const tool *t, const results *r, FILE *f, const char *path); /* spectral_plot.c */
 /* A run that was stopped, of which moments_stopped has not yet told. */
 enum { EXIT_CUT = EXIT_LAYOUT + 2 };
-/* average.c: what a run of one realization of disorder is to be done for, one after the other, with the same bounds. */
+/* average.c: what goes with --average; run() of each realization of disorder, one after the other, on bounds that hold
+   the spectra of all; *m: the moments of all. */
 int average_check(tool *t);
 int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, results *r, wisp_moments *m));
 
