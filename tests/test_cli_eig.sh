@@ -447,4 +447,7 @@ else
     refused 1 "this build of wisp has no HDF5" eig $small --smallest 1 -o v.h5
     refused 1 "this build of wisp has no HDF5" eig $small --smallest 1 --vectors-in v.h5
 fi
+# Factors would not fit, or not with all that goes with them: so a filter, by itself.
+OMP_NUM_THREADS=1 ok eig graphene:nx=100,ny=100 --target 0.1 -n 20 --mem-limit 38MB --json
+json out 'd["complete"] is True and d["memory_bytes"] <= 38e6'
 finish

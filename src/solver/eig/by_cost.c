@@ -18,10 +18,22 @@ static bool may_invert(const wisp__eig *k)
            strcmp(wisp_ctx_device(k->ctx), "cpu") == 0 && strstr(wisp_features(), "mumps") != NULL;
 }
 
-/* Within the context's limit. The caller looks at that of the options. */
-static bool has_room(const wisp__eig *k)
+/* All that a run with the inverse takes; -1: not known. */
+static int64_t bytes_of_run(wisp__eig *k)
 {
-    const int64_t bytes = wisp__inverse_bytes(k->inverse);
+    const wisp_eig_method method = k->o.method;
+    wisp_plan plan = {0};
+    wisp_eig_choice choice = {0};
+    k->o.method = WISP_EIG_INVERT;
+    const wisp_status status = wisp__eig_plan_lanczos(k, &plan, &choice);
+    k->o.method = method;
+    return status == WISP_OK ? plan.bytes_most + wisp__inverse_bytes(k->inverse) : -1;
+}
+
+/* Within the limit of the options, and that of the context. */
+static bool has_room(const wisp__eig *k, int64_t bytes)
+{
+    if (bytes < 0 || (k->o.bytes > 0 && bytes > k->o.bytes)) return false;
     if (wisp_ctx_count_memory(k->ctx, bytes) != WISP_OK) return false;
     wisp_ctx_count_memory(k->ctx, -bytes);
     return true;
@@ -45,7 +57,7 @@ static wisp_status refuse_inverse(wisp__eig *k, int64_t bytes)
 {
     if (bytes > 0)
         wisp_ctx_logf(k->ctx, WISP_LOG_INFO,
-                      "eig: chebfd, for factors of A - target I take about %.3g MB, and there is less room",
+                      "eig: chebfd, for with factors of A - target I a run takes about %.3g MB, and there is less room",
                       (double)bytes / 1e6);
     wisp__inverse_close(k);
     return WISP_OK;
@@ -61,16 +73,16 @@ wisp_status wisp__eig_by_cost(wisp__eig *k)
     }
     const wisp_status status = wisp__inverse_open(k);
     if (status == WISP_ERR_CANCELLED) return status;
-    const int64_t bytes = status == WISP_OK ? wisp__inverse_bytes(k->inverse) : 0;
-    if (status != WISP_OK || (k->o.bytes > 0 && bytes > k->o.bytes)) return refuse_inverse(k, bytes);
+    if (status != WISP_OK) return refuse_inverse(k, 0);
     k->invert_work = wisp__inverse_work(k->inverse);
     k->filter_work = WISP__TIMES_LOOK * wisp__chebfd_least_work(k);
+    const int64_t bytes = bytes_of_run(k);
     if (!(k->invert_work < k->most_work)) {
         wisp__inverse_close(k);
+    } else if (!has_room(k, bytes)) {
+        return refuse_inverse(k, bytes);
     } else if (k->o.resume || k->invert_work > k->filter_work) {
         k->most_work = k->invert_work;
-    } else if (!has_room(k)) {
-        return refuse_inverse(k, bytes);
     } else {
         wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: factors take less than a filter by its first look: invert");
         take_inverse(k);

@@ -195,19 +195,21 @@ static wisp_status deliver(wisp__svd *s, wisp_blk *pairs, int count, const doubl
         status = wisp_ctx_failf(s->ctx, WISP_ERR_NOMEM, "out of memory for %d values", count);
         goto out;
     }
+    const int unit = s->asked.tolerance_abs > 0 ? -s->exponent : 0; /* of what is told of residuals */
     for (int j = 0; j < count; j++) {
         worst = residual[j] <= worst ? worst : residual[j];
         if (!(residual[j] <= s->limit)) continue;
         e->value[found] = wisp__real(ldexp(value[j], -s->exponent));
-        e->residual[found] = s->asked.tolerance_abs > 0 ? ldexp(residual[j], -s->exponent) : residual[j];
+        e->residual[found] = ldexp(residual[j], unit);
         good[found++] = j;
     }
     if (found > 0) WISP_TRY(keep(s, pairs, good, found));
     e->found = e->at_least = found;
     if (found < count && e->complete)
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_STAGNATION,
-                                "svd: a singular triplet has a residual of %.1e%s; the tolerance is %.1e", worst,
-                                s->gram ? ", by A^H A, which does not tell small values from 0" : "", s->limit);
+        status = wisp_ctx_failf(
+            s->ctx, WISP_ERR_STAGNATION, "svd: a singular triplet has a residual of %.1e%s; the tolerance is %.1e",
+            ldexp(worst, unit), s->gram ? ", by A^H A, which does not tell small values from 0" : "",
+            ldexp(s->limit, unit));
 out:
     wisp_free(s->ctx, good);
     return status;
