@@ -239,7 +239,8 @@ static void squared(void **state)
     src = ref_dense_src(a, WISP_D);
     REF_OK(ctx, wisp_src_augmented(&augmented, ctx, &src));
     REF_OK(ctx, wisp_mat_create(&B, ctx, &augmented, NULL));
-    REF_FAILS(ctx, wisp_svd(&e, B, a.rows, &opts), WISP_ERR_INCOMPLETE, "0 of 2 singular triplets; by A^H A");
+    REF_FAILS(ctx, wisp_svd(&e, B, a.rows, &opts), WISP_ERR_INCOMPLETE,
+              "0 of 2 singular triplets were found; by A^H A");
     assert_false(e.complete);
     wisp_eigen_free(&e);
     wisp_mat_free(B);

@@ -5,6 +5,7 @@
 struct wisp__bank {
     wisp_ctx *ctx;
     int sums, width;
+    int most;     /* steps at once */
     bool checked; /* blocks and sums go together, and none overlaps */
     wisp_blk *kept[WISP__BANK_BLOCKS];
     wisp_update *update; /* [sums] */
@@ -29,18 +30,27 @@ wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums)
     wisp__bank *b = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &b, 1, sizeof *b));
-    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width};
+    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width, .most = WISP__BANK};
     WISP_TRY(wisp_alloc(ctx, &b->update, (size_t)sums, sizeof *b->update));
     WISP_TRY(wisp_alloc(ctx, &b->term, (size_t)sums * (1 + WISP__BANK), sizeof *b->term));
     WISP_TRY(wisp_alloc(ctx, &b->factor, (size_t)sums * WISP__BANK * (size_t)width, sizeof *b->factor));
-    for (int i = 0; i < WISP__BANK_BLOCKS; i++)
-        WISP_TRY(wisp_blk_create(&b->kept[i], ctx, wisp_blk_map(v), wisp_blk_type(v), width));
+    /* Without room for them two steps go at once: slower, and the same bits. */
+    for (int i = 0; i < WISP__BANK_BLOCKS && status == WISP_OK; i++)
+        status = wisp_blk_create(&b->kept[i], ctx, wisp_blk_map(v), wisp_blk_type(v), width);
+    if (status == WISP_ERR_NOMEM) {
+        for (int i = 0; i < WISP__BANK_BLOCKS; i++) wisp_blk_free(b->kept[i]), b->kept[i] = NULL;
+        b->most = WISP__BANK - WISP__BANK_BLOCKS;
+        status = WISP_OK;
+    }
+    if (status != WISP_OK) goto out;
     *bank = b;
     b = NULL;
 out:
     wisp__bank_close(b);
     return status;
 }
+
+int wisp__bank_most(const wisp__bank *b) { return b->most; }
 
 /* z_i = z_i + sum over k of eta_ik v_k+1; v[] as wisp_mpk has stored them. */
 static wisp_status add_terms(wisp__bank *b, wisp_blk *const *v, int stored, const wisp_mpk_opts *o)

@@ -32,7 +32,6 @@ static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
     const bool banks = wisp__banks(s->sums);
     wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps, *eta = gamma + s->steps;
     int depth = 1;
-    wisp_status status = WISP_OK;
     for (int j = 0; j < n; j++) {
         if (s->ellipse)
             wisp__faber_step(s->ellipse, s->step + j, alpha + j, beta + j, gamma + j);
@@ -51,12 +50,10 @@ static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
                              .cache_budget = s->cache_budget,
                              .depth_used = &depth};
     wisp_blk *const v[2] = {s->w, s->v};
-    if (banks && !s->bank) WISP_TRY(wisp__bank_open(&s->bank, s->v, s->most_sums));
-    status = banks ? wisp__bank_steps(s->bank, v, s->A, &o) : wisp_mpk(v, 2, s->A, &o);
+    const wisp_status status = banks ? wisp__bank_steps(s->bank, v, s->A, &o) : wisp_mpk(v, 2, s->A, &o);
     if (depth > s->depth_used) s->depth_used = depth; /* the last steps of a sequence may be fewer */
     if (banks ? n == 1 : n % 2) s->v = v[0], s->w = v[1];
     if (status == WISP_OK) s->step += n;
-out:
     return status;
 }
 
@@ -64,8 +61,10 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
 {
     const int64_t left = s->terms - 1 - s->step;
     const int n = left < s->steps ? (int)left : s->steps;
-    const int at_once = wisp__banks(s->sums) && n > WISP__BANK ? WISP__BANK : n;
+    const bool banks = wisp__banks(s->sums) && n > 0;
     wisp_status status = WISP_OK;
+    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums);
+    const int most = banks && s->bank ? wisp__bank_most(s->bank) : n, at_once = n < most ? n : most;
     *count = n;
     for (int done = 0, some; done < n && status == WISP_OK; done += some) {
         some = n - done < at_once ? n - done : at_once;

@@ -130,7 +130,8 @@ typedef struct wisp__bank wisp__bank;
 /* For so many sums and blocks like v. */
 wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums);
 void wisp__bank_close(wisp__bank *bank);
-/* o->steps <= WISP__BANK steps from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
+int wisp__bank_most(const wisp__bank *bank); /* steps at once: WISP__BANK, or fewer where memory is short */
+/* At most so many steps, o->steps, from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
 wisp_status wisp__bank_steps(wisp__bank *bank, wisp_blk *const v[2], const wisp_mat *A, const wisp_mpk_opts *o);
 double wisp__bank_bytes(int width, int sums); /* beside its blocks */
 /* Whether so many sums go by it: whatever the depth, on which bits are not to hang. */

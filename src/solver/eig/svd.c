@@ -270,8 +270,9 @@ static wisp_status convert(wisp__svd *s)
     e->orthogonality = NAN;
     if (status == WISP_OK && s->held > 0) status = make_result(s);
     if (status == WISP_OK && e->complete && s->wanted < INT32_MAX && e->found < s->wanted)
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_INCOMPLETE, "svd: %d of %d singular triplets%s", e->found, s->wanted,
-                                s->gram ? "; by A^H A small values are not told from 0" : "");
+        status = wisp_ctx_failf(
+            s->ctx, WISP_ERR_INCOMPLETE, "svd: %d of %d singular triplets were found%s", e->found, s->wanted,
+            s->gram ? "; by A^H A small values are not told from 0, as they are by invert and dense" : "");
     if (status != WISP_OK) e->complete = 0;
     if (s->asked.which == WISP_EIG_SMALLEST) {
         e->expected = e->expected_error = NAN; /* of both signs, with zeros */

@@ -2,6 +2,7 @@
 #include "../moments.h"
 #include "../out/text.h"
 #include "dos.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,10 @@ int average_check(tool *t)
     if (!key_of(o->arg[0], "disorder") && !key_of(o->arg[0], "vacancies"))
         return tool_usage(t, "--average needs a lattice of the gallery with disorder=W or vacancies=P, and %s has none",
                           o->arg[0]);
+    const char *seed = key_of(o->arg[0], "seed");
+    if (seed && (strspn(seed, "0123456789") != strcspn(seed, ",") || !isdigit((unsigned char)*seed)))
+        return tool_usage(t, "--average counts up from the seed of %s, which must be a whole number from 0 on",
+                          o->arg[0]);
     return EXIT_FINE;
 }
 
@@ -43,6 +48,9 @@ static char *with_seed(const char *spec, int64_t more)
 typedef struct {
     const char *spec; /* as it was given */
     char *text;       /* of the realization */
+    wisp_bounds_method method;
+    wisp_bounds bounds; /* of all, where the method has found them, */
+    double seconds;     /* in so many */
 } realization;
 
 static int set_realization(tool *t, realization *of, int64_t number)
@@ -116,6 +124,14 @@ static int append(tool *t, wisp_moments *m, wisp_moments *one)
     return EXIT_FINE;
 }
 
+static void tell_bounds(wisp_moments *m, const realization *of)
+{
+    if (of->method == WISP_BOUNDS_GIVEN) return;
+    m->bounds = of->bounds;
+    m->bounds_method = of->method;
+    m->bounds_seconds = of->seconds;
+}
+
 /* A run that was stopped keeps those that are whole. */
 static int run_all(tool *t, results *r, wisp_moments *m, realization *of,
                    int (*run)(tool *t, results *r, wisp_moments *m))
@@ -133,6 +149,7 @@ static int run_all(tool *t, results *r, wisp_moments *m, realization *of,
         if (rc != EXIT_CUT) continue;
         t->opt.arg[0] = of->spec;
         m->partial = 1;
+        tell_bounds(m, of);
         return moments_stopped(t, m, N * r->path.count * r->path.at.orbitals, t->command_line);
     }
     return rc;
@@ -140,20 +157,14 @@ static int run_all(tool *t, results *r, wisp_moments *m, realization *of,
 
 int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, results *r, wisp_moments *m))
 {
-    realization of = {.spec = t->opt.arg[0]};
-    const wisp_bounds_method method = bounds_options(&t->opt).method;
+    realization of = {.spec = t->opt.arg[0], .method = bounds_options(&t->opt).method};
     const double start = wisp_now();
-    wisp_bounds all = {0};
-    int rc = method == WISP_BOUNDS_GIVEN || t->opt.plan ? EXIT_FINE : find_bounds(t, &of, &all);
-    const double seconds = wisp_now() - start;
+    int rc = of.method == WISP_BOUNDS_GIVEN || t->opt.plan ? EXIT_FINE : find_bounds(t, &of, &of.bounds);
+    of.seconds = wisp_now() - start;
     if (!rc) rc = run_all(t, r, m, &of, run);
     t->opt.arg[0] = of.spec;
     free(of.text);
     if (rc || t->opt.plan) return rc;
-    if (method != WISP_BOUNDS_GIVEN) {
-        m->bounds = all;
-        m->bounds_method = method;
-        m->bounds_seconds = seconds;
-    }
+    tell_bounds(m, &of);
     return tool_agree(t, wisp_moments_label(t->ctx, m, of.spec, t->command_line) ? tool_fail_ctx(t) : EXIT_FINE);
 }

@@ -50,7 +50,7 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const double points = grid ? points_of(t, n) : 0;
     const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1, numbers = run_sides(ko) * n * kept;
-    const double image = t->opt.save ? FILE_HEAD + 8 * (numbers + kept) : 0;
+    const double image = t->opt.save ? FILE_HEAD + 16 * (numbers + kept) : 0; /* HDF5's, and its copy */
     const double curve_bytes =
                      points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves + (of_spectral(t) ? curves : 0)) +
                      4 * curves,

@@ -99,6 +99,7 @@ static int compute(tool *t, map_run *r, wisp_mat *A)
     if (!rc && r->kpm.moments > WISP_CHEBYSHEV_TERMS)
         rc = tool_fail(t, "--resolution %g needs %lld moments; at most %d are taken", t->opt.resolution,
                        (long long)r->kpm.moments, WISP_CHEBYSHEV_TERMS);
+    if (!rc) rc = map_plan_check_kept(t, r);
     if (!rc) rc = checkpoint_begin(t, A, r->exact ? 0 : r->width, map_items, r);
     if (rc) return rc;
     const double start = wisp_now();

@@ -62,6 +62,8 @@ static inline int64_t map_kept_numbers(const map_run *r) /* of the file, real an
 }
 
 /* map_plan.c */
+/* Whether there is room for moments that --save keeps, when it is known how many there are. */
+int map_plan_check_kept(tool *t, const map_run *r);
 int map_plan_check(tool *t, const map_run *r, const wisp_src *src);
 int map_plan_show(tool *t, const map_run *r, const wisp_src *src);
 

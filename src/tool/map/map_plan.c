@@ -39,6 +39,7 @@ out:
     return status;
 }
 
+enum { COPIES = 3 }; /* of moments that are kept, while their file is made in memory: HDF5's, and what is written */
 static double kept_bytes(const map_run *r)
 {
     return r->keeps ? (r->exact ? 8.0 : 16.0) * (double)map_kept_numbers(r) : 0;
@@ -68,10 +69,18 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const int64_t parts[PARTS] = {a->bytes + b->vectors + source, source + a->assembly_bytes,
                                   a->bytes + source + wisp_whole_number(sums) +
                                       (most ? bounds.bytes_most : bounds.bytes),
-                                  source + wisp_whole_number(sums + 2 * kept)}; /* the file is made in memory */
+                                  source + wisp_whole_number(sums + COPIES * kept)};
     b->total = plan_total(t, &(plan_held){a->bytes, b->vectors, wisp_whole_number(sums + places), parts, HELD, PARTS},
                           most, &b->sides);
     return EXIT_FINE;
+}
+
+int map_plan_check_kept(tool *t, const map_run *r)
+{
+    const int64_t bytes = wisp_whole_number(COPIES * kept_bytes(r));
+    const wisp_status status = bytes > 0 ? wisp_ctx_count_memory(t->ctx, bytes) : WISP_OK;
+    if (bytes > 0 && status == WISP_OK) wisp_ctx_count_memory(t->ctx, -bytes);
+    return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
 }
 
 int map_plan_check(tool *t, const map_run *r, const wisp_src *src)
