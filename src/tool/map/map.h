@@ -44,6 +44,8 @@ void map_series(const map_run *r, double energy, wisp_scalar *c);
 /* Arrays for the sums; all vectors, or rows, that are not done yet; sums become means and bars. */
 wisp_status map_begin(tool *t, map_run *r);
 wisp_status map_compute(tool *t, map_run *r, wisp_mat *A);
+/* The densities of m's first `count` rows, which are those of the region from `first` on. */
+wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t first, int64_t count);
 void map_finish(map_run *r);
 void map_free(tool *t, map_run *r);
 wisp_status map_items(void *map_run, wisp_state *s); /* what a kept state has of it */

@@ -165,23 +165,10 @@ out:
     return status;
 }
 
-static wisp_status sum_rows(tool *t, map_run *r)
+wisp_status map_kept_evaluate(tool *t, map_run *r)
 {
-    double *dos = NULL;
-    int64_t site = 0;
-    wisp_status status;
-    WISP_TRY(wisp_alloc(t->ctx, &dos, (size_t)r->energies, sizeof *dos));
-    for (int64_t k = 0; k < r->rows; k++) {
-        WISP_TRY(wisp_dos(t->ctx, &r->kept, &r->eval, k, r->energies, r->energy, dos, NULL));
-        while (k >= r->begin[site + 1]) site++;
-        for (int e = 0; e < r->energies; e++) r->value[e * r->sites + site] += dos[e];
-    }
-out:
-    wisp_free(t->ctx, dos);
-    return status;
+    return r->exact ? map_add_rows(t, r, &r->kept, 0, r->rows) : sum_vectors(t, r);
 }
-
-wisp_status map_kept_evaluate(tool *t, map_run *r) { return r->exact ? sum_rows(t, r) : sum_vectors(t, r); }
 
 /* ---- files ----------------------------------------------------------------------------------------- */
 

@@ -146,16 +146,15 @@ out:
 
 /* ---- unit vectors ---------------------------------------------------------------------------------- */
 
-/* The densities of the rows of m, which are those from r->done on. */
-static wisp_status add_rows(tool *t, map_run *r, const wisp_moments *m)
+wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t first, int64_t count)
 {
     double *dos = NULL;
     int64_t site = 0;
     wisp_status status;
     WISP_TRY(wisp_alloc(t->ctx, &dos, (size_t)r->energies, sizeof *dos));
-    for (int64_t v = 0; v < m->vectors; v++) {
+    for (int64_t v = 0; v < count; v++) {
         WISP_TRY(wisp_dos(t->ctx, m, &r->eval, v, r->energies, r->energy, dos, NULL));
-        while (r->done + v >= r->begin[site + 1]) site++;
+        while (first + v >= r->begin[site + 1]) site++;
         for (int e = 0; e < r->energies; e++) r->value[e * r->sites + site] += dos[e];
     }
 out:
@@ -180,7 +179,7 @@ static wisp_status all_rows(tool *t, map_run *r, const wisp_mat *A)
         resume = false;
         WISP_TRY(wisp_ctx_step(t->ctx, "map", (double)r->done / (double)r->rows, 0));
         WISP_TRY(wisp_kpm(&m, A, &o));
-        WISP_TRY(add_rows(t, r, &m));
+        WISP_TRY(map_add_rows(t, r, &m, r->done, m.vectors));
         if (r->keeps) WISP_TRY(map_kept_rows(t, r, &m));
         r->done += o.vectors;
         wisp_moments_free(&m);
