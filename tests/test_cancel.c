@@ -45,6 +45,32 @@ static void by_progress(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* What a call that was cancelled has left in a device's queue is told by that call, not by the next one. */
+static void settled(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_map *map;
+    wisp_blk *x;
+    REF_OK(ctx, wisp_map_create(&map, ctx, 3000));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 3));
+    wisp_src src = {100, 100, 1, WISP_D, one_entry, NULL, NULL, 0, NULL, 0, NULL};
+    for (int i = 0; i < 200; i++) {
+        wisp_mat *A;
+        REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
+        wisp_ctx_cancel(ctx);
+        if (i % 2)
+            REF_FAILS(ctx, wisp_ctx_step(ctx, "waiting", 0, 0), WISP_ERR_CANCELLED, "cancelled while waiting");
+        else
+            REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
+        wisp_ctx_resume(ctx);
+        REF_OK(ctx, wisp_ctx_finish(ctx));
+    }
+    wisp_blk_free(x);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+}
+
 /* ---- resumed while the call runs ------------------------------------------------------------- */
 
 enum { ROWS = 200000 };
@@ -288,8 +314,8 @@ static void full_pipe(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
-                                       cmocka_unit_test(resumed_in_a_product), cmocka_unit_test(random_numbers),
-                                       cmocka_unit_test(full_pipe)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress),      cmocka_unit_test(settled),
+                                       cmocka_unit_test(resumed_by_a_row), cmocka_unit_test(resumed_in_a_product),
+                                       cmocka_unit_test(random_numbers),   cmocka_unit_test(full_pipe)};
     return REF_RUN(tests);
 }

@@ -54,8 +54,9 @@ struct wisp_ctx {
     int threads;                                               /* of that team */
     void (*zero)(struct wisp_ctx *ctx, char *p, size_t bytes); /* by the team, which also places the pages */
     void (*aside)(struct wisp_ctx *ctx, void (*call)(void *arg), void *arg); /* a callback, of a thread not pinned */
-    bool one_node;       /* the threads share one memory node, as far as is known */
-    int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
+    wisp_status (*settle)(struct wisp_ctx *ctx); /* waits for a queue of which a cancel may end some; or NULL */
+    bool one_node;                               /* the threads share one memory node, as far as is known */
+    int64_t index_limit;                         /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     int rank, ranks;
     int ranks_here;     /* of this process: they share its cores */
@@ -157,7 +158,10 @@ static inline bool wisp__held_wish(wisp_ctx *ctx) { return atomic_load(&ctx->is_
 /* Other threads and processes may have this core for a while. */
 void wisp__yield(void);
 size_t wisp__page_bytes(void); /* of the machine's memory */
-/* WISP_ERR_CANCELLED if a run is not whole. */
+/* What wisp_ctx_step reports. */
+void wisp__tell_progress(wisp_ctx *ctx, const char *task, double done, double flops);
+/* WISP_ERR_CANCELLED if a run is not whole, or what else has failed in the device's queue: what a cancel has ended
+   there is told with that, for the next call, after a resume, is not to be told. Outside of runs of the team. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
 /* Whether the next allocation is to fail, for tests; it counts as one. For memory that a device allocates. */

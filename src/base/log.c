@@ -119,19 +119,27 @@ static void call_progress(void *arg)
     if (c->ctx->opts.progress(c->ctx->opts.progress_arg, &c->progress)) wisp_ctx_cancel(c->ctx);
 }
 
+void wisp__tell_progress(wisp_ctx *ctx, const char *task, double done, double flops)
+{
+    progress_call c = {ctx, {task, done, flops}};
+    if (ctx->opts.progress) ctx->aside(ctx, call_progress, &c);
+}
+
 wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, task);
-    progress_call c = {ctx, {task, done, flops}};
-    if (ctx->opts.progress) ctx->aside(ctx, call_progress, &c);
+    wisp__tell_progress(ctx, task, done, flops);
     const bool held_wish = ctx->ranks > 1 ? ctx->agreed : wisp__held_wish(ctx);
     return wisp__whole(ctx, task, !held_wish && !wisp__cancelled(ctx->team));
 }
 
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole)
 {
-    return whole ? WISP_OK : wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
+    if (whole) return WISP_OK;
+    const wisp_status status = ctx->settle ? ctx->settle(ctx) : WISP_OK;
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return status;
+    return wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
 }
 
 void wisp__team_cancel(wisp__team *team) { atomic_fetch_or_explicit(&team->cancel, 1, memory_order_relaxed); }

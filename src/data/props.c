@@ -211,7 +211,7 @@ static void props_thread(void *arg, int thread, int threads)
                   end = wisp__split(A->local_rows, threads, thread + 1);
     for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx->team); part += PART) {
         const int64_t part_end = WISP__MIN(end, part + PART);
-        if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
+        if (thread == 0) wisp__tell_progress(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
         for (int64_t next; i < part_end; i = next) {
             for (next = i + 1; count && next < part_end && pattern[next] == pattern[i];) next++;
             const int64_t own = count ? without_halo(A, i, next) : i;

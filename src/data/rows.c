@@ -236,7 +236,7 @@ static void rows_thread(void *arg, int thread, int threads)
     if (status != WISP_OK) rows_fail(r, -1, status);
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
         if (thread == 0 && (i & 15) == 0)
-            wisp_ctx_step(r->ctx, r->task, (double)(i - begin) / (double)WISP__MAX(end - begin, 1), 0);
+            wisp__tell_progress(r->ctx, r->task, (double)(i - begin) / (double)WISP__MAX(end - begin, 1), 0);
         if (wisp__cancelled(r->ctx->team)) break;
         status = r->fn(r->arg, &reader, i * r->piece, WISP__MIN(r->n, (i + 1) * r->piece));
         if (status != WISP_OK) rows_fail(r, i, status);

@@ -33,6 +33,7 @@ typedef struct wisp__far {
     wisp__far_item *first, *last;  /* of the queue */
     pthread_cond_t news;           /* an item is there, or over; or all ends */
     bool has_thread, busy, ending; /* busy: an item runs */
+    pthread_t runs;                /* the thread that runs it */
     pthread_t thread;
     uint64_t random;
     int patience; /* so many more calls are queued before the thread begins */

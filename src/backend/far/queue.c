@@ -14,6 +14,7 @@ static void run_first(wisp__far *f)
     wisp_status status = WISP_OK;
     f->first = i->next;
     f->busy = true;
+    f->runs = pthread_self();
     pthread_mutex_unlock(f->lock);
     char *const copies = i->copies; /* an item that is part of something else may go with it */
     const double began = wisp_now();
@@ -74,6 +75,16 @@ static int next_patience(wisp__far *f)
 
 /* ---- the queue -------------------------------------------------------------------------------- */
 
+/* An item that is cancelled does not wait for itself. */
+static wisp_status settle(wisp_ctx *ctx)
+{
+    wisp__far *f = wisp__far_of(ctx);
+    pthread_mutex_lock(f->lock);
+    const bool within = f->busy && pthread_equal(f->runs, pthread_self());
+    pthread_mutex_unlock(f->lock);
+    return within ? WISP_OK : wisp__far_finish(ctx);
+}
+
 wisp_status wisp__far_queue_open(wisp_ctx *ctx)
 {
     wisp__far *f = calloc(1, sizeof *f);
@@ -82,6 +93,7 @@ wisp_status wisp__far_queue_open(wisp_ctx *ctx)
     f->lock = &ctx->device_lock;
     pthread_cond_init(&f->news, NULL);
     ctx->device = f;
+    ctx->settle = settle;
     return WISP_OK;
 }
 
@@ -98,6 +110,7 @@ void wisp__far_queue_close(wisp_ctx *ctx)
     pthread_cond_destroy(&f->news);
     free(f);
     ctx->device = NULL;
+    ctx->settle = NULL;
 }
 
 wisp_status wisp__far_item_new(wisp_ctx *ctx, size_t bytes, wisp__far_item **item)
@@ -220,7 +233,5 @@ wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *
 
 wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task)
 {
-    if (!wisp__cancelled(ctx->team)) return WISP_OK;
-    const wisp_status status = wisp__far_finish(ctx);
-    return status != WISP_OK ? status : wisp__whole(ctx, task, false);
+    return wisp__whole(ctx, task, !wisp__cancelled(ctx->team));
 }
