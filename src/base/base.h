@@ -163,6 +163,11 @@ void wisp__tell_progress(wisp_ctx *ctx, const char *task, double done, double fl
 /* WISP_ERR_CANCELLED if a run is not whole, or what else has failed in the device's queue: what a cancel has ended
    there is told with that, for the next call, after a resume, is not to be told. Outside of runs of the team. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
+/* The same for what is not to begin while a cancel is on. */
+static inline wisp_status wisp__unless_cancelled(wisp_ctx *ctx, const char *task)
+{
+    return wisp__whole(ctx, task, !wisp__cancelled(ctx->team));
+}
 
 /* Whether the next allocation is to fail, for tests; it counts as one. For memory that a device allocates. */
 bool wisp__alloc_fails(wisp_ctx *ctx);

@@ -11,9 +11,10 @@ static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
     wisp_ctx *ctx = A->ctx;
     const wisp_operator *o = &wisp__operator_of(A)->o;
     char before[sizeof ctx->message], after[sizeof ctx->message];
-    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    wisp_status status = wisp__unless_cancelled(ctx, "multiplying");
+    if (status != WISP_OK) return status;
     wisp_ctx_message(ctx, before, sizeof before);
-    const wisp_status status = o->apply(o->arg, y, x);
+    status = o->apply(o->arg, y, x);
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     if (ctx->failed != WISP_OK) return ctx->failed; /* on another rank, whose message is there */
     wisp_ctx_message(ctx, after, sizeof after);

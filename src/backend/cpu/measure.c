@@ -145,7 +145,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
-        WISP_TRY(wisp__whole(ctx, measuring, !wisp__cancelled(ctx->team)));
+        WISP_TRY(wisp__unless_cancelled(ctx, measuring));
         r.fn = ctx->isa->stream[1]->stream[streams[WISP_LOAD].kernel[k]];
         const double seconds = run_once(ctx, &r, true);
         *gbs = WISP__MAX(*gbs, 1e-9 * (double)r.bytes * ctx->threads / seconds);

@@ -58,7 +58,7 @@ static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     spmmv_call c = {.kernel = kernel, .first = first, .end = end, .dot_size = dot_size};
     wisp__far_item *item = NULL;
     wisp_status status;
-    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
+    WISP_TRY(wisp__unless_cancelled(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, sweep_bytes(p) + grid_bytes(grid), &item));
     WISP_TRY(enter_sweep(ctx, item, &c.p, p));
     status = enter_grid(ctx, item, &c.grid, grid);
@@ -125,7 +125,7 @@ static wisp_status far_launch_steps(wisp_ctx *ctx, const wisp__step *step, int s
     wisp__far_item *item = NULL;
     wisp_status status;
     for (int i = 0; i < steps; i++) bytes += sweep_bytes(step[i].p) + padded(sizeof *step[i].p);
-    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
+    WISP_TRY(wisp__unless_cancelled(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, bytes, &item));
     WISP_TRY(enter_grid(ctx, item, &c.grid, grid));
     c.schedule.task = COPIED(item, schedule->task, tasks);
@@ -162,7 +162,7 @@ static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wi
     wisp__half *h = &c.half;
     wisp__far_item *item = NULL;
     wisp_status status;
-    WISP_TRY(wisp__far_begin(ctx, "multiplying"));
+    WISP_TRY(wisp__unless_cancelled(ctx, "multiplying"));
     WISP_TRY(ROOM(ctx, c, sweep_bytes(p), &item));
     WISP_TRY(enter_sweep(ctx, item, &c.p, p));
     status = WISP__FAR_ENTER(ctx, &c.dot, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach,

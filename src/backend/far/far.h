@@ -71,8 +71,6 @@ wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *
                              wisp_status (*run)(wisp_ctx *, void *), const void *call, size_t bytes);
 /* The seconds in which items run that launch queues, without those between them. */
 wisp_status wisp__far_time_launches(wisp_ctx *ctx, wisp__launch_fn launch, void *arg, int64_t n, double *seconds);
-/* What a cancel ends is not begun while one is on; what it has ended of the queue is told with that. */
-wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task);
 
 /* As a call's function takes them: `call` is a struct of its own. */
 static inline size_t padded(size_t bytes) { return wisp__far_padded(bytes); }

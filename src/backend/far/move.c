@@ -28,7 +28,7 @@ wisp_status wisp__far_random(wisp_ctx *ctx, const wisp__random_params *p)
     wisp__random_params c = *p;
     wisp__far_item *item = NULL;
     wisp_status status;
-    WISP_TRY(wisp__far_begin(ctx, "filling a block"));
+    WISP_TRY(wisp__unless_cancelled(ctx, "filling a block"));
     WISP_TRY(ROOM(ctx, c, padded(columns) + padded(rows) + padded(numbers), &item));
     c.v.column = COPIED(item, p->v.column, columns);
     c.row = COPIED(item, p->row, rows);

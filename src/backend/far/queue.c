@@ -230,8 +230,3 @@ wisp_status wisp__far_submit(wisp_ctx *ctx, wisp_status status, wisp__far_item *
     wisp__far_queue(ctx, item);
     return WISP_OK;
 }
-
-wisp_status wisp__far_begin(wisp_ctx *ctx, const char *task)
-{
-    return wisp__whole(ctx, task, !wisp__cancelled(ctx->team));
-}

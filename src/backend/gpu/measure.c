@@ -68,7 +68,7 @@ static wisp_status seconds_of(run *r, bool least, double *seconds)
     const int64_t n = (int64_t)WISP__MIN(WISP__MAX(wanted / WISP__MAX(*seconds, 1e-9), 1), 1000);
     if (*seconds > long_one) rounds = 1;
     for (int i = 0; i < rounds; i++) {
-        WISP_TRY(wisp__whole(r->ctx, "measuring", !wisp__cancelled(r->ctx->team)));
+        WISP_TRY(wisp__unless_cancelled(r->ctx, "measuring"));
         WISP_TRY(wisp__time_launches(r->ctx, launch, r, n, found + i));
     }
     qsort(found, (size_t)rounds, sizeof *found, wisp__by_value);

@@ -211,7 +211,7 @@ wisp_status wisp__gpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
                    .each = (size_t)grid->blocks * dot_size * sizeof(double),
                    .k = {.group_blocks = schedule->group_blocks, .blocks = grid->blocks}};
     wisp_status status;
-    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    WISP_TRY(wisp__unless_cancelled(ctx, "multiplying"));
     r.c = WISP__GPU_CALL(ctx, r.k);
     WISP_TRY(wisp__gpu_reserve_steps(ctx, steps, grid, dot_size));
     WISP_TRY(launch_all(&r));

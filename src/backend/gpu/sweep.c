@@ -162,7 +162,7 @@ wisp_status wisp__gpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wis
                                    const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size)
 {
     wisp_status status;
-    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    WISP_TRY(wisp__unless_cancelled(ctx, "multiplying"));
     WISP_TRY(wisp__gpu_reserve_steps(ctx, 1, grid, dot_size));
     status = wisp__gpu_launch_blocks(ctx, kernel, p, grid, first, end, dot_size, 0);
 out:
