@@ -118,7 +118,7 @@ static double strength_at(const absorber *a, int64_t row)
         int64_t col[MOST_ENTRIES];
         double val[MOST_ENTRIES];
         const int n = a->w.row(a->w.arg, row, col, val);
-        for (int i = 0; i < n; i++) w += a->w.type == WISP_S ? (double)((const float *)(const void *)val)[i] : val[i];
+        for (int i = 0; i < n; i++) w += type_load(a->w.type, val, i).re;
         return n < 0 ? NAN : w;
     }
     if (a->positions.at(a->positions.arg, row, xyz)) return NAN;

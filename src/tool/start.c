@@ -47,18 +47,6 @@ int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64
                      (long long)c, what, (long long)rows);
 }
 
-static wisp_scalar load(wisp_type type, const void *p, int64_t i)
-{
-    const float *s = p;
-    const double *d = p;
-    switch (type) {
-    case WISP_S: return (wisp_scalar){(double)s[i], 0};
-    case WISP_D: return (wisp_scalar){d[i], 0};
-    case WISP_C: return (wisp_scalar){(double)s[2 * i], (double)s[2 * i + 1]};
-    default: return (wisp_scalar){d[2 * i], d[2 * i + 1]};
-    }
-}
-
 static void add(wisp_type type, void *p, int64_t i, wisp_scalar v)
 {
     float *s = p;
@@ -108,7 +96,7 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
         const int n = src->row(src->arg, i, col, val);
         const int64_t at = (i - first) * width;
         for (int k = 0; k < n; k++) {
-            const wisp_scalar v = load(src->type, val, k);
+            const wisp_scalar v = type_load(src->type, val, k);
             if (!isfinite(v.re) || !isfinite(v.im))
                 WISP_TRY(wisp_ctx_failf(t->ctx, WISP_ERR_NUMERIC,
                                         "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
@@ -156,7 +144,7 @@ int start_from_sites(tool *t, wisp_blk *x)
     int rc = EXIT_FINE;
     if (wisp_alloc(t->ctx, &array, (size_t)wisp_blk_nrows(x), wisp_type_size(type))) return tool_fail_ctx(t);
     for (int64_t i = 0; i < t->opt.site_count; i++) /* a row that is named twice counts once: amplitudes are equal */
-        if (load(type, array, t->opt.sites[i]).re == 0) add(type, array, t->opt.sites[i], (wisp_scalar){1, 0});
+        if (type_load(type, array, t->opt.sites[i]).re == 0) add(type, array, t->opt.sites[i], (wisp_scalar){1, 0});
     if (wisp_blk_put(x, WISP_ROW_MAJOR, array, 1)) rc = tool_fail_ctx(t);
     wisp_free(t->ctx, array);
     return rc;

@@ -84,6 +84,24 @@ static inline int by_value(const void *a, const void *b)
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
+/* Element i of an array. */
+static inline wisp_scalar type_load(wisp_type type, const void *array, int64_t i)
+{
+    const float *s = array;
+    const double *d = array;
+    switch (type) {
+    case WISP_S: return (wisp_scalar){(double)s[i], 0};
+    case WISP_D: return (wisp_scalar){d[i], 0};
+    case WISP_C: return (wisp_scalar){(double)s[2 * i], (double)s[2 * i + 1]};
+    default: return (wisp_scalar){d[2 * i], d[2 * i + 1]};
+    }
+}
+/* Its size squared. */
+static inline double type_size2(wisp_type type, const void *array, int64_t i)
+{
+    const wisp_scalar v = type_load(type, array, i);
+    return v.re * v.re + v.im * v.im;
+}
 /* Real or complex as `type`, in the precision of the other one. */
 static inline wisp_type type_in(wisp_type precise, wisp_type type)
 {

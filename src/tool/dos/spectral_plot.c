@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PALETTE "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
-
 static const char *averaged(char *buf, const results *r)
 {
     *buf = '\0';
@@ -52,7 +50,7 @@ static void draw_path(const results *r, FILE *f, const char *path)
              text_count(n, r->n), r->resolution, averaged(how, r));
     fprintf(f, "set lmargin %d\n", widest_tic(r->energy[0], r->energy[r->points - 1]) + LABEL);
     fputs("set ylabel 'energy (units of the matrix)' offset -2\nset format y '%g'\nunset key\nunset grid\nset view "
-          "map\n" PALETTE
+          "map\n" PLOT_PALETTE
           "set pm3d corners2color c1\nset cblabel 'A(k,E) (1 per energy)' offset 2\nset cbrange [0:*]\nset xtics (",
           f);
     for (int64_t c = 0; c < p->corners && p->corner[c] < p->points; c++) {
@@ -177,7 +175,7 @@ static void draw_grid(const results *r, FILE *f, const char *path)
     snprintf(head, sizeof head, "A(k,E) (1 per energy) on %lld x %lld k, %s moments, resolution %.3g%s",
              (long long)(p->points / p->columns), (long long)p->columns, text_count(n, r->n), r->resolution,
              averaged(how, r));
-    fputs("unset key\nunset grid\nset view map\nset size ratio -1\nset format x '%g'\nset format y '%g'\n" PALETTE
+    fputs("unset key\nunset grid\nset view map\nset size ratio -1\nset format x '%g'\nset format y '%g'\n" PLOT_PALETTE
           "set pm3d corners2color c1\nset cbrange [0:*]\n",
           f);
     fputs(s.flat ? "set xlabel 'k_x'\nset ylabel 'k_y'\n"

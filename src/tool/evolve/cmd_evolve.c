@@ -77,12 +77,8 @@ static int take(observer *o, const wisp_blk *psi, double norm)
     if (r->done && !r->absorbs) r->log_norm[r->done] += r->log_norm[0]; /* the solver counts from psi(0) */
     r->deviation = fmax(r->deviation, fabs(norm - 1));
     if (o->copy && wisp_blk_get(psi, WISP_ROW_MAJOR, o->copy, 1)) return tool_fail_ctx(o->t);
-    for (int64_t w = 0; w < r->watched; w++) {
-        const double *z = (const double *)(void *)o->copy + 2 * r->watch[w];
-        const float *c = (const float *)(void *)o->copy + 2 * r->watch[w];
-        r->density[w * r->times + r->done] =
-            r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
-    }
+    for (int64_t w = 0; w < r->watched; w++)
+        r->density[w * r->times + r->done] = type_size2(r->type, o->copy, r->watch[w]);
     int rc = expectations_take(o->t, &r->x, r->done, psi, off, norm);
     if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
     if (!rc) r->done++;

@@ -43,14 +43,13 @@ static int begin(tool *t, states_set **set, const char *name, const char *path, 
 static int add(states_set *s, const states_at *at, const void *psi)
 {
     enum { MOST = 64, DOUBLE = 17, SINGLE = 9 };
-    const double *z = psi;
-    const float *c = psi;
-    const bool single = type_is_single(s->kind.type);
+    const int digits = type_is_single(s->kind.type) ? SINGLE : DOUBLE;
     (void)at;
     errno = 0;
-    for (int64_t i = 0; i < s->kind.rows && !ferror(s->f); i++)
-        fprintf(s->f, "%.*g %.*g\n", single ? SINGLE : DOUBLE, single ? (double)c[2 * i] : z[2 * i],
-                single ? SINGLE : DOUBLE, single ? (double)c[2 * i + 1] : z[2 * i + 1]);
+    for (int64_t i = 0; i < s->kind.rows && !ferror(s->f); i++) {
+        const wisp_scalar v = type_load(s->kind.type, psi, i);
+        fprintf(s->f, "%.*g %.*g\n", digits, v.re, digits, v.im);
+    }
     if (fflush(s->f) || ferror(s->f)) return failed(s);
     s->count++;
     return EXIT_FINE;

@@ -44,19 +44,15 @@ typedef struct {
 /* T_n of a batch, at the rows that are here. */
 static wisp_status take_numbers(map_run *r, workspace *w, const wisp_blk *x, int width, int64_t n)
 {
-    const bool single = type_is_single(r->info.type), is_complex = wisp_type_is_complex(r->info.type);
-    const int parts = is_complex ? 2 : 1;
     wisp_status status;
     WISP_TRY(wisp_blk_get(x, WISP_ROW_MAJOR, w->numbers, width));
     for (int64_t k = 0; k < r->rows; k++) {
         const int64_t row = r->row[k] - w->first;
         if (row < 0 || row >= w->local) continue;
         for (int j = 0; j < width; j++) {
-            const int64_t at = parts * (row * width + j), to = ((r->done + j) * r->rows + k) * r->kept.n + n;
-            const double *d = (const double *)(const void *)w->numbers;
-            const float *s = (const float *)(const void *)w->numbers;
-            r->kept.mu[to] = single ? (double)s[at] : d[at];
-            if (is_complex) r->kept.imag[to] = single ? (double)s[at + 1] : d[at + 1];
+            const int64_t to = ((r->done + j) * r->rows + k) * r->kept.n + n;
+            const wisp_scalar number = type_load(r->info.type, w->numbers, row * width + j);
+            r->kept.mu[to] = number.re, r->kept.imag[to] = number.im;
         }
     }
 out:

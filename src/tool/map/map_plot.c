@@ -59,9 +59,7 @@ void map_script(const tool *t, const void *arg, FILE *f, const char *path)
     snprintf(head, sizeof head, "density of states at each site (1 per energy), %s moments, resolution %.3g, %s",
              text_count(n, r->kpm.moments), map_resolution(r), how);
     write_data(r, &g, f);
-    fputs("unset key\nset format x '%g'\nset format y '%g'\n"
-          "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n",
-          f);
+    fputs("unset key\nset format x '%g'\nset format y '%g'\n" PLOT_PALETTE, f);
     fprintf(f, "set multiplot layout %d,%d title ", lines, columns);
     plot_quote(f, wisp_matrix_name(r->matrix));
     fputs(".\"\\n\".", f);

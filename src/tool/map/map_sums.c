@@ -75,18 +75,9 @@ out:
     return status;
 }
 
-static double size_of(wisp_type type, const char *at)
-{
-    const double *d = (const double *)(const void *)at;
-    const float *s = (const float *)(const void *)at;
-    if (type_is_single(type)) return (double)s[0] * s[0] + (wisp_type_is_complex(type) ? (double)s[1] * s[1] : 0);
-    return d[0] * d[0] + (wisp_type_is_complex(type) ? d[1] * d[1] : 0);
-}
-
 /* Each vector's density at each site, and its square. A row is one rank's, so that sums over them are exact. */
 static wisp_status add_up(tool *t, map_run *r, workspace *w, int e, int width)
 {
-    const int64_t size = (int64_t)wisp_type_size(r->info.type);
     double *value = r->value + e * r->sites, *square = r->square + e * r->sites;
     wisp_status status;
     WISP_TRY(wisp_blk_get(w->y[e], WISP_ROW_MAJOR, w->numbers, width));
@@ -94,7 +85,7 @@ static wisp_status add_up(tool *t, map_run *r, workspace *w, int e, int width)
         for (int64_t k = 0; k < r->rows; k++) {
             const int64_t row = r->row[k] - w->first;
             const bool own = row >= 0 && row < w->local;
-            w->part[j * r->rows + k] = own ? size_of(r->info.type, w->numbers + (row * width + j) * size) : 0;
+            w->part[j * r->rows + k] = own ? type_size2(r->info.type, w->numbers, row * width + j) : 0;
         }
     if (wisp_ctx_processes(t->ctx) > 1) WISP_TRY(wisp_ctx_sum(t->ctx, w->part, (size_t)(r->rows * width)));
     for (int64_t s = 0; s < r->sites; s++)

@@ -94,6 +94,8 @@ void plot_begin(FILE *f, const char *path, double wide, double high);
 void plot_title(FILE *f, int room, const char *matrix, const char *const *line);
 void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
 const char *plot_color(int64_t i);          /* of curve i */
+/* For the script: the colours of densities, from 0 on. */
+#define PLOT_PALETTE "set palette defined (0 '#ffffff', 0.1 '#cfe0f5', 0.4 '#4f83cc', 1 '#08204a')\n"
 /* The axis 'x' or 'y' goes from low to high; equal ones, of which gnuplot draws nothing, are in its middle. */
 void plot_range(FILE *f, char axis, double low, double high);
 /* The picture of a script that write() writes; free(*data). */
