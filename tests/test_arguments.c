@@ -158,6 +158,7 @@ QUERY(wisp_matrix_name, P(0, f->mtx))
 QUERY(wisp_device_info, 0, P(0, &(wisp_device){0}))
 CALL(wisp_device_find) { return (void)f, wisp_device_find(P(0, "cpu:0")) == 0 ? WISP_OK : WISP_ERR_ARG; }
 PLAIN(wisp_ctx_set_machine, P(0, f->ctx), P(1, &(wisp_machine){0}))
+PLAIN(wisp_machine_kernels, P(0, f->ctx), P(1, &(wisp_machine){0}))
 PLAIN(wisp_machine_measure, P(0, f->ctx), P(1, &(wisp_machine){0}), 0)
 PLAIN(wisp_load_bandwidth, P(0, f->ctx), P(1, &(double){0}))
 PLAIN(wisp_ctx_placement, P(0, f->ctx), P(1, (int[4096]){0}))
@@ -367,6 +368,7 @@ static const argument_row table[] = {
     ROW(wisp_device_info, 1, 1, ALL),
     ROW(wisp_device_find, 1, 0, ALL),
     ROW(wisp_ctx_set_machine, 2, 0, 1),
+    ROW(wisp_machine_kernels, 2, 0, 1),
     ROW(wisp_machine_measure, 2, 0, 1),
     ROW(wisp_load_bandwidth, 2, 0, 1),
     ROW(wisp_ctx_placement, 2, 0, 1),

@@ -8,6 +8,10 @@ file=cache/wisp/machine-$(uname -n).json
 measured --threads 1 --json
 json out 'd["threads"] == 1 and d["load_gbs"] > 0 and d["measured"][:2] == "20" and d["measured"][-1] == "Z"'
 check "the kept file" test -s "$file"
+kernels='sorted(d["kernel_ns"]) == ["alike", "in turn", "shared", "stored", "uneven"] and all(len(p) == 6 and p[2][0] > 0 for k in d["kernel_ns"].values() for p in k.values())'
+json "$file" "$kernels"
+ok machine --threads 1
+check "the table of kernels" test "$(grep -c -E '^(stored|uneven|shared|in turn|alike), (real|complex)' out)" = 10
 ok machine --threads 1 --json
 cp out kept.json
 ok machine --threads 1 --json
@@ -37,6 +41,15 @@ made_up '[10, 20]' '' '' '"host": "",' <now.json >"$file"
 touch -d 2021-05-06T07:08:09Z "$file"
 ok machine --json
 json out 'd["measured"] == "2021-05-06T07:08:09Z"'
+
+# Kernels of any number of threads: those of the file make width 2 the fastest. A file without them is no whole one.
+sed -E '/^  "kernel_ns":/{s/\[[0-9.e-]+, [0-9.e-]+\]/[1000, 0]/g; s/\[\[1000, 0\], \[1000, 0\]/[[1000, 0], [1, 0]/g}' "$file" >fast.json
+cp fast.json "$file"
+ok dos laplace:nx=20,ny=20,nz=20 --moments 4 --vectors 32 --threads 1 --json
+json out 'd["width"] == 2'
+sed '/^  "kernel_ns":/d' fast.json >"$file"
+XDG_CACHE_HOME=$PWD/cache "$wisp" machine --json >out 2>err
+json out "d[\"measured\"] > \"2022\" and $kernels"
 
 # doubtful WORDS MADE_UP...: what is in such a file is not taken: one line says why, and the run goes on without it
 doubtful() {

@@ -36,6 +36,16 @@ enum {
     WISP_MEASURE_EXCHANGE = 32
 };
 
+/* How a matrix has its rows, as far as the kernels of sweeps differ by it. */
+typedef enum {
+    WISP_ROWS_STORED,  /* each with its columns and values, all of one length */
+    WISP_ROWS_UNEVEN,  /* the same, of lengths that change from row to row */
+    WISP_ROWS_SHARED,  /* of patterns or lists that many rows have, in no order */
+    WISP_ROWS_IN_TURN, /* two of them in turn */
+    WISP_ROWS_ALIKE,   /* one of them, row after row */
+    WISP_ROW_KINDS
+} wisp_rows;
+enum { WISP_KERNEL_TYPES = 4, WISP_KERNEL_WIDTHS = 6 }; /* WISP_S, D, C, Z; 1, 2, 4, 8, 16, 32 columns */
 typedef struct {
     char cpu[128];                            /* the processor's name */
     int packages, nodes, cores, cpus;         /* sockets, memory nodes, cores, hardware threads */
@@ -56,11 +66,21 @@ typedef struct {
     double launch_seconds, round_trip_seconds; /* of a launch among many, and of one that is waited for; 0: not */
                                                /* measured, or the CPU */
     int64_t measure_bytes;                     /* of a GPU's own memory that measuring it takes; 0: the CPU */
+    /* Nanoseconds of one core for each entry, and for each row beside its entries, in a step of the recurrence on rows
+       of this kind, of matrices and blocks of this type and width, with all in the first-level cache; 0: not measured
+     */
+    double kernel_ns[WISP_ROW_KINDS][WISP_KERNEL_TYPES][WISP_KERNEL_WIDTHS][2];
 } wisp_machine;
 /* Finds the topology, and measures the ceilings that `what` (WISP_MEASURE_...) asks for: a second or two for all. On a
    GPU they are the device's own. The context takes over the figures, as by wisp_ctx_set_machine, unless they can't be
    true. */
 WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
+/* Measures the kernels of sweeps on small matrices, with one thread, in about a second: machine->kernel_ns. What it has
+   already stays where that is less, for other work on the machine only makes kernels slower: two calls some time apart
+   find more. The rate of the second-level cache, which is part of these times, is machine's own, else assumed. It does
+   nothing on a device that is not made of the CPU's cores. The context takes the times over, as by
+   wisp_ctx_set_machine. WISP_ERR_UNSUPPORTED: on several ranks. */
+WISP_SIZED wisp_status wisp_machine_kernels(wisp_ctx *ctx, wisp_machine *machine);
 /* Gives a context the figures that wisp_machine_measure found in an earlier run: how fast all threads load from memory
    and from the caches, and from each other's, and how much of the last cache they keep (as wisp_ctx_set_cache). The
    library chooses by them, for example how many steps are interleaved. A figure of 0 is ignored; so is the whole struct

@@ -95,6 +95,7 @@ WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, in
                                            wisp_cost *cost, size_t cost_size);
 WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
                                                 unsigned what);
+WISP_API wisp_status wisp_machine_kernels_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size);
 WISP_API wisp_status wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size);
 WISP_API int wisp_device_info_sized(int i, wisp_device *device, size_t device_size);
 WISP_API wisp_status wisp_bounds_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
@@ -386,6 +387,10 @@ static inline wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int
 static inline wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what)
 {
     return wisp_machine_measure_sized(ctx, machine, sizeof *machine, what);
+}
+static inline wisp_status wisp_machine_kernels(wisp_ctx *ctx, wisp_machine *machine)
+{
+    return wisp_machine_kernels_sized(ctx, machine, sizeof *machine);
 }
 static inline wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine)
 {

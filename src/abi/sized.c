@@ -86,6 +86,14 @@ wisp_status wisp_src_deal_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, c
     return status;
 }
 
+wisp_status wisp_machine_kernels_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size)
+{
+    INOUT(wisp_machine, machine);
+    const wisp_status status = wisp_machine_kernels(ctx, machine_known);
+    OUT(machine);
+    return status;
+}
+
 void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, wisp_type type, int64_t rows, const wisp_kpm_opts *opts,
                                 size_t opts_size)
 {

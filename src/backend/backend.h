@@ -281,6 +281,8 @@ static inline wisp_scalar wisp__apart_element(const wisp__apart *f, int i, int j
     return (wisp_scalar){x.re, f->adjoint ? -x.im : x.im};
 }
 
+/* The context takes over figures that were measured now; if they can't be true the log says so. */
+void wisp__take_machine(wisp_ctx *ctx, const wisp_machine *m);
 static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
 {
     wisp__facts f;

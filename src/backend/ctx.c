@@ -219,6 +219,14 @@ static void set_rate(double *rate, double gbs, int unit)
     if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
 }
 
+static void set_kernels(wisp__rates *r, const wisp_machine *m)
+{
+    const double *ns = &m->kernel_ns[0][0][0][0];
+    double *seconds = &r->kernel[0][0][0][0];
+    for (size_t i = 0; i < sizeof r->kernel / sizeof *seconds; i += 2)
+        if (ns[i] > 0) seconds[i] = 1e-9 * ns[i], seconds[i + 1] = 1e-9 * ns[i + 1];
+}
+
 wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 {
     char why[256];
@@ -240,8 +248,17 @@ wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     set_rate(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
     set_rate(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
     if (own && m->launch_seconds > 0) r->wait = m->launch_seconds;
+    if (!own) set_kernels(r, m);
     pthread_mutex_unlock(&ctx->lock);
     return WISP_OK;
+}
+
+void wisp__take_machine(wisp_ctx *ctx, const wisp_machine *m)
+{
+    char message[WISP_MESSAGE];
+    if (ctx->simulated || wisp_ctx_set_machine(ctx, m) == WISP_OK) return;
+    wisp_ctx_message(ctx, message, sizeof message);
+    wisp_ctx_logf(ctx, WISP_LOG_PERF, "%s; they are not taken: measure again while nothing else runs", message);
 }
 
 wisp_status wisp_ctx_finish(wisp_ctx *ctx)

@@ -40,6 +40,8 @@ typedef struct {
     double loads;          /* registers a second from the first-level cache */
     double l2_bytes;       /* of the second-level caches together */
     double wait;           /* seconds in which a sweep begins and ends; 0: as the device's table has it */
+    /* seconds of a thread, as wisp_machine.kernel_ns; 0: as the device's table has them */
+    double kernel[WISP_ROW_KINDS][WISP_KERNEL_TYPES][WISP_KERNEL_WIDTHS][2];
 } wisp__rates;
 
 /* The device of a rank, and how many ranks of its machine have it. */

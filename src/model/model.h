@@ -38,6 +38,7 @@ typedef struct {
     double entries; /* of a row, on average */
     double reach;   /* nearly all entries are at most so many rows away */
     double follows; /* the part of the entries that is one column behind that of the row before */
+    double uneven;  /* the part of the rows that have not as many entries as the row before */
 } wisp__sample;
 /* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances, next to each
    other or most_apart rows apart at most; and in groups whose distances are met more than once. */
@@ -73,6 +74,7 @@ typedef struct {
     bool lists;     /* rows share lists of distances: like patterns, some go side by side */
     bool chunks;    /* along chunks: single real columns go a register of rows at a time */
     double follows; /* the part of their entries that needs no gathering */
+    bool either;    /* what repeats may also be stored as it is */
     const wisp__sample *sample;
 } wisp__shape;
 
@@ -83,6 +85,7 @@ typedef struct {
     double from_others;   /* and from other threads' caches */
     double seconds;
     int depth;         /* of sweeps: steps that are interleaved, 1: none */
+    bool as_they_are;  /* rows that repeat were better stored so (wisp__shape.either) */
     const char *limit; /* of sweeps: "memory", "cache", "core" */
 } wisp__step_cost;
 

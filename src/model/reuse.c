@@ -217,7 +217,7 @@ out:
 void wisp__sample_finish(wisp__sample *s)
 {
     const double nearly_all = 0.98;
-    double count[BUCKETS] = {0}, far = 0, all = 0, follow = 0, pairs = 0;
+    double count[BUCKETS] = {0}, far = 0, all = 0, follow = 0, pairs = 0, uneven = 0, rows = 0;
     const int64_t entries = s->first[s->rows];
     for (int64_t i = 0; i < s->rows; i++) {
         const int64_t begin = s->first[i], n = s->first[i + 1] - begin, self = s->place[begin];
@@ -225,12 +225,16 @@ void wisp__sample_finish(wisp__sample *s)
             const int64_t d = llabs((long long)(s->place[begin + k] - self));
             if (d > 0) count[bucket_of(d)]++, all++;
         }
-        if (i % WISP__RUN == 0 || s->first[i] - s->first[i - 1] != n) continue;
+        if (i % WISP__RUN == 0) continue;
+        rows++;
+        uneven += s->first[i] - s->first[i - 1] != n;
+        if (s->first[i] - s->first[i - 1] != n) continue;
         for (int64_t k = 1; k < n; k++) follow += s->place[begin + k] == s->place[begin + k - n] + 1;
         pairs += (double)n - 1;
     }
     s->entries = s->rows > 0 ? (double)(entries - s->rows) / (double)s->rows : 0;
     s->follows = pairs > 0 ? follow / pairs : 0;
+    s->uneven = rows > 0 ? uneven / rows : 0;
     for (int b = 0; b < BUCKETS && far < nearly_all * all; b++) {
         far += count[b];
         if (count[b] > 0) s->reach = exp2((b + 1.0) / EACH);

@@ -109,8 +109,9 @@ COMMAND(CMD_BENCH, cmd_bench, RANKS_ONE, "bench",
 COMMAND(CMD_MACHINE, cmd_machine, RANKS_SHOWN, "machine", "[options]", "", 0, 0,
         "what this machine is and what it allows",
         "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
-        "caches, rates of multiply-adds and of the BLAS, and how much of the last cache the\n"
-        "threads really keep. They are kept in the user's cache folder and measured anew on demand.")
+        "caches, rates of multiply-adds and of the BLAS, how much of the last cache the threads\n"
+        "really keep, and what the kernels of sweeps take of a core. They are kept in the user's\n"
+        "cache folder and measured anew on demand.")
 #undef COMMAND
 #undef A_MATRIX
 #undef A_HERMITIAN

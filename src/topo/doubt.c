@@ -100,8 +100,19 @@ static bool doubt_waits(const wisp_machine *m, char *why, size_t size)
     return true;
 }
 
+static bool doubt_kernels(const wisp_machine *m, char *why, size_t size)
+{
+    const double *ns = &m->kernel_ns[0][0][0][0], most = 1e6;
+    for (size_t i = 0; i < sizeof m->kernel_ns / sizeof *ns; i++)
+        if (!(ns[i] >= 0 && ns[i] < most)) {
+            snprintf(why, size, "kernels: %g ns for an entry or a row", ns[i]);
+            return true;
+        }
+    return false;
+}
+
 bool wisp__machine_doubt(const wisp_machine *m, char *why, size_t size)
 {
     return doubt_kept(m, why, size) || doubt_streams(m, why, size) || doubt_fma(m, why, size) ||
-           doubt_levels(m, why, size) || doubt_waits(m, why, size);
+           doubt_levels(m, why, size) || doubt_waits(m, why, size) || doubt_kernels(m, why, size);
 }

@@ -410,15 +410,11 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
-    char message[WISP_MESSAGE];
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__turn_begin(ctx->team));
     WISP_TRY(ctx->backend->measure ? ctx->backend->measure(ctx, m, what) : measure_all(ctx, m, what));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
-    if (!ctx->simulated && wisp_ctx_set_machine(ctx, m)) {
-        wisp_ctx_message(ctx, message, sizeof message);
-        wisp_ctx_logf(ctx, WISP_LOG_PERF, "%s; they are not taken: measure again while nothing else runs", message);
-    }
+    wisp__take_machine(ctx, m);
 out:
     return wisp__turn_end(ctx->team, status);
 }

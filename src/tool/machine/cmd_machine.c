@@ -17,6 +17,18 @@ int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
     return EXIT_FINE;
 }
 
+/* All that is kept. Kernels twice, for what disturbs them once may be over then. */
+static int measure_all(tool *t, wisp_machine *m, gemm_rates *g)
+{
+    const unsigned ceilings =
+        WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE | WISP_MEASURE_FMA;
+    if (wisp_machine_measure(t->ctx, m, ceilings) || wisp_machine_kernels(t->ctx, m)) return tool_fail_ctx(t);
+    *g = (gemm_rates){.coretype = "default"};
+    if (*m->device) return EXIT_FINE;
+    gemm_measure(t, g, m->fma_gflops[1][1]);
+    return wisp_machine_kernels(t->ctx, m) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
 static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }
 static json_t *pair(const double v[2]) { return json_pack("[o, o]", measured(v[0]), measured(v[1])); }
 
@@ -43,7 +55,8 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
         J("load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1])), J("bandwidth_gbs", bandwidth),
         J("fma_gflops", JSON_NEW(J("single", pair(m->fma_gflops[0])), J("double", pair(m->fma_gflops[1])))),
         J("dgemm_gflops", measured(g->dgemm)), J("zgemm_gflops", measured(g->zgemm)), J("gemm_coretype", g->coretype),
-        J_MAYBE(*m->device, "device", m->device), J_MAYBE(*m->device, "launch_seconds", measured(m->launch_seconds)),
+        J_MAYBE(m->kernel_ns[0][0][0][0] > 0, "kernel_ns", kernels_json(m)), J_MAYBE(*m->device, "device", m->device),
+        J_MAYBE(*m->device, "launch_seconds", measured(m->launch_seconds)),
         J_MAYBE(*m->device, "round_trip_seconds", measured(m->round_trip_seconds)));
 }
 
@@ -239,10 +252,9 @@ static json_t *find_result(tool *t, wisp_machine *m, int *rc, int *keep_rc)
     if (!*rc && *m->device) *rc = machine_ahead(t);
     if (*rc) return NULL;
     json_t *o = t->opt.measure ? NULL : machine_read(t, m, "it is measured anew");
-    if (o) return o;
-    *rc = machine_measure(t, m, &g,
-                          WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE |
-                              WISP_MEASURE_FMA);
+    if (o && (*m->device || machine_is_whole(o))) return o;
+    json_decref(o);
+    *rc = measure_all(t, m, &g);
     if (*rc) return NULL;
     o = machine_json(m, &g);
     if (o) *keep_rc = machine_keep(t, m, o);
@@ -312,6 +324,7 @@ int cmd_machine(tool *t)
         print_placement(o);
         print_devices(o);
         print_ceilings(o);
+        kernels_print(&m);
     }
     json_decref(o);
     return rc ? rc : keep_rc;

@@ -82,14 +82,24 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
     return x && y && !strcmp(x, y);
 }
 
+/* Kernels were timed with one thread, and hold for any number of them. */
+static void take_kernels(tool *t, const json_t *o, const wisp_machine *now)
+{
+    wisp_machine m = {0};
+    memcpy(m.isa, now->isa, sizeof m.isa);
+    kernels_read(json_object_get(o, "kernel_ns"), &m);
+    wisp_ctx_set_machine(t->ctx, &m); /* what can't be true is not taken, as of a file of this number of threads */
+}
+
 /* What was kept, if it is of this version, processor, instruction set and number of threads. */
-static json_t *read_file(const char *path, const json_t *now)
+static json_t *read_file(tool *t, const wisp_machine *m, const char *path, const json_t *now)
 {
     struct stat is; /* what is no file may give nothing for ever */
     json_t *o = stat(path, &is) || !S_ISREG(is.st_mode) ? NULL : json_load_file(path, 0, NULL);
-    if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
-        json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
-        json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
+    const bool of_this = o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa"),
+               same = of_this && json_equal(json_object_get(o, "threads"), json_object_get(now, "threads"));
+    if (of_this && !same) take_kernels(t, o, m);
+    if (same && json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
         json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
         return o;
     json_decref(o);
@@ -126,6 +136,7 @@ static void read_figures(const json_t *o, wisp_machine *m)
     read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
     m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
     m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+    kernels_read(json_object_get(o, "kernel_ns"), m);
     m->launch_seconds = json_number_value(json_object_get(o, "launch_seconds"));
     m->round_trip_seconds = json_number_value(json_object_get(o, "round_trip_seconds"));
 }
@@ -143,13 +154,15 @@ static void say(tool *t, const json_t *o, const char *path, const char *wrong, c
                       when ? when : "at an unknown time");
 }
 
+bool machine_is_whole(const json_t *o) { return is_simulated() || json_is_object(json_object_get(o, "kernel_ns")); }
+
 json_t *machine_read(tool *t, wisp_machine *m, const char *then)
 {
     gemm_rates g = {.coretype = "default"};
     char path[PATH_MAX];
     if (wisp_machine_measure(t->ctx, m, 0) || !cache_path(m, path)) return NULL;
     const wisp_machine bare = *m;
-    json_t *now = machine_json(m, &g), *o = now ? read_file(path, now) : NULL;
+    json_t *now = machine_json(m, &g), *o = now ? read_file(t, m, path, now) : NULL;
     json_decref(now);
     if (!o) return NULL;
     const char *wrong = NULL;

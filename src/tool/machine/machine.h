@@ -19,6 +19,10 @@ bool blas_start(const tool *t, const char *what, const char *core, blas_process 
 /* cmd_machine.c: names of the streams; both measured, as the bench has them too. */
 extern const char *const machine_stream[WISP_STREAMS];
 void machine_device_table(const wisp_machine *m); /* what a GPU's units load and store, all at once */
+/* kernels.c: what sweeps take of a core; the table of those with real and complex double-precision blocks. */
+json_t *kernels_json(const wisp_machine *m);
+void kernels_read(const json_t *o, wisp_machine *m);
+void kernels_print(const wisp_machine *m);
 /* ahead.c: compiles the usual kernels of a device. */
 int machine_ahead(tool *t);
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
@@ -29,6 +33,8 @@ bool machine_kept(tool *t, wisp_machine *m);
 /* The same, as it is in the file; NULL: nothing is taken. then: what happens without it, in words. */
 json_t *machine_read(tool *t, wisp_machine *m, const char *then);
 enum { MACHINE_DATE = 32 };
+/* Whether it has all that `wisp machine` measures; $WISP_MACHINE stands for what it has. */
+bool machine_is_whole(const json_t *o);
 /* Puts the date into *o, and keeps it for later runs, unless it can't be true. A result that can't be kept is still a
    result. */
 int machine_keep(tool *t, const wisp_machine *m, json_t *o);
