@@ -65,7 +65,10 @@ while read -r asked askers; do
     while read -r file symbol; do say "src/$file calls $symbol, which is left to $askers"; done < <(
         awk -v asked="^($asked)$" -v askers="^($askers)" '$2 == "U" && $3 ~ asked && $1 !~ askers { print $1, $3 }' "$symbols")
 done <<'END'
-sched_[gs]etaffinity|sched_getcpu|pthread_[gs]etaffinity_np|pthread_getcpuclockid|hwloc_.*|prctl topo/
+sched_[gs]etaffinity|sched_getcpu|pthread_(attr_)?[gs]etaffinity_np|pthread_getcpuclockid|prctl topo/place_linux
+hwloc_.* topo/
+mremap|getrandom|strerror_r|__xpg_strerror_r|memrchr base/system_linux
+syscall base/|topo/|comm/threads
 pthread_create|pthread_join|pthread_atfork topo/|comm/threads|backend/far/(queue|fork)|backend/plain/
 sched_yield|madvise base/
 clock_gettime base/|topo/

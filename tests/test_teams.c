@@ -381,15 +381,12 @@ static void teams_of_one_context(void **state)
         all += team[i]->threads;
     }
     assert_int_equal(wisp_ctx_threads(ctx), 1);
-    cpu_set_t held;
-    CPU_ZERO(&held);
+    wisp__units held = {0};
     for (int i = 0; i < TEAMS; i++) {
-        cpu_set_t both;
-        CPU_AND(&both, &held, &wisp__crew_of(team[i])->units);
-        assert_int_equal(CPU_COUNT(&both), 0);
-        CPU_OR(&held, &held, &wisp__crew_of(team[i])->units);
+        assert_false(wisp__units_meet(&held, &wisp__crew_of(team[i])->units));
+        wisp__units_join(&held, &wisp__crew_of(team[i])->units);
     }
-    assert_true(CPU_COUNT(&held) >= WISP__MIN(cpus(), 2));
+    assert_true(wisp__units_count(&held) >= WISP__MIN(cpus(), 2));
     for (int turn = 0; turn < 50; turn++) {
         atomic_int running = 0;
         pthread_t thread[TEAMS];

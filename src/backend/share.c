@@ -7,28 +7,26 @@
 
 typedef struct {
     int node, cache;
-    cpu_set_t units, cores; /* cores: of the units */
+    wisp__units units, cores; /* cores: of the units */
 } place;
 
 /* Whether two processes of one machine may use some unit both. */
 static bool overlap(const place *a, const place *b)
 {
-    cpu_set_t both;
-    CPU_AND(&both, &a->units, &b->units);
-    return a->node == b->node && CPU_COUNT(&both) > 0;
+    return a->node == b->node && wisp__units_meet(&a->units, &b->units);
 }
 
 /* Part `i` of `parts` of the units, whole cores as far as that goes; one in turn where there are too few. */
-static wisp_status take_part(wisp_ctx *ctx, const cpu_set_t *units, int parts, int i)
+static wisp_status take_part(wisp_ctx *ctx, const wisp__units *units, int parts, int i)
 {
-    const int n = CPU_COUNT(units);
+    const int n = wisp__units_count(units);
     int *cpu;
     const wisp_status status = wisp__alloc_raw(ctx, &cpu, (size_t)n, sizeof *cpu);
     if (status != WISP_OK) return status;
     const int known = wisp__cpus_side_by_side(units, cpu, n);
     const int64_t first = parts > known ? i % known : wisp__split(known, parts, i);
     const int64_t end = parts > known ? first + 1 : wisp__split(known, parts, i + 1);
-    for (int64_t k = first; k < end; k++) CPU_SET((size_t)cpu[k], &ctx->units);
+    for (int64_t k = first; k < end; k++) wisp__units_add(&ctx->units, cpu[k]);
     wisp_free(ctx, cpu);
     return status;
 }
@@ -38,10 +36,10 @@ static wisp_status take_part(wisp_ctx *ctx, const cpu_set_t *units, int parts, i
 static void say_crowded(wisp_ctx *ctx, const place *all)
 {
     const place *mine = &all[ctx->rank];
-    const int cores = CPU_COUNT(&mine->cores);
+    const int cores = wisp__units_count(&mine->cores);
     int crowd = 0;
     for (int r = 0; r < ctx->ranks; r++) {
-        if (all[r].node != mine->node || !CPU_EQUAL(&all[r].cores, &mine->cores)) continue;
+        if (all[r].node != mine->node || !wisp__units_equal(&all[r].cores, &mine->cores)) continue;
         if (crowd++ == 0 && r < ctx->rank) return;
     }
     if (crowd > cores && !ctx->opts.no_pin)
@@ -57,7 +55,7 @@ static wisp_status divide(wisp_ctx *ctx, const place *all)
     int sharing = 0, before = 0, other = -1;
     for (int r = 0; r < ctx->ranks; r++) {
         if (!overlap(&all[r], mine)) continue;
-        const bool same = CPU_EQUAL(&all[r].units, &mine->units);
+        const bool same = wisp__units_equal(&all[r].units, &mine->units);
         if (!same && other < 0) other = r;
         if (same && r < ctx->rank) before++;
         if (same) sharing++;
@@ -76,8 +74,8 @@ static wisp_status divide(wisp_ctx *ctx, const place *all)
 static wisp_status count_at_cache(wisp_ctx *ctx, place *mine, place *all)
 {
     int unit = 0;
-    if (CPU_COUNT(&ctx->units)) mine->units = ctx->units;
-    while (unit < CPU_SETSIZE && !CPU_ISSET((size_t)unit, &mine->units)) unit++;
+    if (wisp__units_count(&ctx->units)) mine->units = ctx->units;
+    while (unit < WISP__UNITS && !wisp__units_has(&mine->units, unit)) unit++;
     mine->cache = wisp__last_cache(unit);
     const wisp_status status = ctx->comm->gather(ctx, mine, sizeof *mine, all);
     ctx->cache_ranks = 0;

@@ -1,5 +1,6 @@
 /* The one allocator: 64-byte aligned, huge pages for large arrays, counted against the limit. */
 #include "base.h"
+#include "system.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
         shift = (number % PAGE_SHIFTS) * SHIFT;
         size_t total = bytes + HEADER + shift;
         if (posix_memalign(&base, HUGE_PAGE, total)) return NULL;
-        madvise(base, total, MADV_HUGEPAGE);
+        wisp__want_huge_pages(base, total);
     } else if (posix_memalign(&base, WISP__LINE, bytes + HEADER)) {
         return NULL;
     }

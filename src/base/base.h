@@ -6,11 +6,11 @@
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 #include <wisp/wisp.h>
+#include "units.h"
 
 enum { WISP__LINE = 64 }; /* bytes of a cache line of the host: arrays begin at one */
 /* As many bytes in whole lines. */
@@ -64,7 +64,7 @@ struct wisp_ctx {
     int ranks_here;     /* of this process: they share its cores */
     int node;           /* the lowest rank on the same machine */
     int cache_ranks;    /* that share its last cache, itself among them */
-    cpu_set_t units;    /* processing units that this rank leaves to no other on the machine; none: it may use all */
+    wisp__units units;  /* processing units that this rank leaves to no other on the machine; none: it may use all */
     int64_t *weight;    /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
     void *world;        /* what comm keeps: */
     int entered;        /* collective calls that are open */

@@ -1,5 +1,6 @@
 /* Output files (outfile.h): following names and links, the temporary file, the renaming. */
 #include "outfile.h"
+#include "system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -15,7 +16,7 @@
 static wisp_status refuse(wisp_ctx *ctx, const char *name, int error)
 {
     char text[128];
-    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot write %s: %s", name, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot write %s: %s", name, wisp__error_text(error, text, sizeof text));
 }
 
 static wisp_status fail(wisp__out *out, int error) { return refuse(out->ctx, out->name, error); }

@@ -1,5 +1,6 @@
 /* Words, and numbers from text: up to 19 digits by 128-bit arithmetic, correctly rounded; all else by strtod. */
 #include "scan.h"
+#include "system.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

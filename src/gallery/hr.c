@@ -182,20 +182,36 @@ static int compare(const void *a, const void *b)
     return 0;
 }
 
-static int compare_cells(const void *a, const void *b, void *cells)
+/* Of pointers to cells of one array; equal ones stay as they came. */
+static int compare_places(const void *a, const void *b)
 {
-    const int64_t(*cell)[3] = cells;
-    return compare(cell[*(const int64_t *)a], cell[*(const int64_t *)b]);
+    const int64_t *x = *(const int64_t *const *)a, *y = *(const int64_t *const *)b;
+    const int c = compare(x, y);
+    return c ? c : (x > y) - (x < y);
 }
 
-/* The numbers of the cells by rising R, so that -R is as far from the end as R is from the begin. */
+/* The numbers of the cells by rising R. */
+static wisp_status order_cells(wisp_ctx *ctx, const wisp__hr *hr, int64_t *order)
+{
+    const int64_t **place = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &place, (size_t)hr->cells, sizeof *place));
+    for (int64_t i = 0; i < hr->cells; i++) place[i] = hr->cell[i];
+    qsort(place, (size_t)hr->cells, sizeof *place, compare_places);
+    for (int64_t i = 0; i < hr->cells; i++) order[i] = (place[i] - hr->cell[0]) / 3;
+out:
+    wisp_free(ctx, place);
+    return status;
+}
+
+/* By rising R, so that -R is as far from the end as R is from the begin. */
 static wisp_status sort_cells(reader *r, int64_t *order)
 {
     wisp__hr *hr = r->hr;
-    for (int64_t i = 0; i < hr->cells; i++) order[i] = i;
-    qsort_r(order, (size_t)hr->cells, sizeof *order, compare_cells, hr->cell);
+    const wisp_status status = order_cells(r->ctx, hr, order);
+    if (status != WISP_OK) return status;
     for (int64_t i = 1; i < hr->cells; i++) {
-        if (compare_cells(&order[i - 1], &order[i], hr->cell) != 0) continue;
+        if (compare(hr->cell[order[i - 1]], hr->cell[order[i]]) != 0) continue;
         r->line = WISP__MAX(r->first_line[order[i - 1]], r->first_line[order[i]]);
         return complain(r, "R=" R_FORMAT " is there a second time", R_NUMBERS(hr->cell[order[i]]));
     }
@@ -289,13 +305,11 @@ wisp_status wisp__hr_fold(wisp__hr *hr, wisp_ctx *ctx, const int64_t n[3], unsig
     int64_t *order = NULL, count = 1;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &order, (size_t)hr->cells, sizeof *order));
-    for (int64_t i = 0; i < hr->cells; i++) {
-        order[i] = i;
+    for (int64_t i = 0; i < hr->cells; i++)
         for (int d = 0; d < 3; d++)
             if (periodic >> d & 1) hr->cell[i][d] = (hr->cell[i][d] % n[d] + n[d]) % n[d];
-    }
-    qsort_r(order, (size_t)hr->cells, sizeof *order, compare_cells, hr->cell);
-    for (int64_t i = 1; i < hr->cells; i++) count += compare_cells(&order[i - 1], &order[i], hr->cell) != 0;
+    WISP_TRY(order_cells(ctx, hr, order));
+    for (int64_t i = 1; i < hr->cells; i++) count += compare(hr->cell[order[i - 1]], hr->cell[order[i]]) != 0;
     if (count == hr->cells) goto out;
     WISP_TRY(add_equal(hr, ctx, order, count));
     /* Sums in another order round otherwise. */

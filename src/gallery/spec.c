@@ -1,5 +1,6 @@
 /* The parser of gallery specs: key=value,key=value against an entry's table of keys. */
 #include "gallery.h"
+#include "../base/system.h"
 #include <errno.h>
 #include <locale.h>
 #include <math.h>

@@ -2,6 +2,7 @@
  *
  * Wannier function m of the cell (x, y, z) is row orbitals ((x ny + y) nz + z) + m. */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "hr.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -101,7 +102,8 @@ static wisp_status read_bytes(wisp_ctx *ctx, int fd, const char *path, char *tex
         enum { STEP = 1 << 24 };
         const ssize_t n = read(fd, text + got, (size_t)WISP__MIN(size - got, (int64_t)STEP));
         if (n < 0 && errno != EINTR)
-            return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: %s", path, strerror_r(errno, why, sizeof why));
+            return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: %s", path,
+                                  wisp__error_text(errno, why, sizeof why));
         if (n == 0) return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: the file became shorter while it was read", path);
         if (n > 0) got += n;
         if (wisp__cancelled(ctx->team))
@@ -118,7 +120,8 @@ static wisp_status read_file(wisp_ctx *ctx, const char *path, char **text, size_
     wisp_status status = WISP_OK;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st)) {
-        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, strerror_r(errno, why, sizeof why));
+        status =
+            wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, wisp__error_text(errno, why, sizeof why));
         goto out;
     }
     if (!S_ISREG(st.st_mode)) {

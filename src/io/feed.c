@@ -1,5 +1,6 @@
 /* Text from a file, a pipe or memory: plain bytes are passed on, gzip members are inflated one after the other. */
 #include "feed.h"
+#include "../base/system.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
             if (n >= 0) break;
             char text[100];
             if (ready && errno != EINTR && errno != EAGAIN)
-                return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
+                return fail(feed, WISP_ERR_IO, wisp__error_text(errno, text, sizeof text));
             if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
             if (!said) wisp_ctx_logf(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
             said = true;

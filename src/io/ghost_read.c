@@ -2,6 +2,7 @@
    reads its own rows. A rank that fails has a lower place in the file than those above it, so that the lowest one's
    message is that of the whole file; therefore all ranks finish each part of the file before any goes on. */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "ghost.h"
 #include <errno.h>
 #include <limits.h>
@@ -32,7 +33,7 @@ static wisp_status complain(const ghost *g, int64_t byte, const char *what, int6
 static wisp_status cannot_read(const ghost *g, int error)
 {
     char text[128];
-    const char *why = error < 0 ? "the file became shorter meanwhile" : strerror_r(error, text, sizeof text);
+    const char *why = error < 0 ? "the file became shorter meanwhile" : wisp__error_text(error, text, sizeof text);
     return wisp_ctx_failf(g->ctx, WISP_ERR_IO, "%s: cannot read: %s", g->in->path, why);
 }
 

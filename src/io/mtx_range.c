@@ -1,5 +1,6 @@
 /* Matrix Market: the range of bytes of each rank. */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "mtx.h"
 #include <errno.h>
 #include <string.h>
@@ -19,8 +20,8 @@ static wisp_status first_line(wisp_ctx *ctx, const wisp__input *in, int64_t begi
         const ssize_t n = pread(in->fd, text, (size_t)WISP__MIN((int64_t)SOME, end - 1 - at), at);
         if (n < 0 && errno != EINTR) {
             char why[100];
-            status =
-                wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: %s", in->path, strerror_r(errno, why, sizeof why));
+            status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot read: %s", in->path,
+                                    wisp__error_text(errno, why, sizeof why));
         } else {
             status = wisp_ctx_step(ctx, "reading", 0, 0);
         }

@@ -5,6 +5,7 @@
    cut, gzip and pipes, is parsed by rank 0 alone; arrays too, since the place of a value is known by those before it.
  */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "feed.h"
 #include "mtx.h"
 #include <string.h>
@@ -52,7 +53,7 @@ static void fetch(reader *r)
     b->size = rest + got;
     memset(b->text + b->size, 0, SLACK);
     if (r->feed.ended && b->size > 0 && b->text[b->size - 1] != '\n') b->text[b->size++] = '\n';
-    const char *last = memrchr(b->text, '\n', b->size);
+    const char *last = wisp__last_byte(b->text, '\n', b->size);
     b->whole = last ? (size_t)(last - b->text) + 1 : 0;
 }
 

@@ -1,6 +1,7 @@
 /* Arrays in a zip archive: APPNOTE.TXT of PKWARE (6.3.10) for the archive, with its 64-bit fields, and numpy's NEP 1
    for the arrays. Numbers of the archive are little endian, at any place. */
 #include "npy.h"
+#include "../base/system.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static wisp_status get(const wisp__zip *zip, void *to, int64_t bytes, uint64_t a
     const int error = wisp__read_at(zip->in, to, (size_t)bytes, (int64_t)at);
     if (!error) return WISP_OK;
     return wisp_ctx_failf(zip->ctx, WISP_ERR_IO, "%s: cannot read: %s", zip->in->path,
-                          error < 0 ? "the file became shorter meanwhile" : strerror_r(error, text, sizeof text));
+                          error < 0 ? "the file became shorter meanwhile" : wisp__error_text(error, text, sizeof text));
 }
 
 /* ---- the list of files -------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Sources from names: files by their ending (or by what they hold), the gallery, and arrays of the user. */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "../data/arrays.h"
 #include "../gallery/gallery.h"
 #include "io.h"
@@ -90,7 +91,8 @@ static wisp_status open_input(wisp_ctx *ctx, wisp__input *in, bool named)
     in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in->fd < 0 && named && is_missing(errno)) return unknown_name(ctx, in->path);
     if (in->fd < 0 || fstat(in->fd, &st) || fcntl(in->fd, F_SETFL, S_ISREG(st.st_mode) ? 0 : O_NONBLOCK))
-        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
+        return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path,
+                              wisp__error_text(errno, text, sizeof text));
     if (S_ISDIR(st.st_mode))
         return wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
     if (S_ISREG(st.st_mode)) in->size = st.st_size;

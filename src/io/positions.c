@@ -1,5 +1,6 @@
 /* Positions that are listed: files with a line of 1 to 3 numbers for each row, and arrays. */
 #include "../comm/comm.h"
+#include "../base/system.h"
 #include "../gallery/gallery.h"
 #include "io.h"
 #include <errno.h>
@@ -176,7 +177,8 @@ static wisp_status open_listed(wisp_positions *p, wisp_ctx *ctx, const char *pat
     wisp_status status;
     WISP_TRY(make_list(p, ctx, &l));
     if (!(file = fopen(path, "re")))
-        status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, strerror_r(errno, why, sizeof why));
+        status =
+            wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, wisp__error_text(errno, why, sizeof why));
     else
         status = read_lines(ctx, path, file, p->rows, l, &p->dimensions);
     if (status == WISP_OK) status = same_on_all(ctx, path, l, p->rows);

@@ -1,6 +1,7 @@
 /* A sweep of a matrix that has a halo: when its row blocks are multiplied, and when the rows of other ranks come
    (wisp_halo). Dots are kept by row block and added up at the end, so that the order of the blocks changes no bit. */
 #include "../data/halo.h"
+#include "../topo/place.h"
 #include "../topo/task.h"
 #include "op.h"
 #include <math.h>

@@ -4,12 +4,12 @@
    keeps a temporary name. In later offers the ranks tell each other whether they are through. When all are, rank 0's
    file gets its name: from that on the generation is the last one, and its predecessor the one before. */
 #include "state.h"
+#include "../base/system.h"
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wisp/task.h>
@@ -97,7 +97,8 @@ static wisp_status keep_before(wisp_checkpoint *c)
     unlink(temp); /* which a renaming leaves there where both names are of one file */
     if (done) return WISP_OK;
     if (error == ENOENT) return WISP_OK; /* somebody has removed it */
-    return wisp_ctx_failf(c->ctx, WISP_ERR_IO, "cannot write %s: %s", before, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(c->ctx, WISP_ERR_IO, "cannot write %s: %s", before,
+                          wisp__error_text(error, text, sizeof text));
 }
 
 static wisp_status name_file(wisp_task *task, void *arg)
@@ -172,7 +173,7 @@ static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
         (generation){(c->last.number > c->writing.number ? c->last.number : c->writing.number) + 1, ctx->ranks};
     if (ctx->rank == 0) {
         uint32_t random[2] = {0};
-        if (getrandom(random, sizeof random, GRND_NONBLOCK) < 0) random[0] = (uint32_t)getpid();
+        if (!wisp__random_bytes(random, sizeof random)) random[0] = (uint32_t)getpid();
         id = (double)(((uint64_t)random[0] << 20 | random[1] >> 12) + 1);
     }
     WISP_TRY(ctx->comm->sum(ctx, &id, 1));

@@ -1,5 +1,6 @@
 /* Files of states: how they are laid out in memory, and opened again. */
 #include "state.h"
+#include "../base/system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -123,7 +124,7 @@ static wisp_status damaged(wisp_ctx *ctx, const char *path, const char *why)
 static wisp_status unread(wisp_ctx *ctx, const char *path, int error)
 {
     char text[128];
-    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot read %s: %s", path, strerror_r(error, text, sizeof text));
+    return wisp_ctx_failf(ctx, WISP_ERR_IO, "cannot read %s: %s", path, wisp__error_text(error, text, sizeof text));
 }
 
 /* All of them, else an errno; EPIPE: the file ends before. */

@@ -1,7 +1,7 @@
 /* The processing units that a team may take, and the number of threads, from options and environment. */
 #include "cpus.h"
 #include "config.h"
-#include <dirent.h>
+#include "place.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -11,21 +11,14 @@
 #endif
 
 /* What any of its threads may, for this one may be pinned, in a callback. */
-int wisp__process_cpus(cpu_set_t *set)
+int wisp__process_cpus(wisp__units *set)
 {
-    CPU_ZERO(set);
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *e; tasks && (e = readdir(tasks));) {
-        cpu_set_t one;
-        int tid = atoi(e->d_name);
-        if (tid > 0 && sched_getaffinity(tid, sizeof one, &one) == 0) CPU_OR(set, set, &one);
-    }
-    if (tasks) closedir(tasks);
-    if (CPU_COUNT(set) == 0 && sched_getaffinity(0, sizeof *set, set)) CPU_SET(0, set);
-    return WISP__MAX(1, CPU_COUNT(set));
+    wisp__place_process(set);
+    if (wisp__units_count(set) == 0) wisp__units_add(set, 0);
+    return WISP__MAX(1, wisp__units_count(set));
 }
 
-int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
+int wisp__cpu_order(const wisp__units *allowed, int *cpu, int max, bool *one_node)
 {
     int n = 0;
     *one_node = false;
@@ -38,30 +31,29 @@ int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
             for (int i = 0; i < cores; i++) {
                 hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
                 hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
-                if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
-                    cpu[n++] = (int)pu->os_index;
+                if (pu && wisp__units_has(allowed, (int)pu->os_index) && n < max) cpu[n++] = (int)pu->os_index;
             }
     }
     if (n > 0) return n;
 #endif
     *one_node = !access("/sys/devices/system/node/node0", F_OK) && access("/sys/devices/system/node/node1", F_OK);
-    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
-        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+    for (int i = 0; i < WISP__UNITS && n < max; i++)
+        if (wisp__units_has(allowed, i)) cpu[n++] = i;
     return n;
 }
 
-int wisp__cpus_side_by_side(const cpu_set_t *allowed, int *cpu, int max)
+int wisp__cpus_side_by_side(const wisp__units *allowed, int *cpu, int max)
 {
     int n = 0;
 #ifdef WISP_HAVE_HWLOC
     hwloc_topology_t topology = wisp__hwloc();
     hwloc_obj_t pu = NULL;
     while (topology && (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)))
-        if (pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max) cpu[n++] = (int)pu->os_index;
+        if (wisp__units_has(allowed, (int)pu->os_index) && n < max) cpu[n++] = (int)pu->os_index;
     if (n > 0) return n;
 #endif
-    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
-        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+    for (int i = 0; i < WISP__UNITS && n < max; i++)
+        if (wisp__units_has(allowed, i)) cpu[n++] = i;
     return n;
 }
 
@@ -80,22 +72,21 @@ static bool first_number(int unit, const char *name, int i, int *number)
     return found;
 }
 
-void wisp__cores_of(const cpu_set_t *units, cpu_set_t *cores)
+void wisp__cores_of(const wisp__units *units, wisp__units *cores)
 {
-    CPU_ZERO(cores);
+    *cores = (wisp__units){0};
 #ifdef WISP_HAVE_HWLOC
     hwloc_topology_t topology = wisp__hwloc();
     hwloc_obj_t core = NULL;
     while (topology && (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)))
         for (int i = hwloc_bitmap_first(core->cpuset); i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
-            if (i < CPU_SETSIZE && CPU_ISSET((size_t)i, units))
-                CPU_SET((size_t)hwloc_bitmap_first(core->cpuset), cores);
-    if (CPU_COUNT(cores) > 0) return;
+            if (wisp__units_has(units, i)) wisp__units_add(cores, hwloc_bitmap_first(core->cpuset));
+    if (wisp__units_count(cores) > 0) return;
 #endif
-    for (int i = 0, lowest; i < CPU_SETSIZE; i++) {
-        if (!CPU_ISSET((size_t)i, units)) continue;
+    for (int i = 0, lowest; i < WISP__UNITS; i++) {
+        if (!wisp__units_has(units, i)) continue;
         if (!first_number(i, "topology/thread_siblings_list", 0, &lowest)) lowest = i;
-        CPU_SET((size_t)lowest, cores);
+        wisp__units_add(cores, lowest);
     }
 }
 
@@ -128,5 +119,6 @@ wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
 bool wisp__may_pin(void)
 {
     const char *bind = getenv("OMP_PROC_BIND");
+    if (!wisp__place_can()) return false;
     return !bind || strcasecmp(bind, "false");
 }

@@ -1,6 +1,7 @@
 /* A team from within: its threads, its units, the run and the turn that are under way. */
 #ifndef WISP_CREW_H
 #define WISP_CREW_H
+#include "place.h"
 #include "team.h"
 
 enum { PART_NONE, PART_OPEN, PART_TAKEN, PART_END }; /* END: the thread shall end */
@@ -25,14 +26,14 @@ typedef struct {
     bool known; /* `own` is its mask as it was before */
     bool set;   /* it has another one now */
     int unit;   /* which is this unit */
-    cpu_set_t own;
+    wisp__units own;
 } wisp__pin;
 
 typedef struct wisp__crew {
     wisp__team team;           /* its face, at the same address */
     struct wisp__crew *next;   /* of this process (process.c) */
-    cpu_set_t units;           /* that it holds */
-    cpu_set_t allowed;         /* where threads run that are not pinned */
+    wisp__units units;         /* that it holds */
+    wisp__units allowed;       /* where threads run that are not pinned */
     bool pinned;               /* each thread to one of its units */
     bool held_known;           /* which units other processes hold; asked for if it could be pinned */
     bool one_node;             /* the threads share one memory node, as far as is known */
@@ -69,7 +70,7 @@ bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg)
 /* Whether it knows the own mask of the thread, which it asks for if it does not. */
 static inline bool wisp__pin_know(wisp__pin *pin, pthread_t thread)
 {
-    if (!pin->known) pin->known = !pthread_getaffinity_np(thread, sizeof pin->own, &pin->own);
+    if (!pin->known) pin->known = wisp__place_of(thread, &pin->own);
     return pin->known;
 }
 /* turn.c: the pin of the calling thread's turn; NULL: it is not its turn. */
@@ -86,7 +87,7 @@ void wisp__pin_learn(wisp__crew *crew);
    no other process does, in the process's name; and no longer. */
 bool wisp__holds_known(void);
 bool wisp__hold(int unit);
-void wisp__hold_end(const cpu_set_t *units);
+void wisp__hold_end(const wisp__units *units);
 /* process.c: a team becomes one of this process's. It holds as many of these n units, in their order, as it has
    threads, if others, and other processes, hold few enough of them: then it is pinned, and they are its members' homes.
    False: no memory. */

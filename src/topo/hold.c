@@ -63,9 +63,9 @@ static bool set(int unit, short type)
 
 bool wisp__hold(int unit) { return set(unit, F_WRLCK); }
 
-void wisp__hold_end(const cpu_set_t *units)
+void wisp__hold_end(const wisp__units *units)
 {
     if (!is_open()) return;
-    for (int i = 0; i < CPU_SETSIZE; i++)
-        if (CPU_ISSET((size_t)i, units)) set(i, F_UNLCK);
+    for (int i = 0; i < WISP__UNITS; i++)
+        if (wisp__units_has(units, i)) set(i, F_UNLCK);
 }

@@ -1,6 +1,7 @@
 /* The topology of the machine, by hwloc or from /proc and /sys; and where the threads of a context are. */
 #include "machine.h"
 #include "config.h"
+#include "place.h"
 #include "team.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -134,10 +135,10 @@ int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads)
 
 static void place_thread(void *arg, int thread, int threads)
 {
-    int *cpu = arg, here = sched_getcpu();
-    cpu_set_t set;
+    int *cpu = arg, here = wisp__place_here();
+    wisp__units set;
     (void)threads;
-    bool fixed = sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
+    bool fixed = wisp__place_own(&set) && wisp__units_count(&set) == 1;
     cpu[thread] = fixed ? here : -1 - here;
 }
 

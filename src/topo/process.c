@@ -3,17 +3,10 @@
 #include "crew.h"
 #include "task.h"
 #include <string.h>
-#include <sys/prctl.h>
-
-void wisp__sleep_lightly(void)
-{
-    enum { NANOSECONDS = 1000 };
-    prctl(PR_SET_TIMERSLACK, (unsigned long)NANOSECONDS);
-}
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static wisp__crew *first;
-static cpu_set_t held;
+static wisp__units held;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool watched;
 
@@ -81,16 +74,16 @@ static void claim(wisp__crew *crew, const int *unit, int n)
     if (n >= crew->team.threads) crew->held_known = wisp__holds_known();
     if (!crew->held_known) n = 0;
     for (int i = 0; i < n && found < crew->team.threads; i++) {
-        if (CPU_ISSET((size_t)unit[i], &held) || !wisp__hold(unit[i])) continue;
-        CPU_SET((size_t)unit[i], &crew->units);
+        if (wisp__units_has(&held, unit[i]) || !wisp__hold(unit[i])) continue;
+        wisp__units_add(&crew->units, unit[i]);
         atomic_store(&crew->member[found++].cpu, unit[i]);
     }
     crew->pinned = found == crew->team.threads;
     if (!crew->pinned) {
         wisp__hold_end(&crew->units);
-        CPU_ZERO(&crew->units);
+        crew->units = (wisp__units){0};
     }
-    CPU_OR(&held, &held, &crew->units);
+    wisp__units_join(&held, &crew->units);
 }
 
 bool wisp__crew_join(wisp__crew *crew, const int *unit, int n)
@@ -111,7 +104,7 @@ void wisp__crew_leave(wisp__crew *crew)
     wisp__crew **c = &first;
     while (*c != crew) c = &(*c)->next;
     *c = crew->next;
-    CPU_XOR(&held, &held, &crew->units); /* all of them are set there */
+    wisp__units_leave(&held, &crew->units); /* all of them are set there */
     wisp__hold_end(&crew->units);
     pthread_mutex_unlock(&lock);
 }

@@ -4,6 +4,7 @@
 #include "cpus.h"
 #include "task_queue.h"
 #include "../base/futex.h"
+#include "place.h"
 #include <stdlib.h>
 
 /* OpenMP's, if the program has it. */
@@ -80,7 +81,7 @@ static bool give_thread(wisp_task *t)
     wisp__tasks *q = t->ctx->tasks;
     pthread_t thread;
     pthread_attr_t attr;
-    cpu_set_t units;
+    wisp__units units = {0};
     if (t->o.units == 0 && q->idle > q->ready) {
         t->state = TASK_READY;
         q->ready++;
@@ -90,11 +91,8 @@ static bool give_thread(wisp_task *t)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     const bool placed = t->o.units ? wisp__task_units_set(t, &units) : !q->simulated;
-    for (int i = 0; t->o.units == 0 && i < q->units; i++) {
-        if (i == 0) CPU_ZERO(&units);
-        CPU_SET((size_t)q->unit[i].number, &units);
-    }
-    if (placed) pthread_attr_setaffinity_np(&attr, sizeof units, &units);
+    for (int i = 0; t->o.units == 0 && i < q->units; i++) wisp__units_add(&units, q->unit[i].number);
+    if (placed) wisp__place_new(&attr, &units);
     const bool there = !pthread_create(&thread, &attr, work, t);
     pthread_attr_destroy(&attr);
     q->threads += there;
@@ -370,12 +368,10 @@ int wisp_task_units(const wisp_task *task, int *unit, int most)
 
 void wisp_task_pin(const wisp_task *task, int i)
 {
-    cpu_set_t one;
     if (!task || task->o.units == 0 || task->ctx->tasks->simulated) return;
     const int n = task->o.units;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)task->unit[(i % n + n) % n], &one);
-    sched_setaffinity(0, sizeof one, &one);
+    const wisp__units one = wisp__units_one(task->unit[(i % n + n) % n]);
+    wisp__place_set_own(&one);
 }
 
 int wisp_task_map(wisp_ctx *ctx, wisp_task_place *place, int most)
@@ -393,9 +389,9 @@ int wisp_task_map(wisp_ctx *ctx, wisp_task_place *place, int most)
 
 /* ---- for others of the library ------------------------------------------------------------------ */
 
-int wisp__allowed_cpus(cpu_set_t *set)
+int wisp__allowed_cpus(wisp__units *set)
 {
-    return current && wisp__task_units_set(current, set) ? CPU_COUNT(set) : wisp__process_cpus(set);
+    return current && wisp__task_units_set(current, set) ? wisp__units_count(set) : wisp__process_cpus(set);
 }
 
 void wisp__tasks_lock(void) { pthread_mutex_lock(&lock); }

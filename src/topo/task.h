@@ -5,7 +5,7 @@
 #include <wisp/task.h>
 
 /* All processing units that a context of the calling thread may use, in a task with units its own; how many. */
-int wisp__allowed_cpus(cpu_set_t *set);
+int wisp__allowed_cpus(wisp__units *set);
 /* A context's tasks are over, and no more begin; false: the calling one would wait for ever. */
 bool wisp__tasks_close(wisp_ctx *ctx);
 /* Around a fork: no other thread is at the tasks. In the child, between the two: its threads are gone, and tasks but

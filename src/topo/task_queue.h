@@ -52,7 +52,7 @@ bool wisp__task_units_come(const wisp_task *t);
 /* They go to who lent them; what others have borrowed of them, they then have from that one. */
 void wisp__task_units_return(wisp_task *t);
 /* Those of a task that runs; false: there are none, or none that the system knows. */
-bool wisp__task_units_set(const wisp_task *t, cpu_set_t *set);
+bool wisp__task_units_set(const wisp_task *t, wisp__units *set);
 /* Which task has the unit of this number; NULL: none. */
 const wisp_task *wisp__task_unit_has(int number);
 

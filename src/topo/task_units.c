@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Of the process: which task has the unit of each number. */
-static wisp_task *has[CPU_SETSIZE];
+static wisp_task *has[WISP__UNITS];
 
 /* The memory node of a unit, from 1; 1 where the system does not tell. */
 static int node_of(int unit)
@@ -26,7 +26,7 @@ static int node_of(int unit)
 static void simulate(wisp__tasks *q, const char *nodes)
 {
     char *end;
-    for (int i = 0; i < CPU_SETSIZE; i++, nodes = end + 1) {
+    for (int i = 0; i < WISP__UNITS; i++, nodes = end + 1) {
         q->unit[q->units] = (wisp__task_unit){.number = i, .node = (int)strtol(nodes, &end, 10)};
         q->units++;
         if (*end != ',') return;
@@ -37,9 +37,9 @@ static void simulate(wisp__tasks *q, const char *nodes)
 bool wisp__task_units_find(wisp__tasks *q, wisp_ctx *ctx)
 {
     const char *nodes = getenv("WISP_TASK_NODES");
-    int number[CPU_SETSIZE];
-    const int n = wisp__cpus_side_by_side(&wisp__crew_of(ctx->team)->allowed, number, CPU_SETSIZE);
-    q->unit = calloc(CPU_SETSIZE, sizeof *q->unit); /* not wisp_alloc: that would hold the context */
+    int number[WISP__UNITS];
+    const int n = wisp__cpus_side_by_side(&wisp__crew_of(ctx->team)->allowed, number, WISP__UNITS);
+    q->unit = calloc(WISP__UNITS, sizeof *q->unit); /* not wisp_alloc: that would hold the context */
     if (!q->unit) return false;
     q->simulated = nodes != NULL;
     if (nodes) simulate(q, nodes);
@@ -128,11 +128,11 @@ void wisp__task_units_return(wisp_task *t)
     }
 }
 
-bool wisp__task_units_set(const wisp_task *t, cpu_set_t *set)
+bool wisp__task_units_set(const wisp_task *t, wisp__units *set)
 {
-    CPU_ZERO(set);
-    for (int i = 0; i < t->o.units && !t->ctx->tasks->simulated; i++) CPU_SET((size_t)t->unit[i], set);
-    return CPU_COUNT(set) > 0;
+    *set = (wisp__units){0};
+    for (int i = 0; i < t->o.units && !t->ctx->tasks->simulated; i++) wisp__units_add(set, t->unit[i]);
+    return wisp__units_count(set) > 0;
 }
 
 const wisp_task *wisp__task_unit_has(int number) { return has[number]; }

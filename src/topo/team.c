@@ -46,7 +46,7 @@ static bool all_done(const void *arg)
 static void set_thread(wisp__member *m, pthread_t thread)
 {
     atomic_store_explicit(&m->thread, thread, memory_order_relaxed);
-    if (pthread_getcpuclockid(thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
+    if (!wisp__place_clock(thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
 }
 
 static void start(wisp__crew *c);
@@ -153,14 +153,10 @@ static void start(wisp__crew *c)
     for (; n < c->team.threads; n++) {
         wisp__member *m = &c->member[n];
         pthread_t thread;
-        cpu_set_t set = c->allowed;
         if (pthread_create(&thread, NULL, work, m)) break;
         set_thread(m, thread);
-        if (c->pinned) {
-            CPU_ZERO(&set);
-            CPU_SET((size_t)atomic_load(&m->cpu), &set);
-        }
-        pthread_setaffinity_np(thread, sizeof set, &set);
+        const wisp__units set = c->pinned ? wisp__units_one(atomic_load(&m->cpu)) : c->allowed;
+        wisp__place_set(thread, &set);
     }
     c->there = n;
     c->gone = false;
@@ -208,7 +204,7 @@ static void log_places(const wisp__crew *c, int cpus, int units)
             cpus);
 }
 
-static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cpus, const cpu_set_t *allowed)
+static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cpus, const wisp__units *allowed)
 {
     *team = NULL;
     wisp__crew *c = new_crew(ctx, threads);
@@ -233,22 +229,22 @@ out:
 }
 
 /* What other ranks on the machine leave, else what the process may use; how many. */
-static int units_of(const wisp_ctx *ctx, cpu_set_t *units)
+static int units_of(const wisp_ctx *ctx, wisp__units *units)
 {
     *units = ctx->units;
-    return CPU_COUNT(units) > 0 ? CPU_COUNT(units) : wisp__allowed_cpus(units);
+    return wisp__units_count(units) > 0 ? wisp__units_count(units) : wisp__allowed_cpus(units);
 }
 
 wisp_status wisp__team_open(wisp__team **team, wisp_ctx *ctx, int threads)
 {
-    cpu_set_t allowed;
+    wisp__units allowed;
     const int cpus = units_of(ctx, &allowed);
     return open_on(team, ctx, threads, cpus, &allowed);
 }
 
 wisp_status wisp__team_open_own(wisp_ctx *ctx)
 {
-    cpu_set_t allowed;
+    wisp__units allowed;
     const int cpus = units_of(ctx, &allowed);
     int threads;
     wisp_status status;

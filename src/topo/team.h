@@ -36,9 +36,6 @@ void wisp__team_tell(wisp__team *team);
    first tells those who wait. */
 bool wisp__team_stop(wisp__team *team, atomic_bool *stopped);
 
-/* Sleeps of the calling thread end within a microsecond of their time: it looks for messages again and again. */
-void wisp__sleep_lightly(void);
-
 /* Calls that compute take turns on a team, whose scratch memory they share: a call of another thread waits until this
    one is through; one inside it goes on at once. Ended in any case. WISP_ERR_UNSUPPORTED: this is a child of fork, and
    what was computed here then is in pieces. */

@@ -13,13 +13,11 @@ bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly)
 {
     const int unit = atomic_load(&crew->member->cpu);
     if (!crew->pinned) return false;
-    if (!pin->set && !firmly && crew->brief >= BRIEF_RUNS && sched_getcpu() == unit) return true;
-    if (!wisp__pin_know(pin, pthread_self()) || !CPU_ISSET((size_t)unit, &pin->own)) return false;
+    if (!pin->set && !firmly && crew->brief >= BRIEF_RUNS && wisp__place_here() == unit) return true;
+    if (!wisp__pin_know(pin, pthread_self()) || !wisp__units_has(&pin->own, unit)) return false;
     if (pin->set && pin->unit == unit) return true;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)unit, &set);
-    if (sched_setaffinity(0, sizeof set, &set)) return pin->set;
+    const wisp__units set = wisp__units_one(unit);
+    if (!wisp__place_set_own(&set)) return pin->set;
     pin->set = true;
     pin->unit = unit;
     return true;
@@ -43,7 +41,7 @@ void wisp__pin_learn(wisp__crew *crew)
 
 void wisp__pin_lift(wisp__pin *pin)
 {
-    if (pin->set) sched_setaffinity(0, sizeof pin->own, &pin->own);
+    if (pin->set) wisp__place_set_own(&pin->own);
     pin->known = pin->set = false;
 }
 

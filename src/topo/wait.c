@@ -40,11 +40,9 @@ static bool never(const void *arg) { return (void)arg, false; }
 
 static void move(wisp__member *m, int cpu)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET((size_t)cpu, &set);
+    const wisp__units set = wisp__units_one(cpu);
     if (m == m->crew->member) atomic_store(&m->crew->moved, true);
-    pthread_setaffinity_np(atomic_load(&m->thread), sizeof set, &set);
+    wisp__place_set(atomic_load(&m->thread), &set);
 }
 
 static bool may_be_held_up(const wisp__member *m)
@@ -91,7 +89,7 @@ static bool help(wisp__crew *crew, wisp__member *me, bool idle)
     } else if (m) {
         atomic_fetch_add(&crew->away, 1);
         atomic_store(&m->away, true);
-        move(m, sched_getcpu());
+        move(m, wisp__place_here());
     }
     atomic_store(&crew->looking, false);
     return m != NULL;

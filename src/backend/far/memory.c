@@ -1,6 +1,7 @@
 /* The memory of the device `far`: what lies behind its addresses, and when. A child of fork has memory of its own at
    the same addresses, with what was there at the fork. */
 #include "far.h"
+#include "../../base/system.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -61,8 +62,7 @@ static bool map_memory(wisp__far_buffer *b)
     const int open = PROT_READ | PROT_WRITE, all = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
     char *host = of_host(b, b->range), *kernels = of_kernels(b, b->range);
     if (mmap(kernels, b->mapped, open, all, -1, 0) == MAP_FAILED) return false;
-    /* Of length 0: it stays where it is, too. */
-    if (mremap(kernels, 0, b->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, host) == MAP_FAILED) return false;
+    if (!wisp__map_again(kernels, b->mapped, host)) return false;
     mprotect(host, b->mapped, access_of(b));
     return true;
 }

@@ -1,6 +1,7 @@
 /* Compiled kernels, kept on the disk by all that they were made of: a file for each, under the hash of that. What is
    damaged, or can't be read or written, is compiled anew: nothing hangs on these files. */
 #include "gpu.h"
+#include "../../base/system.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static void bound(int folder)
     for (struct dirent *e; d && list && n < MOST_FILES && (e = readdir(d));)
         if (strlen(e->d_name) == 32 && !fstatat(folder, e->d_name, &is, AT_SYMLINK_NOFOLLOW) && S_ISREG(is.st_mode)) {
             snprintf(list[n].name, sizeof list[n].name, "%.32s", e->d_name);
-            list[n].used = is.st_mtim;
+            list[n].used = wisp__modified(&is);
             all += list[n++].bytes = is.st_size;
         }
     if (list && (all > MOST_BYTES || n == MOST_FILES)) {

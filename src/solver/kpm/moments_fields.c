@@ -1,5 +1,4 @@
 /* The attributes of a moments file, one table for both directions; the checksum of all that is in one. */
-#include <endian.h>
 #include <stddef.h>
 #include <string.h>
 #include <zlib.h>
@@ -76,7 +75,7 @@ static uLong add_numbers(uLong crc, const void *number, int64_t count)
     for (int64_t done = 0; done < count; done += AT_ONCE) {
         const size_t n = (size_t)(count - done < AT_ONCE ? count - done : AT_ONCE);
         memcpy(some, (const char *)number + done * 8, n * sizeof *some);
-        for (size_t i = 0; i < n; i++) some[i] = htole64(some[i]);
+        for (size_t i = 0; i < n && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; i++) some[i] = __builtin_bswap64(some[i]);
         crc = crc32_z(crc, (const Bytef *)some, n * sizeof *some);
     }
     return crc;
