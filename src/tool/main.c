@@ -1,11 +1,11 @@
 /* The command `wisp`: finds the subcommand, reads its options, runs it. */
+#include "system.h"
 #include "weights.h"
 #include "out/out.h"
 #include "out/text.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void warn_of_ranks(tool *t)
 {
     const int ranks = wisp_ctx_processes(t->ctx);
     const long all = sysconf(_SC_NPROCESSORS_ONLN);
-    cpu_set_t ours;
+    const int ours = system_processors();
     if (ranks > 1 && t->opt.depth > 1)
         wisp_ctx_logf(t->ctx, WISP_LOG_WARN, "--depth %lld: several processes do not interleave steps; it is 1",
                       (long long)t->opt.depth);
@@ -105,11 +105,11 @@ static void warn_of_ranks(tool *t)
     if (ranks > 1 && way && !strcmp(way, wisp_halo_name(WISP_HALO_NOCOMM)))
         wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
                       "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");
-    if (t->by_mpi && !sched_getaffinity(0, sizeof ours, &ours) && (long)CPU_COUNT(&ours) * ranks < all)
+    if (t->by_mpi && ours > 0 && (long)ours * ranks < all)
         wisp_ctx_logf(t->ctx, WISP_LOG_PERF,
                       "%d of this machine's %ld processors are left by the launcher to each process; mpirun --bind-to "
                       "none leaves all",
-                      CPU_COUNT(&ours), all);
+                      ours, all);
 }
 
 int tool_start(tool *t)

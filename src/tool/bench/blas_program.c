@@ -5,12 +5,12 @@
 #define _GNU_SOURCE
 #endif
 #include "measure_limit.h"
+#include "../system.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ static void *memory(size_t bytes, size_t rows)
     bytes += rows * 2 * sizeof(double);
     char *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
     if (!p) return NULL;
-    madvise(p, bytes, MADV_HUGEPAGE);
+    system_huge_pages(p, bytes, true);
     memset(p, 0, bytes);
     return p;
 }

@@ -1,5 +1,6 @@
 /* The yardstick: a KPM step as one would write it plainly, except that it is fused and works on block rows. */
 #include "reference.h"
+#include "../system.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static wisp_status alloc_small(wisp_ctx *ctx, void *pointer_to_pointer, size_t c
     const size_t skip = (page - (uintptr_t)p % page) % page, bytes = count * size;
     if (bytes < skip + page) return WISP_OK;
     const size_t whole = (bytes - skip) / page * page;
-    madvise(p + skip, whole, MADV_NOHUGEPAGE);
+    system_huge_pages(p + skip, whole, false);
     madvise(p + skip, whole, MADV_DONTNEED);
     return WISP_OK;
 }

@@ -2,6 +2,7 @@
    chooses its kernels once, when it is loaded, and takes newer processors for older ones. */
 #include "machine.h"
 #include "../bench/measure_limit.h"
+#include "../system.h"
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,9 +38,7 @@ static bool find_program(char path[PATH_MAX])
 {
     static const char *const places[] = {"wisp-blas", WISP_BLAS_FROM_BIN};
     char self[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0) return false;
-    self[n] = '\0';
+    if (!system_own_path(self, sizeof self)) return false;
     *(strrchr(self, '/') + 1) = '\0';
     for (int i = 0; i < 2; i++)
         if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) < PATH_MAX && !access(path, X_OK)) return true;
@@ -56,7 +54,7 @@ static int start_child(const char *what, blas_process *child, char *const *set, 
     if (!find_program(path)) return ENOENT;
     char **env = environment(set, count);
     if (!env) return ENOMEM;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) error = errno;
+    if (!system_socket_pair(ends)) error = errno;
     if (!error && !(error = posix_spawn_file_actions_init(&actions))) {
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

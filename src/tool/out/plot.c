@@ -1,4 +1,5 @@
 /* Pictures by gnuplot: the script and the picture pass through memory, so gnuplot itself writes no file. */
+#include "../system.h"
 #include "out.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +8,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,7 +159,7 @@ int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, 
     size_t n;
     *data = NULL;
     if (tool_is_stopped(t)) return tool_stopped(t);
-    for (int i = 0; i < 3; i++) fd[i] = memfd_create("wisp-plot", MFD_CLOEXEC);
+    for (int i = 0; i < 3; i++) fd[i] = system_memory_file();
     FILE *f = fd[0] < 0 ? NULL : fdopen(dup(fd[0]), "w");
     if (!f || fd[1] < 0 || fd[2] < 0) {
         rc = tool_fail(t, "cannot draw %s: %s", path, strerror(errno));
