@@ -63,10 +63,20 @@ COUNTED(ztrevc,
         (const char *a, const char *b, const int *c, const int *d, const double *e, const int *f, double *g,
          const int *h, double *i, const int *j, const int *k, int *l, double *m, double *n, int *o, size_t p, size_t q),
         (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q))
+COUNTED(dgesdd,
+        (const char *a, const int *b, const int *c, double *d, const int *e, double *f, double *g, const int *h,
+         double *i, const int *j, double *k, const int *l, int *m, int *n, size_t o),
+        (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o))
+COUNTED(zgesdd,
+        (const char *a, const int *b, const int *c, double *d, const int *e, double *f, double *g, const int *h,
+         double *i, const int *j, double *k, const int *l, double *m, int *n, int *o, size_t p),
+        (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p))
 
 #define COUNTED_LIST(X) \
     X(dsyevd)           \
-    X(zheevd) X(dpotrf) X(zpotrf) X(dtrtri) X(ztrtri) X(dgees) X(zgees) X(dtrsen) X(ztrsen) X(dtrevc) X(ztrevc)
+    X(zheevd)           \
+    X(dpotrf)           \
+    X(zpotrf) X(dtrtri) X(ztrtri) X(dgees) X(zgees) X(dtrsen) X(ztrsen) X(dtrevc) X(ztrevc) X(dgesdd) X(zgesdd)
 #define COUNTED_COUNTER(name) &name##_counter,
 static counted *const counted_all[] = {COUNTED_LIST(COUNTED_COUNTER)};
 enum { COUNTED_FUNCTIONS = sizeof counted_all / sizeof *counted_all };

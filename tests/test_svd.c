@@ -1,6 +1,7 @@
 /* Singular triplets against LAPACK: all types and shapes, empty rows and columns, ranks that are not full, many scales,
    and each method; every triplet is checked again by itself, left and right vectors apart. */
 #include <stdbool.h>
+#include <string.h>
 #include "kpm_dense.h"
 
 /* Singular values, descending; [min(rows, cols)]. */
@@ -248,6 +249,31 @@ static void squared(void **state)
     ref_free(a);
 }
 
+static int cancels(void *arg, const wisp_progress *p)
+{
+    int *const times = arg;
+    return !strcmp(p->task, "singular vectors") && ++*times == 1;
+}
+
+/* A cancel while triplets are made of eigenpairs that are there: they are still given, and the wish is left. */
+static void cancelled(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx;
+    int times = 0;
+    ref_rng r = {97};
+    const wisp_ctx_opts o = {.threads = 2, .no_pin = 1, .progress = cancels, .progress_arg = &times};
+    assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_OK);
+    ref_mat a = random_matrix(&r, WISP_Z, 40, 30, 0);
+    double *value = values_of(a);
+    const question q = {.opts = {.which = WISP_EIG_LARGEST, .count = 30}};
+    ask(ctx, a, WISP_Z, value, &q, "cancelled");
+    assert_int_equal(times, 1);
+    assert_int_equal(wisp_ctx_step(ctx, "singular vectors", 1, 0), WISP_ERR_CANCELLED);
+    free(value), ref_free(a);
+    wisp_ctx_free(ctx);
+}
+
 static void refusals(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -283,6 +309,7 @@ int main(void)
                                        cmocka_unit_test_setup_teardown(methods, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(squared, ref_setup, ref_teardown),
+                                       cmocka_unit_test(cancelled),
                                        cmocka_unit_test_setup_teardown(refusals, ref_setup, ref_teardown)};
     return REF_RUN(tests);
 }

@@ -237,7 +237,8 @@ WISP_API void wisp_filter_eval(const wisp_filter *filter, int64_t n, const doubl
    call that needs it is WISP_ERR_UNSUPPORTED, and the message names the function. They are LAPACK's of Fortran: all
    arguments by address, integers of 32 bits, and the lengths of strings, as size_t, behind the others (functions of C
    that lack these, such as those of scipy's cython_lapack, do as well). Asked for are, with d for real and z for
-   complex matrices: dsyevd, zheevd; potrf, trtri, gees, trsen, trevc. find is also asked for openblas_get_num_threads
+   complex matrices: dsyevd, zheevd; potrf, trtri, gees, trsen, trevc; gesdd, in whose place the
+   library has a slow method of its own. find is also asked for openblas_get_num_threads
    and openblas_set_num_threads; without them the last bits may hang on the threads that LAPACK has. It may be called by
    several threads at once, and must not call wisp.
    NULL, as at first: the library looks for a LAPACK of the machine. This call may be made at any time by any thread; it

@@ -15,24 +15,24 @@ wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info)
     return result == WISP_OK ? wisp_ctx_sum(ctx, data, n) : result;
 }
 
-void wisp__dense_pack(bool is_complex, int n, const wisp_scalar *rows, double *columns)
+void wisp__dense_pack(bool is_complex, int rows, int cols, const wisp_scalar *from, double *to)
 {
-    const size_t size = (size_t)n, parts = is_complex ? 2 : 1;
-    for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j < size; j++) {
-            double *to = columns + (i + j * size) * parts;
-            to[0] = rows[i * size + j].re;
-            if (is_complex) to[1] = rows[i * size + j].im;
+    const size_t m = (size_t)rows, n = (size_t)cols, parts = is_complex ? 2 : 1;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double *x = to + (i + j * m) * parts;
+            x[0] = from[i * n + j].re;
+            if (is_complex) x[1] = from[i * n + j].im;
         }
 }
 
-void wisp__dense_unpack(bool is_complex, int n, const double *columns, wisp_scalar *rows)
+void wisp__dense_unpack(bool is_complex, int rows, int cols, const double *from, wisp_scalar *to)
 {
-    const size_t size = (size_t)n, parts = is_complex ? 2 : 1;
-    for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j < size; j++) {
-            const double *from = columns + (i + j * size) * parts;
-            rows[i * size + j] = (wisp_scalar){from[0], is_complex ? from[1] : 0};
+    const size_t m = (size_t)rows, n = (size_t)cols, parts = is_complex ? 2 : 1;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            const double *x = from + (i + j * m) * parts;
+            to[i * n + j] = (wisp_scalar){x[0], is_complex ? x[1] : 0};
         }
 }
 
@@ -76,8 +76,7 @@ out:
     return status;
 }
 
-/* LAPACK may loop for ever on numbers that are not finite. */
-static bool finite_all(const double *a, size_t n)
+bool wisp__dense_finite(const double *a, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += 0 * a[i];
@@ -93,9 +92,9 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
     if (n == 0) return WISP_OK;
     WISP_TRY(wisp__lapack_alloc(ctx, &a, size + (size_t)n, n)); /* the values lie behind */
     if (wisp_ctx_rank(ctx) == 0) {
-        wisp__dense_pack(is_complex, n, H, a);
+        wisp__dense_pack(is_complex, n, n, H, a);
         wisp_status made = WISP_OK;
-        if (!finite_all(a, size))
+        if (!wisp__dense_finite(a, size))
             info = -1;
         else if ((made = eigh(ctx, is_complex, n, a, a + size, &info)) != WISP_OK)
             info = made == WISP_ERR_NOMEM ? -3 : -2;
@@ -111,7 +110,7 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
                                 info < 0 ? "it is not finite" : "LAPACK's iteration did not end");
         goto out;
     }
-    wisp__dense_unpack(is_complex, n, a, H);
+    wisp__dense_unpack(is_complex, n, n, a, H);
     memcpy(value, a + size, (size_t)n * sizeof *value);
 out:
     wisp_free(ctx, a);
@@ -136,10 +135,10 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
         wisp__lapack_alone(true);
         const wisp__lapack_fn factor = wisp__lapack(ctx, is_complex ? "zpotrf" : "dpotrf"),
                               invert = factor ? wisp__lapack(ctx, is_complex ? "ztrtri" : "dtrtri") : NULL;
-        wisp__dense_pack(is_complex, n, G, a);
+        wisp__dense_pack(is_complex, n, n, G, a);
         if (!factor || !invert) {
             info = -2;
-        } else if (!finite_all(a, size)) {
+        } else if (!wisp__dense_finite(a, size)) {
             info = -1;
         } else {
             ((potrf_fn)factor)("U", &n, a, &n, &info, 1);
@@ -158,7 +157,7 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
         *good = info - 1;
         goto out;
     }
-    wisp__dense_unpack(is_complex, n, a, G);
+    wisp__dense_unpack(is_complex, n, n, a, G);
     for (size_t i = 0; i < columns; i++) memset(G + i * columns, 0, i * sizeof *G);
 out:
     wisp_free(ctx, a);

@@ -40,7 +40,9 @@ wisp_status wisp__lapack_alloc(wisp_ctx *ctx, double **array, size_t count, int 
 void wisp__lapack_alone(bool begin);
 /* data[n] and *info of rank 0 go to all ranks. */
 wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info);
+/* LAPACK may loop for ever on numbers that are not. */
+bool wisp__dense_finite(const double *a, size_t n);
 /* LAPACK has its matrices by columns, and real ones of doubles: from row-major and back. */
-void wisp__dense_pack(bool is_complex, int n, const wisp_scalar *rows, double *columns);
-void wisp__dense_unpack(bool is_complex, int n, const double *columns, wisp_scalar *rows);
+void wisp__dense_pack(bool is_complex, int rows, int cols, const wisp_scalar *from, double *to);
+void wisp__dense_unpack(bool is_complex, int rows, int cols, const double *from, wisp_scalar *to);
 #endif

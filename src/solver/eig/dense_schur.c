@@ -58,9 +58,9 @@ static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U, si
     d->value = d->u + d->size;
     d->sine = d->value + 2 * n;
     d->work = d->sine + 1;
-    wisp__dense_pack(d->is_complex, d->n, S, d->s);
+    wisp__dense_pack(d->is_complex, d->n, d->n, S, d->s);
     take_unit(d);
-    if (U) wisp__dense_pack(d->is_complex, d->n, U, d->u);
+    if (U) wisp__dense_pack(d->is_complex, d->n, d->n, U, d->u);
     wisp__lapack_alone(true);
     return WISP_OK;
 }
@@ -83,8 +83,8 @@ static void give(const schur *d, wisp_scalar *S, wisp_scalar *U, wisp_scalar *va
     const int n = d->n;
     times(d->s, d->size, d->exponent);
     times(d->value, 2 * (size_t)n, d->exponent);
-    wisp__dense_unpack(d->is_complex, n, d->s, S);
-    wisp__dense_unpack(d->is_complex, n, d->u, U);
+    wisp__dense_unpack(d->is_complex, n, n, d->s, S);
+    wisp__dense_unpack(d->is_complex, n, n, d->u, U);
     for (int i = 0; i < n; i++)
         value[i] = d->is_complex ? (wisp_scalar){d->value[2 * i], d->value[2 * i + 1]}
                                  : (wisp_scalar){d->value[i], d->value[n + i]};
@@ -95,9 +95,7 @@ static int decompose(schur *d)
     const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "zgees" : "dgees");
     const int n = d->n, works = WORK * n;
     int info = 0, none = 0;
-    double sum = 0;
-    for (size_t i = 0; i < d->size; i++) sum += 0 * d->s[i]; /* LAPACK may loop for ever on what is not finite */
-    if (sum != 0) return NOT_FINITE;
+    if (!wisp__dense_finite(d->s, d->size)) return NOT_FINITE;
     if (!fn) return NO_LAPACK;
     if (d->is_complex)
         ((zgees_fn)fn)("V", "N", NULL, &n, d->s, &n, &none, d->value, d->u, &n, d->work, &works,

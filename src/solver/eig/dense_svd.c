@@ -1,9 +1,12 @@
-/* Singular values of small dense matrices, by rotations of pairs of columns until all are orthogonal. Columns lie in a
-   row each meanwhile. */
+/* Singular values of small dense matrices: by LAPACK, or by rotations of pairs of columns until all are orthogonal. */
 #include "dense_svd.h"
-#include <stdlib.h>
 #include <string.h>
+#include "../jacobi.h"
 #include "dense.h"
+
+/* ---- by rotations ---------------------------------------------------------------------------------- */
+
+/* Columns of W and V lie in a row each. */
 
 static wisp_scalar dot(int n, const wisp_scalar *x, const wisp_scalar *y)
 {
@@ -13,31 +16,6 @@ static wisp_scalar dot(int n, const wisp_scalar *x, const wisp_scalar *y)
         sum.im += x[i].re * y[i].im - x[i].im * y[i].re;
     }
     return sum;
-}
-
-/* (x, y) := (c x - s conj(e) y, s e x + c y), |e| = 1. */
-static void rotate(int n, wisp_scalar *x, wisp_scalar *y, double c, double s, wisp_scalar e)
-{
-    for (int i = 0; i < n; i++) {
-        const wisp_scalar a = x[i], b = y[i];
-        x[i] = (wisp_scalar){c * a.re - s * (e.re * b.re + e.im * b.im), c * a.im - s * (e.re * b.im - e.im * b.re)};
-        y[i] = (wisp_scalar){s * (e.re * a.re - e.im * a.im) + c * b.re, s * (e.re * a.im + e.im * a.re) + c * b.im};
-    }
-}
-
-/* Makes columns p and q of W orthogonal; whether they were not. */
-static bool make_orthogonal(int rows, int cols, wisp_scalar *W, wisp_scalar *V, int p, int q)
-{
-    wisp_scalar *x = W + (size_t)p * (size_t)rows, *y = W + (size_t)q * (size_t)rows;
-    const wisp_scalar xy = dot(rows, x, y);
-    const double xx = dot(rows, x, x).re, yy = dot(rows, y, y).re, size = hypot(xy.re, xy.im);
-    if (!(size > DBL_EPSILON * sqrt(xx) * sqrt(yy))) return false;
-    const double z = (yy - xx) / (2 * size);
-    const double t = copysign(1, z) / (fabs(z) + hypot(1, z)), c = 1 / hypot(1, t);
-    const wisp_scalar e = {xy.re / size, xy.im / size};
-    rotate(rows, x, y, c, c * t, e);
-    rotate(cols, V + (size_t)p * (size_t)cols, V + (size_t)q * (size_t)cols, c, c * t, e);
-    return true;
 }
 
 static void scale(int n, wisp_scalar *x, double by)
@@ -94,6 +72,16 @@ static void order(int rows, int cols, wisp_scalar *W, wisp_scalar *V, double *va
             complete(rows, W, j);
 }
 
+/* Numbers of a, row by row, to x, column by column. */
+static void take_columns(int rows, int cols, const double complex *a, wisp_scalar *x)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < cols; j++) {
+            const double complex v = a[(size_t)i * (size_t)cols + (size_t)j];
+            x[(size_t)j * (size_t)rows + (size_t)i] = (wisp_scalar){creal(v), cimag(v)};
+        }
+}
+
 static void transpose(int rows, int cols, const wisp_scalar *from, wisp_scalar *to)
 {
     for (int i = 0; i < rows; i++)
@@ -101,40 +89,136 @@ static void transpose(int rows, int cols, const wisp_scalar *from, wisp_scalar *
             to[(size_t)j * (size_t)rows + (size_t)i] = from[(size_t)i * (size_t)cols + (size_t)j];
 }
 
-static void find(int rows, int cols, wisp_scalar *W, double *value, wisp_scalar *V)
+static wisp_status by_rotations(wisp_ctx *ctx, int rows, int cols, wisp_scalar *S, double *value, wisp_scalar *V)
 {
     enum { SWEEPS = 40 };
-    memset(V, 0, (size_t)cols * (size_t)cols * sizeof *V);
-    for (int i = 0; i < cols; i++) V[(size_t)i * (size_t)cols + (size_t)i].re = 1;
-    bool again = true;
-    for (int sweep = 0; again && sweep < SWEEPS; sweep++) {
-        again = false;
-        for (int p = 0; p < cols; p++)
-            for (int q = p + 1; q < cols; q++) again |= make_orthogonal(rows, cols, W, V, p, q);
-    }
-    order(rows, cols, W, V, value);
+    static const char *const task = "singular vectors";
+    const size_t m = (size_t)rows, n = (size_t)cols;
+    const bool cancelled = wisp_ctx_step(ctx, task, 0, 0) != WISP_OK; /* what there is by then is still wanted */
+    wisp_status status = WISP_OK;
+    double complex *a = NULL, *b = NULL;
+    wisp_scalar *W = NULL, *X = NULL;
+    WISP_TRY(wisp_alloc(ctx, &a, m * n, sizeof *a));
+    WISP_TRY(wisp_alloc(ctx, &b, n * n, sizeof *b));
+    for (size_t i = 0; i < m * n; i++) a[i] = CMPLX(S[i].re, S[i].im);
+    for (size_t i = 0; i < n; i++) b[i * n + i] = 1;
+    for (int sweep = 0; sweep < SWEEPS && wisp__jacobi_sweep(a, rows, b, cols, cols, DBL_EPSILON); sweep++)
+        if (!cancelled) WISP_TRY(wisp_ctx_step(ctx, task, 0, 0));
+    WISP_TRY(wisp_alloc(ctx, &W, m * n, sizeof *W));
+    WISP_TRY(wisp_alloc(ctx, &X, n * n, sizeof *X));
+    take_columns(rows, cols, a, W);
+    take_columns(cols, cols, b, X);
+    order(rows, cols, W, X, value);
+    transpose(cols, rows, W, S);
+    transpose(cols, cols, X, V);
+out:
+    wisp_free(ctx, a), wisp_free(ctx, b);
+    wisp_free(ctx, W), wisp_free(ctx, X);
+    return status;
 }
 
-wisp_status wisp__dense_svd(wisp_ctx *ctx, int rows, int cols, wisp_scalar *S, double *value, wisp_scalar *V)
+/* ---- by LAPACK ------------------------------------------------------------------------------------- */
+
+typedef void (*dgesdd_fn)(const char *, const int *, const int *, double *, const int *, double *, double *,
+                          const int *, double *, const int *, double *, const int *, int *, int *, size_t);
+typedef void (*zgesdd_fn)(const char *, const int *, const int *, double *, const int *, double *, double *,
+                          const int *, double *, const int *, double *, const int *, double *, int *, int *, size_t);
+
+/* Numbers of one call; u, v (V^H) and value are one array, which goes to all ranks. */
+typedef struct {
+    bool is_complex;
+    int rows, cols;
+    double *a, *u, *v, *value, *work, *real;
+    int *whole;
+} gesdd;
+
+static void call(const gesdd *g, wisp__lapack_fn fn, double *work, int works, int *info)
+{
+    const int m = g->rows, n = g->cols;
+    if (g->is_complex)
+        ((zgesdd_fn)fn)("S", &m, &n, g->a, &m, g->value, g->u, &m, g->v, &n, work, &works, g->real, g->whole, info, 1);
+    else
+        ((dgesdd_fn)fn)("S", &m, &n, g->a, &m, g->value, g->u, &m, g->v, &n, work, &works, g->whole, info, 1);
+}
+
+/* *info: as LAPACK has it; -1, too, where it has no such function. */
+static wisp_status decompose(wisp_ctx *ctx, gesdd *g, int *info)
 {
     wisp_status status = WISP_OK;
-    wisp_scalar *W = NULL, *X = NULL;
+    const size_t n = (size_t)g->cols, m = (size_t)g->rows;
+    double size[2] = {0};
+    *info = -1;
+    wisp__lapack_alone(true);
+    const wisp__lapack_fn fn = wisp__lapack(ctx, g->is_complex ? "zgesdd" : "dgesdd");
+    if (!fn) goto out;
+    call(g, fn, size, -1, info);
+    if (!(size[0] < INT32_MAX)) *info = -1;
+    if (*info != 0) goto out;
+    const int works = (int)size[0];
+    WISP_TRY(wisp__lapack_alloc(ctx, &g->work, (size_t)works * (g->is_complex ? 2 : 1), g->rows));
+    if (g->is_complex) WISP_TRY(wisp__lapack_alloc(ctx, &g->real, (2 * m + 7 * n + 7) * n, g->rows));
+    WISP_TRY(wisp_alloc(ctx, &g->whole, 8 * n, sizeof *g->whole));
+    call(g, fn, g->work, works, info);
+out:
+    wisp__lapack_alone(false);
+    return status;
+}
+
+/* *found: whether LAPACK answered. */
+static wisp_status by_lapack(wisp_ctx *ctx, bool is_complex, int rows, int cols, wisp_scalar *S, double *value,
+                             wisp_scalar *V, bool *found)
+{
+    enum { NO_MEMORY = -999 };
+    const size_t m = (size_t)rows, n = (size_t)cols, parts = is_complex ? 2 : 1, shared = (m + n) * n * parts + n;
+    gesdd g = {.is_complex = is_complex, .rows = rows, .cols = cols};
+    wisp_status status = WISP_OK;
+    int info = 0;
+    WISP_TRY(wisp__lapack_alloc(ctx, &g.u, shared, rows));
+    g.v = g.u + m * n * parts, g.value = g.v + n * n * parts;
+    if (wisp_ctx_rank(ctx) == 0) {
+        status = wisp__lapack_alloc(ctx, &g.a, m * n * parts, rows);
+        if (status == WISP_OK) {
+            wisp__dense_pack(is_complex, rows, cols, S, g.a);
+            status = decompose(ctx, &g, &info);
+        }
+        if (status != WISP_OK) info = NO_MEMORY;
+    }
+    WISP_TRY(wisp__dense_share(ctx, g.u, shared, &info));
+    if (info == NO_MEMORY) { /* rank 0 has a message */
+        status = wisp_ctx_rank(ctx) > 0 ? wisp_ctx_failf(ctx, WISP_ERR_NOMEM, "out of memory") : WISP_ERR_NOMEM;
+        goto out;
+    }
+    *found = info == 0 && wisp__dense_finite(g.u, shared);
+    if (!*found) goto out;
+    wisp__dense_unpack(is_complex, rows, cols, g.u, S);
+    memcpy(value, g.value, n * sizeof *value);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            const double *x = g.v + (j + i * n) * parts; /* of row j, column i */
+            V[i * n + j] = (wisp_scalar){x[0], is_complex ? -x[1] : 0};
+        }
+out:
+    wisp_free(ctx, g.u), wisp_free(ctx, g.a);
+    wisp_free(ctx, g.work), wisp_free(ctx, g.real), wisp_free(ctx, g.whole);
+    return status;
+}
+
+wisp_status wisp__dense_svd(wisp_ctx *ctx, bool is_complex, int rows, int cols, wisp_scalar *S, double *value,
+                            wisp_scalar *V)
+{
     const size_t m = (size_t)rows, n = (size_t)cols;
+    wisp_status status = WISP_OK;
     double finite = 0;
+    bool found = false;
     int info = 0;
     for (size_t i = 0; i < m * n; i++) finite += 0 * S[i].re + 0 * S[i].im;
     if (finite != 0) return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "a small matrix holds a NaN or an infinity");
-    WISP_TRY(wisp_alloc(ctx, &W, m * n + 1, sizeof *W));
-    WISP_TRY(wisp_alloc(ctx, &X, n * n + 1, sizeof *X));
-    transpose(rows, cols, S, W);
-    find(rows, cols, W, value, X);
-    transpose(cols, rows, W, S);
-    transpose(cols, cols, X, V);
+    WISP_TRY(by_lapack(ctx, is_complex, rows, cols, S, value, V, &found));
+    if (found) return WISP_OK;
+    WISP_TRY(by_rotations(ctx, rows, cols, S, value, V));
     WISP_TRY(wisp__dense_share(ctx, (double *)S, 2 * m * n, &info));
     WISP_TRY(wisp__dense_share(ctx, (double *)V, 2 * n * n, &info));
     WISP_TRY(wisp__dense_share(ctx, value, n, &info));
 out:
-    wisp_free(ctx, W);
-    wisp_free(ctx, X);
     return status;
 }

@@ -311,10 +311,12 @@ static wisp_status run(wisp__svd *s, int64_t rows)
     const wisp_status found = status = wisp_eig(s->e, s->gram ? wisp__svd_gram(s) : s->B, &s->o);
     if (s->gram) s->e->products *= 2;
     if (!has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) goto out;
-    const bool ended = found == WISP_ERR_CANCELLED && wisp_ctx_step(s->ctx, "singular vectors", 1, 0) != WISP_OK;
-    if (ended) wisp_ctx_resume(s->ctx); /* what has converged is still given */
+    wisp_ctx_hold(s->ctx, 1); /* what has converged is given, though a cancel was made, or is now */
+    wisp_ctx_step(s->ctx, "singular vectors", 0, 0);
     status = convert(s);
-    if (ended) wisp_ctx_cancel(s->ctx);
+    const wisp_status queued = wisp_ctx_finish(s->ctx);
+    wisp_ctx_hold(s->ctx, 0);
+    if (status == WISP_OK) status = queued;
     if (status == WISP_OK) status = found;
 out:
     return status;
@@ -361,7 +363,7 @@ static double convert_bytes(const wisp__svd *s, double held)
     wisp_mat_get_info(s->B, &info);
     const double column = column_bytes(s), width = wisp__svd_width(s, INT32_MAX);
     const double numbers = held * held * sizeof(wisp_scalar);
-    return column * (2 * held + 2 + 2 * fmin(width, held)) + 8 * numbers +
+    return column * (2 * held + 2 + 2 * fmin(width, held)) + 12 * numbers +
            wisp_dot_bytes((double)info.local_rows, 4 * held) + (double)info.spill_bytes * fmin(width, held);
 }
 

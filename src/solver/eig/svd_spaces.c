@@ -239,7 +239,7 @@ wisp_status wisp__svd_triplets(wisp__svd *s)
         memcpy(s->turn[WISP__LEFT], S, size * sizeof *S);
     else
         adjoint(left, right, S, s->turn[WISP__RIGHT]);
-    WISP_TRY(wisp__dense_svd(s->ctx, s->columns[tall], s->n, s->turn[tall], s->value, s->turn[!tall]));
+    WISP_TRY(wisp__dense_svd(s->ctx, s->is_complex, s->columns[tall], s->n, s->turn[tall], s->value, s->turn[!tall]));
 out:
     wisp_free(s->ctx, S);
     return status;

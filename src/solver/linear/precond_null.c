@@ -4,47 +4,17 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include "../jacobi.h"
 
 typedef double complex number;
 
 static double square(number v) { return creal(v) * creal(v) + cimag(v) * cimag(v); }
 
-/* Rotates columns i and j of a[m][n] so that they become orthogonal, and those of b likewise (NULL: there is none).
-   false: they are so. */
-static bool rotate(number *a, number *b, int64_t m, int n, int i, int j)
-{
-    double aa = 0, bb = 0;
-    number ab = 0;
-    for (int64_t k = 0; k < m; k++) {
-        aa += square(a[k * n + i]), bb += square(a[k * n + j]);
-        ab += conj(a[k * n + i]) * a[k * n + j];
-    }
-    const double size = cabs(ab);
-    if (!(size > 4 * DBL_EPSILON * sqrt(aa) * sqrt(bb))) return false;
-    const double tau = (bb - aa) / (2 * size), t = (tau < 0 ? -1 : 1) / (fabs(tau) + hypot(1, tau));
-    const double c = 1 / hypot(1, t), s = c * t;
-    const number phase = ab / size;
-    for (int which = 0; which < (b ? 2 : 1); which++) {
-        number *x = which ? b : a;
-        for (int64_t k = 0; k < m; k++) {
-            const number left = x[k * n + i], right = conj(phase) * x[k * n + j];
-            x[k * n + i] = c * left - s * right, x[k * n + j] = s * left + c * right;
-        }
-    }
-    return true;
-}
-
-/* Columns of a become orthogonal to each other (one-sided Jacobi: Hestenes 1958, J. SIAM 6, 51), and b is changed as a
-   is. Small columns keep their digits, which a Gram matrix would lose. */
+/* Columns of a become orthogonal to each other, and b is changed as a is. */
 static void make_orthogonal(number *a, number *b, int64_t m, int n)
 {
     enum { MOST = 60 };
-    bool changes = true;
-    for (int sweep = 0; sweep < MOST && changes; sweep++) {
-        changes = false;
-        for (int i = 0; i + 1 < n; i++)
-            for (int j = i + 1; j < n; j++) changes |= rotate(a, b, m, n, i, j);
-    }
+    for (int sweep = 0; sweep < MOST && wisp__jacobi_sweep(a, m, b, m, n, 4 * DBL_EPSILON); sweep++) {}
 }
 
 static double length(const number *a, int64_t m, int n, int j)
