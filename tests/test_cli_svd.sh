@@ -52,6 +52,20 @@ cp out eig.json
 ok svd $chain --largest 2 --method lanczos --json --checkpoint ck --every 1000
 json out 'all(abs(abs(x) - y) < 1e-7 for x, y in zip(e["eigenvalues"], d["singular_values"][::-1]))' eig.json
 
+# The smallest ones: of a tall matrix with an empty column, one by A^H A, and one whose smallest value is repeated.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 3100, 20, 19 + 100
+    for (j = 1; j < 20; j++) print 150 * j, j, 1 + j / 10
+    for (i = 1; i <= 100; i++) print 3000 + i, 1 + i % 9, 0.01 * i }' >tall.mtx
+ok svd tall.mtx --smallest 2 --left-out u.mtx --json
+json out 'abs(d["singular_values"][0]) < 1e-12 and d["singular_values"][1] > 1 and d["complete"] and d["residuals"][0] < 1e-8'
+ok svd tall.mtx --largest 1
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 3100, 30, 30
+    for (j = 1; j <= 30; j++) print 100 * j, j, (j < 25 ? 1 : 2) }' >repeated.mtx
+ok svd repeated.mtx --smallest 2
+check "the way is told" grep -q '^method *lanczos of A^H A, ' out
+ok svd repeated.mtx --smallest 2 --json
+json out 'close(d["singular_values"], [1, 1], 1e-8) and d["found"] == 2 and d["method"] == "lanczos"'
+
 refused 2 "which singular values is missing" svd a.mtx
 refused 2 "exclude each other" svd a.mtx --largest 1 --smallest 1
 refused 2 "it must begin above 0" svd a.mtx --interval 0,1

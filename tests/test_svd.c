@@ -249,6 +249,36 @@ static void squared(void **state)
     ref_free(a);
 }
 
+/* The smallest values where a search by A^H A, or among the zeros of the augmented matrix, does not answer: those of
+   empty columns, small ones, one that is repeated very often, and numbers at the ends of the range. */
+static void ways(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {101};
+    static const struct {
+        wisp_eig_method method;
+        int64_t rows, cols;
+        int count, kind, exponent;
+    } of[] = {{WISP_EIG_DEFAULT, 3050, 30, 3, 2, 0},    {WISP_EIG_DEFAULT, 20, 3050, 2, 1, 0},
+              {WISP_EIG_INVERT, 300, 290, 2, 4, 0},     {WISP_EIG_DEFAULT, 3050, 20, 2, 6, 1000},
+              {WISP_EIG_DEFAULT, 20, 3050, 2, 0, -950}, {WISP_LANCZOS, 90, 50, 3, 6, -950},
+              {WISP_LANCZOS, 30, 90, 3, 6, 1000},       {WISP_CHEBFD, 200, 90, 4, 2, 0},
+              {WISP_EIG_DEFAULT, 3050, 20, 3, 5, 0}};
+    for (int i = 0; i < (int)(sizeof of / sizeof of[0]); i++) {
+        if (ref_few() && i > 3) break;
+        if (of[i].method == WISP_EIG_INVERT && (ref_ranks() > 1 || !strstr(wisp_features(), "mumps"))) continue;
+        const wisp_type type = i % 2 ? WISP_Z : WISP_D;
+        ref_mat a = random_matrix(&r, type, of[i].rows, of[i].cols, of[i].kind);
+        for (int64_t k = 0; k < a.rows * a.cols; k++) a.a[k] *= ldexp(1, of[i].exponent);
+        double *value = values_of(a);
+        const question q = {.opts = {.which = WISP_EIG_SMALLEST, .method = of[i].method, .count = of[i].count}};
+        char what[64];
+        snprintf(what, sizeof what, "way %d", i);
+        ask(ctx, a, type, value, &q, what);
+        free(value), ref_free(a);
+    }
+}
+
 static int cancels(void *arg, const wisp_progress *p)
 {
     int *const times = arg;
@@ -308,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(small, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(methods, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(ways, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(squared, ref_setup, ref_teardown),
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test_setup_teardown(refusals, ref_setup, ref_teardown)};

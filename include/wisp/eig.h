@@ -212,19 +212,19 @@ WISP_SIZED wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, c
    `rows` how many rows A has. Eigenpairs of B by wisp_eig give two spaces, and these the triplets (Golub and Van Loan,
    Matrix Computations, section 8.6): no condition number is squared.
    The options are those of wisp_eig, but: which is LARGEST or SMALLEST, of the min(rows, columns) singular values, or
-   INTERVAL with low > 0; `any` is set by the call: exactly `count` are given; a method is chosen, or CHEBFD, LANCZOS,
-   DENSE or INVERT as the question about B has it (SMALLEST: the eigenvalues nearest to 0, among them |rows - columns|
-   zeros, all of which are found and held). But SMALLEST by LANCZOS, and by default where those zeros are more than 64
-   and B has more than 3000 rows, takes the values of A^H A or A A^H, the smaller one, by products with B: a value below
-   about 16 rounding units over the tolerance, of the largest one, can't be told from 0 there (WISP_ERR_STAGNATION).
-   `start` is of B, too. A tolerance is one of the larger of |A v - s u| and |A^H u - s v|, over the largest singular
-   value (halfwidth of the spectrum of B), or absolute; 64 rounding units of the largest singular value are small enough
-   at any rate. *e, to be freed by wisp_eigen_free, becomes: found, value (real, ascending) and residual, of triplets
-   that were checked as they are given, in `vectors`, whose columns on B's map have u in A's rows and v behind them;
-   complete: none is missing, as wisp_eig tells it of B; orthogonality: the larger one of the u and of the v; expected:
-   of INTERVAL. All else is of the eigenvalues of B. Statuses are those of wisp_eig; WISP_ERR_STAGNATION, too: a triplet
-   was within the tolerance as eigenpair of B, but not as it is checked here. WISP_ERR_ARG: count is above min(rows,
-   columns), or B is not of this form with so many rows of A. */
+   INTERVAL with low > 0; exactly `count` are given (`any`); a method is chosen, or CHEBFD, LANCZOS, DENSE or INVERT as
+   the question about B has it. SMALLEST (nearest to 0) may set the |rows - columns| zeros of B apart by a number on the
+   diagonal (Bjorck 1967, BIT 7, 257); or, by LANCZOS, and first by default where they are more than 64 and B has more
+   than 3000 rows, it takes the values of A^H A or A A^H, the smaller one, where those below about 16 rounding units
+   over the tolerance, of the largest, can't be told from 0 (STAGNATION). By default what proves no answer gives way;
+   the result's `method` tells to which (LANCZOS: A^H A). `start` is of B, too. A tolerance is one of the larger of |A v
+   - s u| and |A^H u - s v|, over the largest singular value (halfwidth of the spectrum of B), or absolute; 64 rounding
+   units of the largest singular value are small enough at any rate. *e, to be freed by wisp_eigen_free, becomes: found,
+   value (real, ascending) and residual, of triplets that were checked as they are given, in `vectors`, whose columns on
+   B's map have u in A's rows and v behind them; complete: none is missing, as wisp_eig tells it of B; orthogonality:
+   the larger one of the u and of the v; expected: of INTERVAL. All else is of the eigenvalues of B. Statuses are those
+   of wisp_eig; STAGNATION, too: a triplet was within the tolerance as eigenpair of B, but not as it is checked here.
+   WISP_ERR_ARG: count is above min(rows, columns), or B is not of this form with so many rows of A. */
 WISP_SIZED wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_eig_opts *opts);
 /* As wisp_eig_plan. */
 WISP_SIZED wisp_status wisp_svd_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *B, int64_t rows,

@@ -209,7 +209,8 @@ const option_def option_table[] = {
         "--smallest; lanczos: block Lanczos, for --largest, and for --smallest of A^H A; dense: all by LAPACK, for "
         "small matrices; invert: "
         "--smallest by factors (MUMPS), in one process; krylov-schur is for eigenvalues alone (dense up to 3000 rows "
-        "and columns together where it takes less, else the first of these that fits)"),
+        "and columns together where it takes less, else the first of these that fits, and another one where it does "
+        "not prove its answer)"),
     BOUNDS(CMD_EIG,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself"),
     VALUE("tolerance", "T", parse_positive, CMD_EIG, tolerance,

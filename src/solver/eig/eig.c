@@ -207,12 +207,12 @@ static wisp_status run(wisp__eig *k)
     return status;
 }
 
-wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+static const wisp_eigen nothing = {.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
+
+static wisp_status find(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts, bool rough)
 {
-    WISP_NEED(wisp_mat_ctx(A), e);
-    *e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
-    WISP_NEED(NULL, A);
-    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp_now(), .most_work = INFINITY};
+    wisp__eig k = {
+        .ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp_now(), .most_work = INFINITY, .rough = rough};
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
@@ -220,6 +220,20 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     wisp__eig_scale_back(&k);
     e->seconds = wisp_now() - k.started;
     return status;
+}
+
+wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    WISP_NEED(wisp_mat_ctx(A), e);
+    *e = nothing;
+    WISP_NEED(NULL, A);
+    return find(e, A, opts, false);
+}
+
+wisp_status wisp__eig_roughly(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    *e = nothing;
+    return find(e, A, opts, true);
 }
 
 static wisp_status plan_by_method(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)

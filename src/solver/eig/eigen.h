@@ -44,8 +44,11 @@ typedef struct {
     double filter_work, invert_work; /* of the choice between the two, in the measure of most_work; NaN: not known */
     double dense_work;               /* most_work as it is for LAPACK */
     bool default_rounds;             /* opts.max_rounds was not given */
+    bool rough;                      /* the pairs need not be told from others */
 } wisp__eig;
 
+/* wisp_eig with a tolerance that is wide on purpose: there is no warning of that. */
+wisp_status wisp__eig_roughly(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts);
 wisp_status wisp__eig_chebfd(wisp__eig *k);
 wisp_status wisp__eig_lanczos(wisp__eig *k);
 wisp_status wisp__eig_krylov_schur(wisp__eig *k);

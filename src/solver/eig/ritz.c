@@ -127,7 +127,7 @@ void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const d
     const wisp_bounds *b = &k->e->bounds;
     const double apart = fabs(value[1] - value[0]);
     const double together = (residual[0] + residual[1]) * k->scale / 60; /* a thirtieth of the mean residual */
-    if (apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
+    if (k->rough || apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
     wisp_ctx_logf(
         k->ctx, WISP_LOG_WARN,
         "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "

@@ -13,15 +13,15 @@ static wisp_status refuse(const wisp__svd *s, const char *what)
 
 /* ---- the question ---------------------------------------------------------------------------------- */
 
-static double tolerance_of(const wisp__svd *s, double tolerance)
+double wisp__svd_stricter(const wisp__svd *s, double tolerance)
 {
     return fmax(tolerance / 4, 16 * s->eps); /* what parts of unit length have is larger */
 }
 
-static wisp_status check(wisp__svd *s, int64_t rows)
+wisp_status wisp__svd_check(wisp__svd *s, int64_t rows)
 {
     wisp_mat_info info;
-    wisp_eig_opts *o = &s->o;
+    const wisp_eig_opts *o = &s->given;
     wisp_mat_get_info(s->B, &info);
     s->rows = rows, s->cols = info.rows - rows;
     if (info.rows != info.cols)
@@ -50,28 +50,26 @@ static wisp_status check(wisp__svd *s, int64_t rows)
     return WISP_OK;
 }
 
-/* The question about B. Null spaces are asked for as a whole: no part of them would do for pairs. */
-static wisp_status ask(wisp__svd *s)
+/* Of the smallest values: what is asked about the matrix of this way, whose residuals are to be small beside the
+   square of a small value, or what the lifted one makes of it. */
+static wisp_status ask_smallest(wisp__svd *s)
 {
     wisp_eig_opts *o = &s->o;
     const int64_t zeros = llabs(s->rows - s->cols);
-    if (o->count == 0) o->count = 1;
-    if (o->tolerance == 0) o->tolerance = wisp__is_single(s->type) ? 1e-4 : 1e-8;
-    s->asked = *o;
-    s->wanted = o->which == WISP_EIG_INTERVAL ? INT32_MAX : o->count;
-    o->any = o->which == WISP_EIG_LARGEST;
-    if (o->tolerance_abs > 0) {
-        o->tolerance = s->asked.tolerance = 0;
-        o->tolerance_abs /= 4;
-    } else {
-        o->tolerance = tolerance_of(s, o->tolerance);
-    }
-    if (o->which != WISP_EIG_SMALLEST) return WISP_OK;
-    if (s->gram) { /* residuals of A^H A are to be small beside a small value's square */
-        o->method = WISP_LANCZOS;
+    if (s->way != WISP__BY_AUGMENTED) {
+        const bool gram = s->way == WISP__BY_GRAM;
+        if (gram) o->method = WISP_LANCZOS;
+        o->which = gram ? WISP_EIG_SMALLEST : WISP_EIG_NEAREST;
+        o->target =
+            gram ? 0 : 1e-3 * s->lift; /* an inverse with an eigenvalue at its target has no digits for others */
         o->any = 1;
-        o->tolerance = 32 * s->eps, o->tolerance_abs = 0;
-        o->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {.center = 0.5, .halfwidth = 0.501}};
+        o->tolerance = gram ? 32 * s->eps : fmax(32 * s->eps, 1e-3 * o->tolerance);
+        if (!gram && o->tolerance_abs > 0)
+            o->tolerance = fmax(32 * s->eps, fmin(1e-3 * o->tolerance_abs / s->norm, 1e-9));
+        o->tolerance_abs = 0;
+        o->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN,
+                                       .given = gram ? (wisp_bounds){.center = 0.5, .halfwidth = 0.501}
+                                                     : wisp__svd_lift_bounds(s)};
         return WISP_OK;
     }
     if (zeros + 2 * (int64_t)o->count > INT32_MAX)
@@ -84,6 +82,31 @@ static wisp_status ask(wisp__svd *s)
     o->target = 0;
     o->count = (int)zeros + 2 * o->count;
     return WISP_OK;
+}
+
+/* What is left open in the question is filled in. */
+void wisp__svd_fill_in(wisp__svd *s)
+{
+    wisp_eig_opts *o = &s->asked;
+    *o = s->given;
+    if (o->count == 0) o->count = 1;
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(s->type) ? 1e-4 : 1e-8;
+    if (o->tolerance_abs > 0) o->tolerance = 0;
+    s->wanted = o->which == WISP_EIG_INTERVAL ? INT32_MAX : o->count;
+}
+
+/* The question about the matrix of this way. Null spaces of B are asked for as a whole: no part of them would do for
+   pairs. */
+wisp_status wisp__svd_ask(wisp__svd *s)
+{
+    wisp_eig_opts *o = &s->o;
+    *o = s->asked;
+    o->any = o->which == WISP_EIG_LARGEST;
+    if (o->tolerance_abs > 0)
+        o->tolerance_abs /= 4;
+    else
+        o->tolerance = wisp__svd_stricter(s, o->tolerance);
+    return o->which == WISP_EIG_SMALLEST ? ask_smallest(s) : WISP_OK;
 }
 
 /* ---- triplets --------------------------------------------------------------------------------------- */
@@ -195,7 +218,8 @@ static wisp_status deliver(wisp__svd *s, wisp_blk *pairs, int count, const doubl
         status = wisp_ctx_failf(s->ctx, WISP_ERR_NOMEM, "out of memory for %d values", count);
         goto out;
     }
-    const int unit = s->asked.tolerance_abs > 0 ? -s->exponent : 0; /* of what is told of residuals */
+    const int unit = s->asked.tolerance_abs > 0 ? -s->exponent : 0; /* of residuals */
+    const int shown = s->asked.tolerance_abs > 0 ? unit + s->back : 0;
     for (int j = 0; j < count; j++) {
         worst = residual[j] <= worst ? worst : residual[j];
         if (!(residual[j] <= s->limit)) continue;
@@ -208,8 +232,8 @@ static wisp_status deliver(wisp__svd *s, wisp_blk *pairs, int count, const doubl
     if (found < count && e->complete)
         status = wisp_ctx_failf(
             s->ctx, WISP_ERR_STAGNATION, "svd: a singular triplet has a residual of %.1e%s; the tolerance is %.1e",
-            ldexp(worst, unit), s->gram ? ", by A^H A, which does not tell small values from 0" : "",
-            ldexp(s->limit, unit));
+            ldexp(worst, shown), s->way == WISP__BY_GRAM ? ", by A^H A, which does not tell small values from 0" : "",
+            ldexp(s->limit, shown));
 out:
     wisp_free(s->ctx, good);
     return status;
@@ -247,9 +271,10 @@ out:
 static void find_units(wisp__svd *s)
 {
     wisp_eigen *e = s->e;
-    if (s->gram) e->bounds = (wisp_bounds){.halfwidth = s->norm, .failure_probability = NAN};
+    const bool known = s->way != WISP__BY_AUGMENTED;
+    if (known) e->bounds = (wisp_bounds){.halfwidth = s->norm, .failure_probability = NAN};
     double most = e->bounds.halfwidth;
-    for (int i = 0; i < e->found && !s->gram; i++) most = fmax(most, fabs(e->value[i].re));
+    for (int i = 0; i < e->found && !known; i++) most = fmax(most, fabs(e->value[i].re));
     s->exponent = most > 0 && isfinite(most) ? -ilogb(most) : 0;
     const double size = most > 0 ? ldexp(most, s->exponent) : 1;
     const bool absolute = s->asked.tolerance_abs > 0;
@@ -272,7 +297,8 @@ static wisp_status convert(wisp__svd *s)
     if (status == WISP_OK && e->complete && s->wanted < INT32_MAX && e->found < s->wanted)
         status = wisp_ctx_failf(
             s->ctx, WISP_ERR_INCOMPLETE, "svd: %d of %d singular triplets were found%s", e->found, s->wanted,
-            s->gram ? "; by A^H A small values are not told from 0, as they are by invert and dense" : "");
+            s->way == WISP__BY_GRAM ? "; by A^H A small values are not told from 0, as they are by invert and dense"
+                                    : "");
     if (status != WISP_OK) e->complete = 0;
     if (s->asked.which == WISP_EIG_SMALLEST) {
         e->expected = e->expected_error = NAN; /* of both signs, with zeros */
@@ -288,29 +314,52 @@ static bool has_pairs(wisp_status status)
            status == WISP_ERR_STAGNATION || status == WISP_ERR_CANCELLED;
 }
 
-static wisp_status check_form(wisp__svd *s)
+/* ---- one way --------------------------------------------------------------------------------------- */
+
+/* What was made of eigenpairs is given back. */
+void wisp__svd_drop(wisp__svd *s)
 {
-    bool is;
-    wisp_status status;
-    WISP_TRY(wisp__svd_masks(s));
-    WISP_TRY(wisp__svd_is_augmented(s, &is));
-    if (!is)
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "svd: the matrix is not [[0, A], [A^H, 0]] with %lld rows of A",
-                                (long long)s->rows);
-out:
-    return status;
+    for (int i = 0; i < 2; i++) {
+        wisp_blk_free(s->side[i]);
+        wisp_free(s->ctx, s->turn[i]);
+        s->side[i] = NULL, s->turn[i] = NULL, s->columns[i] = 0;
+    }
+    wisp_free(s->ctx, s->value);
+    s->value = NULL, s->held = s->n = 0;
 }
 
-static wisp_status run(wisp__svd *s, int64_t rows)
+/* A^H A may be far slower than factors, where singular values are close to each other. */
+static int watch(void *arg, int round, int found, double wanted, double residual)
+{
+    wisp__svd *s = arg;
+    const wisp_eig_opts *o = &s->asked;
+    s->over = s->e->flops > s->budget;
+    return s->over || (o->observe && o->observe(o->observe_arg, round, found, wanted, residual));
+}
+
+/* Advice that is wisp_eig's: exactly as many triplets are given as were asked for. */
+static wisp_status without_advice(const wisp__svd *s, wisp_status status)
+{
+    char message[512];
+    wisp_ctx_message(s->ctx, message, sizeof message);
+    char *at = strstr(message, "opts.any");
+    if (!at) return status;
+    while (at > message && *at != ',' && *at != ';') at--;
+    *at = 0;
+    return wisp_ctx_fail(s->ctx, status, message);
+}
+
+wisp_status wisp__svd_go(wisp__svd *s)
 {
     wisp_status status;
-    WISP_TRY(check(s, rows));
-    WISP_TRY(check_form(s));
-    if (wisp__svd_takes_gram(s)) WISP_TRY(wisp__svd_gram_open(s));
-    WISP_TRY(ask(s));
-    const wisp_status found = status = wisp_eig(s->e, s->gram ? wisp__svd_gram(s) : s->B, &s->o);
-    if (s->gram) s->e->products *= 2;
-    if (!has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) goto out;
+    const bool gram = s->way == WISP__BY_GRAM;
+    const wisp_mat *const of[] = {s->B, gram ? wisp__svd_gram(s) : NULL, s->lifted};
+    s->over = false;
+    WISP_TRY(wisp__svd_ask(s));
+    if (gram && isfinite(s->budget)) s->o.observe = watch, s->o.observe_arg = s;
+    const wisp_status found = status = wisp_eig(s->e, of[s->way], &s->o);
+    if (gram) s->e->products *= 2;
+    if (s->over || !has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) goto out;
     wisp_ctx_hold(s->ctx, 1); /* what has converged is given, though a cancel was made, or is now */
     wisp_ctx_step(s->ctx, "singular vectors", 0, 0);
     status = convert(s);
@@ -319,92 +368,6 @@ static wisp_status run(wisp__svd *s, int64_t rows)
     if (status == WISP_OK) status = queued;
     if (status == WISP_OK) status = found;
 out:
-    return status;
-}
-
-static void close_all(wisp__svd *s)
-{
-    for (int i = 0; i < 2; i++) {
-        wisp_blk_free(s->side[i]), wisp_blk_free(s->mask[i]);
-        wisp_free(s->ctx, s->turn[i]);
-    }
-    wisp_free(s->ctx, s->value);
-    wisp__svd_gram_close(s);
-}
-
-wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_eig_opts *opts)
-{
-    WISP_NEED(wisp_mat_ctx(B), e);
-    *e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
-    WISP_NEED(NULL, B);
-    const double started = wisp_now();
-    wisp__svd s = {.ctx = wisp_mat_ctx(B), .B = B, .e = e};
-    if (opts) s.o = *opts;
-    wisp_ctx_enter(s.ctx);
-    const wisp_status status = wisp_ctx_leave(s.ctx, run(&s, rows));
-    close_all(&s);
-    e->seconds = wisp_now() - started;
-    return status;
-}
-
-/* ---- plan ------------------------------------------------------------------------------------------ */
-
-static double column_bytes(const wisp__svd *s)
-{
-    wisp_mat_info info;
-    wisp_mat_get_info(s->B, &info);
-    return (double)(info.local_rows + info.halo_rows) * (double)wisp_type_size(s->type);
-}
-
-/* Bytes that triplets take from so many eigenvectors: two spaces of them, blocks, and small matrices. */
-static double convert_bytes(const wisp__svd *s, double held)
-{
-    wisp_mat_info info;
-    wisp_mat_get_info(s->B, &info);
-    const double column = column_bytes(s), width = wisp__svd_width(s, INT32_MAX);
-    const double numbers = held * held * sizeof(wisp_scalar);
-    return column * (2 * held + 2 + 2 * fmin(width, held)) + 12 * numbers +
-           wisp_dot_bytes((double)info.local_rows, 4 * held) + (double)info.spill_bytes * fmin(width, held);
-}
-
-static wisp_status plan_all(wisp__svd *s, wisp_plan *plan, wisp_eig_choice *choice, int64_t rows)
-{
-    wisp_status status;
-    WISP_TRY(check(s, rows));
-    if (wisp__svd_takes_gram(s)) {
-        WISP_TRY(wisp__svd_masks(s));
-        WISP_TRY(wisp__svd_gram_open(s));
-    }
-    WISP_TRY(ask(s));
-    WISP_TRY(wisp_eig_plan(plan, choice, s->gram ? wisp__svd_gram(s) : s->B, &s->o));
-    if (s->gram) /* what its products hold, and the masks */
-        plan->bytes_most += (int64_t)(column_bytes(s) * (2 * choice->block + 2));
-    const bool interval = s->asked.which == WISP_EIG_INTERVAL;
-    const double held = !interval                    ? s->o.count
-                        : isfinite(choice->expected) ? choice->expected + choice->expected_error
-                                                     : choice->search;
-    plan->bytes_most =
-        (int64_t)fmax((double)plan->bytes_most, convert_bytes(s, fmin(held, (double)(s->rows + s->cols))));
-    plan->bytes = plan->bytes_most;
-    if (s->asked.which == WISP_EIG_SMALLEST) choice->expected = choice->expected_error = NAN, choice->low = 0;
-out:
-    return status;
-}
-
-wisp_status wisp_svd_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *B, int64_t rows,
-                          const wisp_eig_opts *opts)
-{
-    wisp_eig_choice unused;
-    WISP_NEED(wisp_mat_ctx(B), plan);
-    if (!choice) choice = &unused;
-    *plan =
-        (wisp_plan){.products = NAN, .sweeps = NAN, .seconds = NAN, .iteration_bytes = NAN, .iteration_seconds = NAN};
-    *choice = (wisp_eig_choice){.expected = NAN, .expected_error = NAN};
-    WISP_NEED(NULL, B);
-    wisp__svd s = {.ctx = wisp_mat_ctx(B), .B = B};
-    if (opts) s.o = *opts;
-    wisp_ctx_enter(s.ctx);
-    const wisp_status status = wisp_ctx_leave(s.ctx, plan_all(&s, plan, choice, rows));
-    close_all(&s);
-    return status;
+    wisp__svd_drop(s);
+    return status == WISP_OK ? status : without_advice(s, status);
 }

@@ -48,25 +48,19 @@ static void cost(void *arg, wisp_type type, int width, wisp_cost *c)
     c->bytes *= 2, c->flops *= 2;
 }
 
-bool wisp__svd_takes_gram(const wisp__svd *s)
-{
-    enum { FEW = 64, DENSE = 3000 };
-    const wisp_eig_opts *o = &s->o;
-    if (o->which != WISP_EIG_SMALLEST) return false;
-    if (o->method == WISP_LANCZOS) return true;
-    return o->method == WISP_EIG_DEFAULT && !o->invert && llabs(s->rows - s->cols) > FEW && s->rows + s->cols > DENSE;
-}
+int wisp__svd_inner(const wisp__svd *s) { return s->rows < s->cols ? WISP__LEFT : WISP__RIGHT; }
 
 wisp_status wisp__svd_gram_open(wisp__svd *s)
 {
     wisp_status status;
     wisp_bounds b;
     wisp__gram *g = NULL;
-    const wisp_bounds_opts o = wisp__bounds_opts(&s->o.bounds, s->o.seed, 0, 0, 4);
+    const wisp_bounds_opts o = wisp__bounds_opts(&s->given.bounds, s->given.seed, 0, 0, 4);
+    if (s->gram) return WISP_OK;
     WISP_TRY(wisp_alloc(s->ctx, &s->gram, 1, sizeof *s->gram));
     g = s->gram;
     g->s = s;
-    g->inner = s->rows < s->cols ? WISP__LEFT : WISP__RIGHT;
+    g->inner = wisp__svd_inner(s);
     g->outer = !g->inner;
     WISP_TRY(wisp__hermitian_bounds(&b, s->B, &o));
     s->norm = fabs(b.center) + b.halfwidth;

@@ -53,7 +53,7 @@ wisp_status wisp__svd_is_augmented(const wisp__svd *s, bool *is)
     WISP_TRY(wisp_blk_create(&y, s->ctx, wisp_mat_map(s->B), s->type, 1));
     for (int i = 0; i < 2 && *is; i++) {
         double norm;
-        WISP_TRY(wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, 0));
+        WISP_TRY(wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, s->given.seed, WISP__STREAM_SVD, 0));
         WISP_TRY(wisp__svd_part(s, i, x, x));
         WISP_TRY(wisp_spmmv(y, s->B, x, NULL));
         WISP_TRY(wisp__svd_part(s, i, y, y));
@@ -111,7 +111,7 @@ static wisp_status add_null_vectors(wisp__svd *s, int i, int wanted)
     if (have >= wanted) return WISP_OK;
     if (have > 0) WISP_TRY(wisp_blk_cols(&old, s->side[i], 0, have));
     WISP_TRY(wisp_blk_cols(&fresh, s->side[i], have, wanted - have));
-    WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, s->o.seed, WISP__STREAM_SVD, (uint32_t)have));
+    WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, s->given.seed, WISP__STREAM_SVD, (uint32_t)have));
     WISP_TRY(wisp__svd_part(s, i, fresh, fresh));
     WISP_TRY(wisp__orthonormal(fresh, old, 0, &how));
     s->columns[i] += how.rank;
@@ -121,11 +121,11 @@ out:
     return status;
 }
 
-/* Of A^H A: its vectors are the one side, and the other one is A of them. */
+/* Of A^H A, or with the zeros lifted: the vectors of the inner side, and the other one is A of them. */
 static wisp_status spaces_of_gram(wisp__svd *s)
 {
     wisp_status status = WISP_OK;
-    const int inner = s->rows < s->cols ? WISP__LEFT : WISP__RIGHT, outer = !inner;
+    const int inner = wisp__svd_inner(s), outer = !inner;
     wisp_blk *x = NULL, *y = NULL;
     wisp__ortho how;
     s->side[inner] = s->e->vectors;
@@ -133,6 +133,10 @@ static wisp_status spaces_of_gram(wisp__svd *s)
     WISP_TRY(wisp__svd_part(s, inner, s->side[inner], s->side[inner]));
     WISP_TRY(make_basis(s, inner));
     if (s->columns[inner] == 0) goto out;
+    if (s->way == WISP__BY_LIFTED) {
+        status = wisp__svd_partners(s);
+        goto out;
+    }
     WISP_TRY(wisp_blk_create_raw(&s->side[outer], s->ctx, wisp_mat_map(s->B), s->type, s->held));
     WISP_TRY(wisp_blk_cols(&x, s->side[inner], 0, s->columns[inner]));
     WISP_TRY(wisp_blk_cols(&y, s->side[outer], 0, s->columns[inner]));
@@ -149,7 +153,7 @@ wisp_status wisp__svd_spaces(wisp__svd *s)
     wisp_status status = WISP_OK;
     wisp_eigen *e = s->e;
     s->held = e->found;
-    if (s->gram) return spaces_of_gram(s);
+    if (s->way != WISP__BY_AUGMENTED) return spaces_of_gram(s);
     WISP_TRY(wisp_blk_create_raw(&s->side[WISP__LEFT], s->ctx, wisp_mat_map(s->B), s->type, s->held));
     WISP_TRY(wisp__svd_part(s, WISP__LEFT, s->side[WISP__LEFT], e->vectors));
     s->side[WISP__RIGHT] = e->vectors; /* in its place */

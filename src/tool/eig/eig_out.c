@@ -246,8 +246,10 @@ void eig_summary(const tool *t, const eig_results *r)
     source_summary(t);
     text_line("question", "%s", eig_question(q, r));
     pencil_summary(t, &r->pencil);
-    text_line("method", "%s, %s search vectors%s%s", eig_method_names[e->method], text_count(a, e->search),
-              t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
+    const bool squared = eig_singular(r) && e->method == WISP_LANCZOS && r->opts.which == WISP_EIG_SMALLEST;
+    text_line("method", "%s%s, %s search vectors%s%s", eig_method_names[e->method], squared ? " of A^H A" : "",
+              text_count(a, e->search), t->opt.vectors_in ? ", start " : "",
+              t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->factored)
         text_line("", "%d factorizations%s", e->factored,
                   r->opts.method == WISP_EIG_DEFAULT ? ", which take less than a filter (--method chebfd)" : "");
