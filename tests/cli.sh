@@ -2,6 +2,7 @@
 set -u
 wisp=$1 source=$2 dir=${3:?a scratch folder, which is made anew}
 rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+all_tests=${XDG_CACHE_HOME:-$PWD/cache}
 export OMP_NUM_THREADS=2 XDG_CACHE_HOME=$PWD/cache # what the user keeps of the machine does not count
 unset WISP_ISA
 checks=0 failed=0
@@ -49,6 +50,11 @@ made_up() { # made_up FMA [L1] [MEMORY] [DATE]: JSON of wisp machine with these 
 }
 left_out=()
 leave_out() { left_out+=("$1"); } # leave_out WHAT, WHY: the test ends as skipped, if nothing fails
+# Kernels of GPUs that other tests have compiled serve this one, too: files by what they were made of.
+share_kernels() {
+    mkdir -p "$all_tests/wisp/kernels" "$XDG_CACHE_HOME/wisp"
+    [ -e "$XDG_CACHE_HOME/wisp/kernels" ] || ln -s "$all_tests/wisp/kernels" "$XDG_CACHE_HOME/wisp/kernels"
+}
 version=$("$wisp" --version) || { echo "FAILED: wisp --version: exit $?"; exit 1; }
 
 have_python=0 have_hdf5=0 have_gnuplot=0

@@ -2,6 +2,7 @@
 # The memory of a device that has its own (plain): what --plan says of it and of the host against what runs take, limits, and
 # what `wisp machine` measures and keeps of a device.
 . "$2/tests/cli.sh"
+share_kernels
 export WISP_DEVICE=plain
 key() { sed -n "s/^.*\"$1\": \([0-9]*\).*$/\1/p" "${2:-plan.json}"; }
 WISP_DEVICE=cpu ok dos topi:nx=3,ny=3,nz=3 --moments 4 --vectors 1 --plan --json --mem-limit 200MB

@@ -2,6 +2,7 @@
 # --like: a run as another machine would choose it, and again as that one did here: the same bits. What is refused, and
 # what is said where bits may differ.
 . "$2/tests/cli.sh"
+share_kernels
 mkdir machines && cp "$source"/tests/machines/*.json machines
 machines=$PWD/machines
 sed 's/"level": "L1", "bytes": [0-9]*/"level": "L1", "bytes": 67108864/' machines/zen5.json >machines/near.json
