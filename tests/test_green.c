@@ -69,7 +69,7 @@ static void vectors(void **state)
                         .vectors = widths[i / 5 % 4],
                         .left = i / 20 % 2,
                         .width = 4};
-        if ((c.blk == WISP_S || c.blk == WISP_C) && eta < 0.1) continue;
+        if ((REF_SANITIZED || c.blk == WISP_S || c.blk == WISP_C) && eta < 0.1) continue; /* more of the same moments */
         setting s = open_setting(ctx, &rng, &c);
         wisp_kpm_opts o = opts_of(&c, &s);
         wisp_moments m;

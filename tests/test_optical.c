@@ -32,16 +32,27 @@ static void in_eigenbasis(const double *q, double *v, int64_t size)
     free(t);
 }
 
-/* A damped delta function of one level at x, times its root. */
-static double delta(int64_t M, double x, double level)
+/* A damped delta function of each level at x, times its root. */
+static void deltas(int64_t M, const double *of_level, int64_t size, double x, double *sum)
 {
-    double sum = 0;
+    for (int64_t n = 0; n < size; n++) sum[n] = 0;
+    for (int64_t k = 0; k < M; k++) {
+        const double c = cos((double)k * acos(x));
+        for (int64_t n = 0; n < size; n++) sum[n] += of_level[k * size + n] * c;
+    }
+}
+
+/* The factors of cos(k acos(x)) in it, for each level. */
+static double *factors(const wisp_bounds *b, int64_t M, const double *E, int64_t size)
+{
+    double *of_level = calloc((size_t)(M * size), sizeof *of_level);
     const double N = (double)M + 1, p = acos(-1);
     for (int64_t k = 0; k < M; k++) {
         const double a = p * (double)k / N, g = ((N - (double)k) * cos(a) + sin(a) / tan(p / N)) / N;
-        sum += (k ? 2 : 1) * g * cos((double)k * acos(x)) * cos((double)k * acos(level));
+        for (int64_t n = 0; n < size; n++)
+            of_level[k * size + n] = (k ? 2 : 1) * g / p * cos((double)k * acos((E[n] - b->center) / b->halfwidth));
     }
-    return sum / p;
+    return of_level;
 }
 
 static double fermi(double d, double T) { return 1 / (1 + exp(d / T)); }
@@ -53,21 +64,20 @@ static double by_levels(const wisp_bounds *b, int64_t M, const double *E, const 
     enum { POINTS = 3000 };
     const double w = omega / b->halfwidth, half = 1 - w / 2, p = acos(-1);
     double *low = calloc((size_t)size, sizeof *low), *high = calloc((size_t)size, sizeof *high), sum = 0;
+    double *of_level = factors(b, M, E, size);
     *all = 0;
     for (int i = 0; i < POINTS; i++) {
         const double c = cos(p * (i + 0.5) / POINTS), x = -w / 2 + half * c, energy = b->center + b->halfwidth * x;
         double pairs = 0;
-        for (int64_t n = 0; n < size; n++) {
-            low[n] = delta(M, x, (E[n] - b->center) / b->halfwidth);
-            high[n] = delta(M, x + w, (E[n] - b->center) / b->halfwidth);
-        }
+        deltas(M, of_level, size, x, low);
+        deltas(M, of_level, size, x + w, high);
         for (int64_t n = 0; n < size; n++)
             for (int64_t m = 0; m < size; m++) pairs += Va[m * size + n] * Vb[n * size + m] * high[m] * low[n] / 2;
         const double d = pairs * (fermi(energy - mu, T) - fermi(energy + omega - mu, T)) * p / POINTS /
                          sqrt((w + half * (1 - c)) * (w + half * (1 + c)));
         sum += d, *all += fabs(d);
     }
-    free(low), free(high);
+    free(low), free(high), free(of_level);
     const double unit = 2 * p * p / 3 / omega / b->halfwidth;
     *all *= unit;
     return unit * sum;
@@ -167,7 +177,7 @@ static void limits(void **state)
 static void graphene(void **state)
 {
     wisp_ctx *ctx = *state;
-    const char *spec = "graphene:nx=80,ny=80,periodic=xy";
+    const char *spec = REF_SANITIZED ? "graphene:nx=16,ny=16,periodic=xy" : "graphene:nx=80,ny=80,periodic=xy";
     const double exact[] = {1.0289, 1.1320, 1.4009}, omega[] = {0.5, 1, 1.5}, unit = acos(-1) / 4;
     wisp_src h, v;
     wisp_positions at;
@@ -181,7 +191,7 @@ static void graphene(void **state)
     REF_OK(ctx, wisp_mat_create(&V, ctx, &v, &(wisp_mat_opts){.map = wisp_mat_map(A)}));
     REF_OK(ctx, wisp_kubo(&m, A, V, V, &(wisp_kubo_opts){.moments = 128, .vectors = 8}));
     REF_OK(ctx, wisp_sigma_optical(ctx, &m, &(wisp_sigma_opts){.volume = at.volume}, 0, 0, 3, omega, s));
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && !REF_SANITIZED; i++) /* a small one has other numbers */
         if (!(fabs(s[i].value / unit - exact[i]) < 0.02 + (s[i].high - s[i].value) / unit) || !(s[i].error < 0.08))
             fail_msg("omega %g: %.4f, %.4f to %.4f, not %.4f", omega[i], s[i].value / unit, s[i].low / unit,
                      s[i].high / unit, exact[i]);
@@ -210,7 +220,7 @@ static void hot(void **state)
         wisp_sigma_opts o = {.formula = f ? WISP_GREENWOOD : WISP_BASTIN};
         wisp_estimate first[2], s[2];
         REF_OK(ctx, wisp_sigma(ctx, &m, &o, 1e4 * h, 2, mu, first));
-        for (int e = 5; e < 40; e++) {
+        for (int e = 5; e < 40; e += REF_SANITIZED ? 7 : 1) {
             const double T = pow(10, e);
             REF_OK(ctx, wisp_sigma(ctx, &m, &o, T * h, 2, mu, s));
             for (int i = 0; i < 2; i++)
