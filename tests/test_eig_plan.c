@@ -199,9 +199,61 @@ static void planned_small(void **state)
     }
 }
 
+/* Intervals with more pairs than blocks have columns: these are delivered beside the space. Every third has a space
+   that is too small at first. */
+static void planned_intervals(void **state)
+{
+    (void)state;
+    int found = 0;
+    for (int i = 0; i < 6; i += ref_few() ? 4 : 1) {
+        ref_rng r = {(uint64_t)i + 100};
+        chain c = {.n = 900 + (int64_t)ref_below(&r, 900), .factor = 1, .single = i % 4 == 3};
+        if (c.single) c.n /= 2; /* whose filters reach less far */
+        const wisp_src src = {
+            .rows = c.n, .cols = c.n, .max_row = 3, .type = c.single ? WISP_S : WISP_D, .row = chain_row, .arg = &c};
+        const double low = 4 + 4 * ref_uniform(&r), width = (10 + (double)ref_below(&r, 50)) / (double)c.n * 10;
+        const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL,
+                                 .low = low,
+                                 .high = low + width,
+                                 .method = i % 2 ? WISP_CHEBFD : WISP_EIG_DEFAULT,
+                                 .type = i % 5 == 4 ? WISP_Z : WISP_DEFAULT,
+                                 .search = i % 3 == 2 ? (int)(1.1 * width / 10 * (double)c.n) + 6 : 0,
+                                 .row_bytes = 32,
+                                 .tolerance = c.single ? 1e-3 : 1e-4,
+                                 .seed = (uint64_t)i};
+        wisp_plan plan;
+        wisp_eig_choice choice;
+        for (int run = 0; run < 2; run++) { /* the plan's own products are not counted */
+            wisp_ctx *ctx;
+            wisp_mat *A;
+            wisp_eigen e;
+            int64_t before, peak;
+            REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+            wisp_ctx_memory(ctx, &before, NULL);
+            if (run == 0) {
+                REF_OK(ctx, wisp_eig_plan(&plan, &choice, A, &o));
+            } else {
+                assert_int_not_equal(wisp_eig(&e, A, &o), WISP_ERR_NOMEM);
+                wisp_ctx_memory(ctx, NULL, &peak);
+                if (peak - before > plan.bytes_most)
+                    fail_msg("case %d, rank %d, %d pairs of %d columns (%d planned), %d at once: %lld bytes are held, "
+                             "%lld were told",
+                             i, wisp_ctx_rank(ctx), e.found, e.search, choice.search, e.block,
+                             (long long)(peak - before), (long long)plan.bytes_most);
+                found += e.found;
+                wisp_eigen_free(&e);
+            }
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+    }
+    assert_true(found > (ref_few() ? 5 : 40));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory), cmocka_unit_test(planned_dense_and_scaled),
-                                       cmocka_unit_test(planned_small)};
+                                       cmocka_unit_test(planned_small), cmocka_unit_test(planned_intervals)};
     return REF_RUN(tests);
 }

@@ -135,6 +135,12 @@ static wisp_status deliver(wisp__chebfd *c, int *found)
     wisp__eig_select(k, n, theta, residual, &first, found);
     for (int i = 0; i < c->columns; i++) c->order[i] = all[(first + i) % c->columns].column;
     WISP_TRY(wisp__chebfd_permute(c));
+    /* What filters takes no more memory, so that the vectors may have it. */
+    wisp__chebfd_close_batch(c);
+    wisp__chebfd_free_blocks(c);
+    wisp_blk_free(c->fresh);
+    c->fresh = NULL;
+    k->most_copied = wisp__chebfd_copied(c);
     WISP_TRY(wisp__eig_deliver(k, c->space, 0, *found, c->theta, c->residual));
 out:
     wisp_free(k->ctx, all);

@@ -146,6 +146,8 @@ wisp_status wisp__chebfd_refuse(const wisp__chebfd *c);
 int64_t wisp__chebfd_memory(const wisp__chebfd *c);
 /* Of these, about what a device with memory of its own has. */
 int64_t wisp__chebfd_on_device(const wisp__chebfd *c);
+/* Of the vectors, so many at most are delivered as a block beside the space; where there are more the space is kept. */
+int wisp__chebfd_copied(const wisp__chebfd *c);
 /* The density alone. */
 int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c);
 /* A residual, times k->scale, up to which a pair is one in the target. */

@@ -56,6 +56,33 @@ out:
     return status;
 }
 
+/* Bytes of a space that grows, where that is to be expected, else 0; what c has is of that space then. One that pairs
+   fill nearly (chebfd_next.c) grows, and while it does both are held. One whose size is the user's may be too small for
+   its filter, and grow by half. */
+static wisp_status grown(wisp__chebfd *c, int64_t *bytes)
+{
+    const wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    const int before = c->search;
+    const double pairs = k->e->expected + k->e->expected_error, held = (double)wisp__eig_held(k);
+    const bool fills = pairs > 0.8 * before, given = k->o.search > 0;
+    *bytes = 0;
+    if ((!fills && !given) || before >= k->rows) return WISP_OK;
+    c->least = before + c->width + (given ? before / 2 : 0);
+    WISP_TRY(wisp__chebfd_enlarge(c, fills ? 1.5 * pairs : c->wanted + 1));
+    if (wisp__chebfd_is_whole(c)) {
+        wisp_plan dense = {0};
+        wisp_eig_choice unused;
+        WISP_TRY(wisp__eig_plan_dense(c->k, &dense, &unused));
+        *bytes = dense.bytes_most;
+    } else if (c->search > 0) {
+        const double both = before - 6.0 * c->width; /* its blocks are made when the old space has gone */
+        *bytes = wisp__chebfd_memory(c) + (int64_t)(held * (double)wisp_type_size(k->type) * fmax(both, 0));
+    }
+out:
+    return status;
+}
+
 /* It takes less than the filter. */
 static wisp_status plan_inverse(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
@@ -69,6 +96,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     wisp_status status = WISP_OK;
     wisp__chebfd c = {.k = k, .m = k->e->moments = calloc(1, sizeof *c.m)};
     double product, fill, dense;
+    int64_t bytes;
     if (!c.m) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__chebfd_look(&c));
     choice->expected = k->e->expected, choice->expected_error = k->e->expected_error;
@@ -89,6 +117,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     choice->filter_type = wisp__chebfd_type(&c);
     choice->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
     plan->bytes_most = wisp__chebfd_memory(&c);
+    if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k); /* it may go over */
     plan->device_bytes = wisp__chebfd_on_device(&c);
     WISP_TRY(time_products(&c, &product, &fill));
     WISP_TRY(time_dense(&c, &dense));
@@ -103,6 +132,8 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
     /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.
      */
     plan->seconds = look_seconds + (filter + slower * exact) * product + fill * c.search + (rounds * 4.5 + 1) * dense;
+    WISP_TRY(grown(&c, &bytes)); /* last, for c is another one then */
+    if (plan->bytes_most < bytes) plan->bytes_most = bytes;
 out:
     wisp__chebfd_free(&c);
     return status;

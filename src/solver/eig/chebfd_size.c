@@ -28,18 +28,27 @@ static int64_t look_bytes(const wisp__chebfd *c, bool most)
 
 int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c) { return look_bytes(c, true); }
 
-/* What products of columns have beside their result: sums of a panel, on the device, on the host, and as they are made;
-   and the dots of the search for what is missing. */
+/* What products of columns have beside their result: sums of a panel, on the device, on the host, as they are made, and
+   those of blocks of rows; and the dots of the search for what is missing. */
 static double sums_bytes(const wisp__eig *k, double search, double width)
 {
-    enum { PANEL = 256, COPIES = 3, DOTS = 3 };
-    const double parts = k->is_complex ? 2 : 1, panel = fmin(parts * search, PANEL);
-    return COPIES * panel * panel * sizeof(double) +
+    /* The last three: of blocks of rows, as kernels cut them. */
+    enum { PANEL = 256, COPIES = 3, DOTS = 3, ROWS = 512, SUMS = 1 << 18, BLOCKS = 64 };
+    const double parts = k->is_complex ? 2 : 1, panel = fmin(parts * search, PANEL), sums = panel * panel;
+    const double blocks = fmin((double)wisp__eig_held(k) / ROWS + 1, fmax(SUMS / sums, BLOCKS)) * sums;
+    return (COPIES * sums + blocks) * sizeof(double) +
            2.0 * DOTS * wisp__steps_of(k->ctx, 8) * width * sizeof(wisp_scalar);
 }
 
-/* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
-   those of the search for what is missing. */
+int wisp__chebfd_copied(const wisp__chebfd *c)
+{
+    const wisp_eigen *e = c->k->e;
+    const double asked = c->k->o.which == WISP_EIG_NEAREST ? c->k->o.count : 0;
+    return (int)fmin(fmax(e->expected + e->expected_error, asked) + 1, MOST_SEARCH);
+}
+
+/* Bytes that a run with so many columns holds beside the matrix: the space, and blocks to filter and for Rayleigh-Ritz
+   with those of the search for what is missing, or the vectors that are delivered, with blocks that may repair them. */
 static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
 {
     const wisp__eig *k = c->k;
@@ -47,10 +56,12 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
-    const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
+    const double scaled = wisp__eig_scaled_blocks(k), numbers = search * search * (k->is_complex ? 2 : 1);
+    const double filters = (scaled + 6) * width + fmax(width, CHECK_COLUMNS),
+                 delivers = (scaled + 2) * width + fmin(wisp__chebfd_copied(c), search / 2);
     const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
     const int more = wisp__steps_of(k->ctx, WISP__FILTER_STEPS) - WISP__FILTER_STEPS; /* steps, each with its factors */
-    return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1) +
+    return (int64_t)(held * size * (search + fmax(filters, delivers)) + 64 * search * (search + 1) +
                      more * (width + 3) * sizeof(wisp_scalar) + sums_bytes(k, search, fmax(width, CHECK_COLUMNS))) +
            SMALL + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);

@@ -40,6 +40,7 @@ wisp_status wisp__chebfd_space(wisp__chebfd *c)
         n = n < c->search ? n : c->search;
     }
     if (!c->space || c->search > wisp_blk_width(c->space)) {
+        wisp__chebfd_free_blocks(c); /* while both spaces are held */
         WISP_TRY(wisp_blk_create(&more, k->ctx, wisp_mat_map(k->A), k->type, c->search));
         if (n > 0) {
             WISP_TRY(wisp_blk_cols(&from, source, 0, n));

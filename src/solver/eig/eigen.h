@@ -43,6 +43,7 @@ typedef struct {
     wisp__inverse *inverse; /* INVERT: whose Krylov space is built; CHEBFD: which may take its place. Else NULL */
     double filter_work, invert_work; /* of the choice between the two, in the measure of most_work; NaN: not known */
     double dense_work;               /* most_work as it is for LAPACK */
+    int most_copied;                 /* vectors that are delivered beside the space they are of; 0: any number */
     bool default_rounds;             /* opts.max_rounds was not given */
     bool rough;                      /* the pairs need not be told from others */
 } wisp__eig;

@@ -194,7 +194,8 @@ static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int fo
 {
     wisp_blk *part = NULL;
     wisp_status status = wisp_blk_cols(&part, space, first, found);
-    if (status == WISP_OK && 2 * found < wisp_blk_width(space)) {
+    const bool is_planned = k->most_copied == 0 || found <= k->most_copied;
+    if (status == WISP_OK && is_planned && 2 * found < wisp_blk_width(space)) {
         status = wisp_blk_create(&k->e->vectors, k->ctx, wisp_mat_map(k->A), k->type, found);
         double lacks = status == WISP_ERR_NOMEM;
         const wisp_status sum = wisp_ctx_sum(k->ctx, &lacks, 1);
