@@ -118,6 +118,20 @@ for how in "--steps 2 --threads 1" "--steps 8 --threads 1"; do # judges of an or
     memory=$(sed -n 's/^.*"memory_bytes": \([0-9]*\).*$/\1/p' out)
     ok evolve topi:nx=24,ny=24,nz=24 --time 0.3 --random $how --mem-limit $((memory * 21 / 20)) --quiet
 done
+# How many times share a sequence comes from the memory that is left, and the bits of a run hang on that, also by --like.
+few="evolve anderson:nx=20,ny=20,nz=20 --time 0.4 --steps 40 --site 0 --bounds=-8,8 --threads 1"
+before=1000
+for limit in 900 1300 1600 2000 3000; do
+    ok $few --mem-limit ${limit}kB --json
+    cp out few.json
+    json out "d['memory_bytes'] <= ${limit}e3 and d['sequences'] <= $before"
+    before=$(sed -n 's/^.*"sequences": \([0-9]*\).*$/\1/p' out)
+    ok $few --like few.json --mem-limit 100MB --json
+    json out 'd["density"] == e["density"] and d["norm"] == e["norm"] and d["sequences"] == e["sequences"]' few.json
+    ok $few --mem-limit ${limit}kB --plan --json
+    json out "e['memory_bytes'] <= d['bound_bytes']" few.json
+done
+check "more at once where there is room" [ $before -lt 10 ]
 unset only_bound
 planned evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --bounds=-6,6
 json plan.json 'd["products"] == d["sweeps"] and d["sweeps"] > 30 and d["times"] == 101'
@@ -125,7 +139,16 @@ json out 'abs(d["sweeps"] / e["sweeps"] - 1) <= 0.2' plan.json
 ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --bounds=-6,6 --plan
 check "sweeps and a time" sh -c 'grep -q "^sweeps  *about [0-9]" out && grep -q "^time  *about .*evolution" out'
 ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --plan
-check "no sweeps without bounds" sh -c 'grep -q "^sweeps  *not known" out && ! grep -q "^time" out'
+check "an estimate without bounds" sh -c 'grep -q "^sweeps  *perhaps [0-9]*: an estimate, by the entries of 256 rows" out && ! grep -q "^time" out'
+# By 256 of the rows: several times at once, as with bounds.
+chain="evolve laplace:nx=3000,ny=1,nz=1 --time 3 --steps 40 --site 1"
+ok $chain --bounds=2,6 --plan --json
+cp out bounded.json
+ok $chain --plan --json
+json out 'abs(d["sweeps_estimate"] / e["sweeps"] - 1) <= 0.2 and abs(d["total_bytes"] / e["total_bytes"] - 1) <= 0.2' bounded.json
+# What rounding must spoil is refused before the matrix is made, also where bounds are not given.
+refused 1 "can't be met: over this time rounding alone" evolve laplace:nx=100,ny=1,nz=1 --time 1e5 --steps 4 --site 1 --precision single --plan
+refused 1 "can't be met: over this time rounding alone" evolve laplace:nx=100000,ny=1000,nz=1 --time 1e5 --steps 4 --site 1 --precision single
 ok evolve topi:nx=24,ny=24,nz=24 --time 3 --site 1 --plan --json
 json out 'd["sweeps"] is None and d["products"] is None and d["total_seconds"] is None and d["bound_bytes"] >= d["total_bytes"] > d["vectors_bytes"] > 0'
 refused 1 "1e-30, can't be met" evolve A.mtx --time 5 --site 0 --tolerance 1e-30 --bounds=-1,13 --plan

@@ -240,6 +240,9 @@ static void refusals(void **state)
     o.depth = -1;
     REFUSED(A, psi, ARG, "opts.depth is -1");
     o.depth = 0;
+    o.bytes = -1;
+    REFUSED(A, psi, ARG, "opts.bytes is -1");
+    o.bytes = 0;
     o.at_once = 9;
     REFUSED(A, psi, ARG, "1 to 8");
     o.at_once = 1;

@@ -27,9 +27,9 @@ typedef int (*wisp_drive_fn)(void *arg, double time, double *f);
 enum { WISP_EVOLVE_STEPS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
-    int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
-                      /* WISP_EVOLVE_STEPS, and chooses the depth. A multiple of either, where the device asks for */
-                      /* more (wisp_ctx_steps_per_call) */
+    int depth;        /* the number of steps that are interleaved; 0: wisp_mpk chooses it. It is given */
+                      /* WISP_EVOLVE_STEPS at once, or the next multiple of depth; more, where the device asks for */
+                      /* that (wisp_ctx_steps_per_call) */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget;    /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
@@ -65,6 +65,8 @@ typedef struct {
     int64_t breaks;               /* times where f or its derivatives jump: steps end there */
     const double *break_at;       /* [breaks], finite, in any order; may be NULL if there are none */
     double longest_step;          /* of f, in time, finite; 0: the estimate of the error alone decides */
+    int64_t bytes; /* that may be held besides A and psi: fewer times share one sequence where more take more, unless */
+                   /* at_once tells how many. One sequence of one time is tried in any case. 0: no limit */
 } wisp_evolve_opts;
 
 typedef struct {
@@ -83,7 +85,8 @@ typedef struct {
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
    opts->observe is called with each psi(time[i]). e and opts may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held
-   meanwhile; where several times go at once, 6 more.
+   meanwhile; where several times go at once, 6 more, unless opts->bytes is too few for these. That is of each rank, the
+   one with least decides, and a call that goes on takes as many times at once as before.
    Where opts->direction, d, is not real, nothing keeps the norm: columns are scaled to norm 1 all the way, so that
    nothing overflows, and opts->log_norm has the logarithms of their norms. From one time to the next the scaled
    exp(-i d (A - edge) t) has norm 1 at most, edge being the end of the bounds where it is largest, and the share n of

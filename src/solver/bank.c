@@ -23,7 +23,7 @@ void wisp__bank_close(wisp__bank *b)
     wisp_free(b->ctx, b);
 }
 
-wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums)
+wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool little)
 {
     wisp_ctx *ctx = wisp_blk_ctx(v);
     const int width = wisp_blk_width(v);
@@ -35,7 +35,8 @@ wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums)
     WISP_TRY(wisp_alloc(ctx, &b->term, (size_t)sums * (1 + WISP__BANK), sizeof *b->term));
     WISP_TRY(wisp_alloc(ctx, &b->factor, (size_t)sums * WISP__BANK * (size_t)width, sizeof *b->factor));
     /* Without room for them two steps go at once: slower, and the same bits. */
-    for (int i = 0; i < WISP__BANK_BLOCKS && status == WISP_OK; i++)
+    if (little) b->most = WISP__BANK - WISP__BANK_BLOCKS;
+    for (int i = 0; i < WISP__BANK_BLOCKS && status == WISP_OK && !little; i++)
         status = wisp_blk_create(&b->kept[i], ctx, wisp_blk_map(v), wisp_blk_type(v), width);
     if (status == WISP_ERR_NOMEM) {
         for (int i = 0; i < WISP__BANK_BLOCKS; i++) wisp_blk_free(b->kept[i]), b->kept[i] = NULL;

@@ -63,7 +63,7 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
     const int n = left < s->steps ? (int)left : s->steps;
     const bool banks = wisp__banks(s->sums) && n > 0;
     wisp_status status = WISP_OK;
-    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums);
+    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
     const int most = banks && s->bank ? wisp__bank_most(s->bank) : n, at_once = n < most ? n : most;
     *count = n;
     for (int done = 0, some; done < n && status == WISP_OK; done += some) {
@@ -104,8 +104,8 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
     const bool banks = wisp__banks(size->sums);
     const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = banks ? 0 : size->sums};
     const double held = (double)(A->local_rows + A->halo_rows);
-    const double blocks =
-        (double)(size->blocks + (banks ? WISP__BANK_BLOCKS : 0)) * width * (double)wisp_type_size(type) * held;
+    const double blocks = (double)(size->blocks + (banks && !size->little ? WISP__BANK_BLOCKS : 0)) * width *
+                          (double)wisp_type_size(type) * held;
     wisp_plan products, pass = {0};
     wisp_status status;
     if (banks) WISP_TRY(wisp_fuse_plan(&pass, ctx, A->local_rows, type, width, size->most_sums * (1 + WISP__BANK), 0));

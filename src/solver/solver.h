@@ -127,8 +127,8 @@ typedef struct wisp__bank wisp__bank;
 /* What a term of a sum moves there, of what it does where each comes and goes with each term: measured, for a pass has
    its arithmetic, too. */
 #define WISP__BANK_SHARE 0.25
-/* For so many sums and blocks like v. */
-wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums);
+/* For so many sums and blocks like v. little: two steps go at once, and no block is held. */
+wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool little);
 void wisp__bank_close(wisp__bank *bank);
 int wisp__bank_most(const wisp__bank *bank); /* steps at once: WISP__BANK, or fewer where memory is short */
 /* At most so many steps, o->steps, from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
@@ -154,6 +154,7 @@ typedef struct {
     const wisp__ellipse *ellipse; /* its Faber polynomials instead of T_k; NULL: T_k */
     wisp_scalar *factor;          /* [3 + sums at most][steps] alpha, beta, gamma; those of the sums */
     wisp__bank *bank;             /* NULL: there is none yet */
+    bool little;                  /* memory, for a bank */
 } wisp__chebyshev_sum;
 /* Memory for its calls; all that comes before `step` is set, but for what differs from sequence to sequence. */
 wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps);
@@ -168,6 +169,7 @@ wisp_status wisp__chebyshev_sum_check(const wisp__chebyshev_sum *s, const double
  * norms. */
 typedef struct {
     int blocks, sums, most_sums, steps, depth;
+    bool little; /* as above */
 } wisp__chebyshev_size;
 wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                                       const wisp__chebyshev_size *size, double *about, double *most);

@@ -19,6 +19,7 @@ typedef struct {
     wisp__chebyshev_sum sum;         /* its v: psi at the base time, then T_k psi */
     wisp_blk *z[WISP__MOST_AT_ONCE]; /* psi at the times of a group */
     int made;                        /* blocks z that are there */
+    int most;                        /* times at once, as memory allowed when it began */
     double base;                     /* the time of psi */
     double tolerance;                /* of one sequence */
     double rounding;                 /* what is left to it in the end, at least */
@@ -44,20 +45,49 @@ static wisp_status check(evolution *s)
 
 /* ---- groups of times ------------------------------------------------------------------------- */
 
+static wisp__evolve_times times_of(const evolution *s)
+{
+    return (wisp__evolve_times){.absorbed = s->absorbed.on ? &s->absorbed : NULL,
+                                .times = s->times,
+                                .time = s->time,
+                                .start = s->o.start_time,
+                                .at_once = s->o.at_once,
+                                .most = s->most,
+                                .direction = s->o.direction,
+                                .halfwidth = s->e->bounds.halfwidth,
+                                .tolerance = s->tolerance,
+                                .sweep_bytes = s->sweep_bytes,
+                                .z_bytes = s->z_bytes,
+                                .given = isnan(s->e->bounds.failure_probability)};
+}
+
 static void choose_group(evolution *s, int64_t first)
 {
-    const wisp__evolve_times t = {.absorbed = s->absorbed.on ? &s->absorbed : NULL,
-                                  .times = s->times,
-                                  .time = s->time,
-                                  .start = s->o.start_time,
-                                  .at_once = s->o.at_once,
-                                  .direction = s->o.direction,
-                                  .halfwidth = s->e->bounds.halfwidth,
-                                  .tolerance = s->tolerance,
-                                  .sweep_bytes = s->sweep_bytes,
-                                  .z_bytes = s->z_bytes,
-                                  .given = isnan(s->e->bounds.failure_probability)};
+    const wisp__evolve_times t = times_of(s);
     wisp__evolve_choose(&t, first, s->base, &s->g);
+}
+
+/* Of the rank that has least room: all take the same times together. As many as before where the run goes on. */
+static wisp_status find_most(evolution *s)
+{
+    wisp__evolve_times t = times_of(s);
+    wisp_mat_info info;
+    wisp_status status;
+    double fewer[WISP__MOST_AT_ONCE] = {0}; /* [n]: on so many ranks n + 1 times don't fit */
+    wisp_mat_get_info(s->A, &info);
+    WISP_TRY(wisp__evolve_most(&t, s->ctx, &info, wisp_blk_type(s->sum.v), wisp_blk_width(s->sum.v), &s->o));
+    if (s->most == 0) {
+        for (int n = t.most; n < WISP__MOST_AT_ONCE; n++) fewer[n] = 1;
+        WISP_TRY(wisp_ctx_sum(s->ctx, fewer, WISP__MOST_AT_ONCE));
+        for (t.most = 1; t.most < WISP__MOST_AT_ONCE && fewer[t.most] == 0;) t.most++;
+        WISP_TRY(wisp__evolve_most(&t, s->ctx, &info, wisp_blk_type(s->sum.v), wisp_blk_width(s->sum.v), &s->o));
+    }
+    s->most = t.most;
+    double little = t.little;
+    WISP_TRY(wisp_ctx_sum(s->ctx, &little, 1));
+    s->sum.little = little > 0;
+out:
+    return status;
 }
 
 /* Of the series of time i, so long after psi. */
@@ -229,8 +259,7 @@ static wisp_status prepare(evolution *s)
     s->sweep_flops = cost.flops;
     s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
     s->z_flops = 8 * (double)info.rows * width;
-    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, WISP__MOST_AT_ONCE,
-                                      wisp__steps_of(s->ctx, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS)));
+    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, WISP__MOST_AT_ONCE, wisp__evolve_steps(s->ctx, s->o.depth)));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));
@@ -315,6 +344,8 @@ typedef struct {
 
 static wisp_status go_to(evolution *s, const position *at)
 {
+    if (s->most < 1 || s->most > WISP__MOST_AT_ONCE)
+        return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution of %d times at once", s->most);
     if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > WISP__MOST_AT_ONCE ||
         at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
         return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
@@ -356,6 +387,7 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(same_options(s, state));
     WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
     WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
+    WISP_TRY(wisp_state_data(state, "most at once", &s->most, sizeof s->most));
     if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
     if (s->o.non_hermitian) {
         WISP_TRY(wisp_state_data(state, "found absorption", &s->e->absorption, sizeof s->e->absorption));
@@ -409,8 +441,11 @@ static wisp_status begin(evolution *s)
     if (s->o.resume) {
         WISP_TRY(items(s, s->o.resume));
         WISP_TRY(check_bounds(s));
-    } else
+        status = find_most(s);
+    } else {
+        WISP_TRY(find_most(s));
         WISP_TRY(find_start(s));
+    }
 out:
     return status;
 }

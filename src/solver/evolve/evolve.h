@@ -39,6 +39,8 @@ typedef struct {
     const double *time;
     double start; /* the time of psi(0) */
     int at_once;  /* 0: chosen */
+    int most;     /* at once, as memory allows, */
+    bool little;  /* and that hardly: wisp__bank_open */
     wisp_scalar direction;
     double halfwidth, tolerance /* of one sequence */, sweep_bytes, z_bytes;
     bool given; /* the bounds are */
@@ -48,6 +50,17 @@ typedef struct {
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g);
 /* Where the direction is not real the norm is not kept. */
 static inline bool wisp__evolve_damps(const wisp_evolve_opts *o) { return o->direction.im != 0; }
+/* Steps that wisp_mpk is given at once. */
+static inline int wisp__evolve_steps(wisp_ctx *ctx, int depth)
+{
+    const int d = depth > 0 ? depth : 1;
+    return wisp__steps_of(ctx, (WISP_EVOLVE_STEPS + d - 1) / d * d);
+}
+/* t->most becomes the number of times that fit in o->bytes on this rank, 1 at least; or (most > 0) is that already, and
+   t->little alone is found. t->halfwidth, or t->absorbed, is
+   set if the bounds are known. */
+wisp_status wisp__evolve_most(wisp__evolve_times *t, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                              const wisp_evolve_opts *o);
 /* The truncation that is allowed one of so many sequences. */
 double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t times);
 /* Checks options, with the tolerance and the direction filled in, and times, for psi of this type. */

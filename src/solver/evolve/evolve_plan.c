@@ -49,6 +49,7 @@ wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type typ
                               o->start_off, o->tolerance);
     if (o->depth < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
+    if (o->bytes < 0) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.bytes is %lld", (long long)o->bytes);
     if (o->cache_budget < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > WISP__MOST_AT_ONCE)
@@ -134,7 +135,7 @@ static void go_between(const wisp__evolve_times *t, double passed, double base, 
 void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g)
 {
     const int64_t left = t->times - first;
-    const int most = t->at_once ? t->at_once : WISP__MOST_AT_ONCE;
+    const int most = t->at_once ? t->at_once : t->most;
     double sums = 0, best = HUGE_VAL;
     int64_t longest = 0;
     *g = (wisp__evolve_group){.first = first};
@@ -205,7 +206,7 @@ static double most_terms(const wisp__evolve_times *t, wisp_type type, double tol
 
 /* psi(t) is in a block each; J: terms of series. */
 static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                             const wisp_evolve_opts *o, int count, double J, double *about, double *most)
+                             const wisp_evolve_opts *o, int count, double J, bool little, double *about, double *most)
 {
     wisp_mat_info of = *A; /* H(t) is an operator, beside whose product one of a drive is held */
     if (o->drives > 0)
@@ -213,8 +214,9 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     const wisp__chebyshev_size size = {.blocks = o->drives > 0 ? WISP__DRIVEN_BLOCKS : 1 + count,
                                        .sums = count,
                                        .most_sums = WISP__MOST_AT_ONCE,
-                                       .steps = wisp__steps_of(ctx, o->depth ? o->depth : WISP_EVOLVE_STEPS),
-                                       .depth = o->depth};
+                                       .steps = wisp__evolve_steps(ctx, o->depth),
+                                       .depth = o->depth,
+                                       .little = little};
     const wisp_status status = wisp__chebyshev_sum_bytes(ctx, &of, type, width, &size, about, most);
     const bool scalars = wisp__evolve_damps(o) || o->non_hermitian;
     const double number = scalars ? sizeof(wisp_scalar) : sizeof(double), own = 64.0 * width;
@@ -222,6 +224,31 @@ static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     *about += number * J + breaks;
     *most +=
         breaks + number * J * (o->non_hermitian ? 2 : 1) + (scalars ? own : 0); /* a series is made of real numbers */
+    return status;
+}
+
+wisp_status wisp__evolve_most(wisp__evolve_times *t, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                              const wisp_evolve_opts *o)
+{
+    wisp_status status = WISP_OK;
+    const bool found = t->most > 0;
+    wisp_evolve_opts other =
+        *o; /* the bits are not to hang on a depth that is given, if it is the one that is chosen */
+    double unused, bytes, any;
+    other.depth = 0;
+    if (!found) t->most = t->times < WISP__MOST_AT_ONCE ? (int)t->times : WISP__MOST_AT_ONCE;
+    t->little = false;
+    for (; o->bytes > 0 && t->most > 1; t->most--)
+        for (int little = 0; little < 2; little++) {
+            const double terms = most_terms(t, type, o->tolerance, t->most);
+            WISP_TRY(run_bytes(ctx, A, type, width, o, t->most, terms, little, &unused, &bytes));
+            WISP_TRY(run_bytes(ctx, A, type, width, &other, t->most, terms, little, &unused, &any));
+            t->little = little;
+            if (fmax(bytes, any) <= (double)o->bytes || (found && little)) return WISP_OK;
+        }
+    t->little = false;
+    if (t->most < 1) t->most = 1;
+out:
     return status;
 }
 
@@ -252,24 +279,31 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     const double blocks = (double)A->rows * width * (double)wisp_type_size(type);
     const double matrix = A->local_rows > 0 ? (double)A->sweep_bytes * ((double)A->rows / (double)A->local_rows)
                                             : (double)A->nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t));
-    const wisp__evolve_times t = {.absorbed = absorbed.on ? &absorbed : NULL,
-                                  .times = times,
-                                  .time = time,
-                                  .start = o.start_time,
-                                  .at_once = o.at_once,
-                                  .direction = o.direction,
-                                  .halfwidth = given ? o.bounds.given.halfwidth : 0,
-                                  .tolerance = wisp__evolve_share(&o, type, times),
-                                  .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
-                                  .z_bytes = 2 * blocks,
-                                  .given = given};
+    wisp__evolve_times t = {.absorbed = absorbed.on ? &absorbed : NULL,
+                            .times = times,
+                            .time = time,
+                            .start = o.start_time,
+                            .at_once = o.at_once,
+                            .direction = o.direction,
+                            .halfwidth = given ? o.bounds.given.halfwidth : 0,
+                            .tolerance = wisp__evolve_share(&o, type, times),
+                            .sweep_bytes = matrix + (is_operator ? 7 : 3) * blocks,
+                            .z_bytes = 2 * blocks,
+                            .given = given};
+    if (o.drives == 0) WISP_TRY(wisp__evolve_most(&t, ctx, A, type, width, &o));
     const int64_t at_once = o.drives > 0 ? 1 : o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
     const int count = (int)(times < at_once ? times : at_once);
     /* How many times are best at once follows from the bounds; one is the least, and a run is not refused for more. */
     const int least = (o.at_once && o.drives == 0) || count < 1 ? count : 1;
     const outline all = given ? outline_of(&t) : (outline){.count = least, .sweeps = NAN, .sums = NAN};
-    WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
-    WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
+    WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, t.little, &about, &unused));
+    WISP_TRY(
+        run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), false, &unused, &most));
+    if (o.bytes > 0 && most > (double)o.bytes && o.at_once == 0 && count > 1) { /* it takes fewer, one at least */
+        double one;
+        WISP_TRY(run_bytes(ctx, A, type, width, &o, 1, most_terms(&t, type, o.tolerance, 1), false, &unused, &one));
+        most = fmax(one, (double)o.bytes);
+    }
     const wisp_bounds_opts bo = wisp__evolve_bounds_opts(&o, &o.bounds, width, times, time),
                            wo = wisp__evolve_bounds_opts(&o, &o.absorption, width, times, time);
     if (o.non_hermitian)

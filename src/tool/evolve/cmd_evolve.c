@@ -2,6 +2,7 @@
 #include "evolve.h"
 #include "../machine/machine.h"
 #include "../out/out.h"
+#include "../plan.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -257,6 +258,11 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if (t->opt.from && !(norm > 0))
         return tool_fail(t, "the state in %s is too small for %s", t->opt.from, wisp_type_name(r->type));
     if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
+    int64_t now, there;
+    wisp_ctx_memory(t->ctx, &now, NULL);
+    wisp_ctx_device_memory(t->ctx, &there, NULL, NULL);
+    if ((rc = evolve_room(t, now, there, &eo.bytes))) return rc;
+    r->opts.bytes = eo.bytes = -plan_most(t, -eo.bytes); /* of the rank that has least, for --like */
     checkpoint_set(t, &eo);
     eo.observe = observe;
     eo.off = r->off + 1;
@@ -322,6 +328,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     wisp_ctx_memory(t->ctx, &now, &in.reading);
     in.start = now - before;
     if (!rc) rc = set_run(t, r);
+    if (!rc) rc = evolve_look(t, &in);
     if (!rc && o->plan) rc = evolve_plan_show(t, &in);
     if (!rc) rc = evolve_plan_check(t, &in);
     if (!rc && !o->plan && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);

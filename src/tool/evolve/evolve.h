@@ -36,8 +36,14 @@ typedef struct {
     const wisp_mat_opts *mo;
     const evolve_results *r;
     int64_t reading, start; /* bytes: the most that was held so far; of the file of psi(0) */
+    int64_t looked;         /* rows that evolve_look has seen; 0: none, */
+    wisp_bounds reach;      /* by which the spectrum lies about here */
 } evolve_inputs;
+/* evolve_look.c: some rows, where no bounds are given. A run that rounding alone must spoil is refused. */
+int evolve_look(tool *t, evolve_inputs *in);
 /* evolve_plan.c */
+/* Bytes that wisp_evolve may hold beside what is held, of which so much is on a device; or those of --like. */
+int evolve_room(tool *t, int64_t held, int64_t on_device, int64_t *bytes);
 int evolve_plan_show(tool *t, const evolve_inputs *in);
 int evolve_plan_check(tool *t, const evolve_inputs *in);
 
