@@ -205,6 +205,29 @@ fi
 # ---- Ctrl-C: what is complete is given, and it is said
 stop map INT 0.5 map topi:nx=10,ny=10,nz=10 --energies 0 --moments 256 --vectors 64
 check "how many vectors it is of" grep -q 'stopped; the map is of [0-9]* of 64 vectors' log
+# Of an exact map the sites that are whole, of batches of rows: the same numbers as without the signal.
+exact="map anderson:nx=24,ny=24,nz=4,disorder=3 --energies=-1,0.5 --moments 16 --trace exact"
+ok $exact --json
+cp out whole.json
+stop map INT 0.4 $exact -o part.json
+check "how many sites it is of" grep -q 'stopped; the map is of 1024 of 2304 sites' log
+json part.json 'd["completed"] is False and d["site_row"] == list(range(1024)) and
+    d["ldos"] == [row[:1024] for row in e["ldos"]] and len(d["x"]) == 1024' whole.json
+stop map INT 0.4 $exact
+check "a summary of a part" grep -q '^  *the first of 2,304, as the run was stopped' out
+stop map INT 0 $exact
+check "no site is whole" grep -q 'cancelled\|stopped' log
+if [ $have_hdf5 = 1 ]; then
+    stop map INT 0.4 $exact --save part.h5
+    ok map --from part.h5 --energies=-1,0.5 --json
+    json out 'd["completed"] is False and len(d["site_row"]) == 1024' part.json
+    # Random vectors of a map are no moments of rows, and an exact map's are.
+    ok map chain.mtx --energies 0 --vectors 3 --save m.h5
+    for command in ldos dos count thermal; do
+        refused 1 "m.h5 holds random vectors of wisp map, which are no moments of single rows; see wisp map --from" $command --from m.h5 \
+            $([ $command != count ] || echo --interval 0,1) $([ $command != thermal ] || echo --temperatures 1)
+    done
+fi
 
 # ---- refusals
 refused 2 "--energies E,.. is missing" map chain.mtx

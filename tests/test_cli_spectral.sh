@@ -172,6 +172,24 @@ if [ $have_hdf5 = 1 ]; then
     stop realizations INT 0 spectral square:nx=6,ny=6,disorder=3 $some --average 4 --save none.h5
     check "nothing is kept" grep -q 'nothing was kept' log
 fi
+# Without a file to keep them the realizations that are whole are told.
+ok spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 2 --json
+cp out first
+stop realizations INT 0.5 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 -o cut.json
+check "what it is of" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizations' log
+json cut.json 'd["realizations"] == 2 and d["completed"] is False and d["spectral"] == e["spectral"] and d["spectral_low"] == e["spectral_low"]' first
+stop realizations INT 0 spectral square:nx=6,ny=6,disorder=3 $some --average 4
+check "nothing is told" grep -q 'nothing was kept' log
+if [ $have_hdf5 = 1 ] && [ $have_gnuplot = 1 ]; then # each k that is there has its cell in the picture of a part
+    cells() { grep -c 'polygon' "$1"; }
+    stop moments INT 0.5 spectral $square --grid 6,6 --moments 40 --bounds=-4.1,4.1 --energies 0 --width 6 --save cut.h5
+    ok spectral --from cut.h5 --energies 0 --plot cut.svg --json
+    json out 'd["completed"] is False and 6 <= d["waves"] < 36'
+    waves=$(sed -n 's/^.*"waves": \([0-9]*\).*$/\1/p' out)
+    ok spectral $square --grid 6,6 --moments 40 --bounds=-4.1,4.1 --energies 0 --plot whole.svg
+    # The colour box has as many polygons in both.
+    check "cells of a part: $waves, $(cells cut.svg) and $(cells whole.svg)" [ $(($(cells whole.svg) - $(cells cut.svg))) = $((36 - waves)) ]
+fi
 refused 2 "--average needs a lattice of the gallery with disorder=W" spectral $square $some --average 3
 refused 2 "--average does not go with --checkpoint" spectral square:nx=6,ny=6,disorder=3 $some --average 3 --checkpoint c.ck
 refused 2 "--average" spectral square:nx=6,ny=6,disorder=3 $some --average 1

@@ -150,6 +150,10 @@ static int run_all(tool *t, results *r, wisp_moments *m, realization *of,
         t->opt.arg[0] = of->spec;
         m->partial = 1;
         tell_bounds(m, of);
+        if (!t->opt.save && m->realizations > 0) { /* the mean of these is told */
+            tool_keep(t);
+            return EXIT_FINE;
+        }
         return moments_stopped(t, m, N * r->path.count * r->path.at.orbitals, t->command_line);
     }
     return rc;

@@ -337,6 +337,10 @@ static int load_moments(tool *t, wisp_moments *m, results *r)
     r->runs = t->opt.froms;
     const int rc = moments_load(t, m, r->seed);
     if (!rc && of_spectral(t)) return kpath_load(t, &r->path, m);
+    if (!rc && m->points && !m->orbitals && m->trace == WISP_TRACE_GIVEN)
+        return tool_fail(
+            t, "%s holds random vectors of wisp map, which are no moments of single rows; see wisp map --from",
+            t->opt.from);
     if (!rc && m->command && m->imag && (m->trace == WISP_TRACE_RANDOM || m->trace == WISP_TRACE_EXACT)) {
         r->where = moments_value(m->command, "where", 3);
         r->operator= moments_value(m->command, "operator", 2);
@@ -372,6 +376,9 @@ int cmd_dos(tool *t)
         if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = results_write(t, &r);
+    if (!rc && r.averaged && m.partial)
+        rc = tool_fail(t, "stopped by %s; the mean is of %d of %lld realizations", stop_reason(), m.realizations,
+                       (long long)t->opt.average);
     if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
     rc = checkpoint_done(t, rc);

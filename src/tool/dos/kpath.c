@@ -300,7 +300,7 @@ static int leave_out_missing(tool *t, kpath *p, const wisp_moments *m)
     p->count = there;
     if (!p->columns) p->points = there;
     for (int64_t i = 0; i < p->points; i++)
-        if (p->wave[i] >= there) p->wave[i] = -1;
+        if (p->wave[i] >= there) p->wave[i] = ~p->wave[i]; /* below 0, and it still tells where the point is */
     while (p->corners > 1 && p->corner[p->corners - 1] >= there) p->corners--;
     return EXIT_FINE;
 }

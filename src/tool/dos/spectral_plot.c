@@ -89,7 +89,7 @@ typedef struct {
 static const double *k_at(const kpath *p, int64_t line, int64_t column)
 {
     const int64_t wave = p->wave[line * p->columns + column];
-    return p->k[wave < 0 ? 0 : wave];
+    return p->k[wave < 0 ? ~wave : wave]; /* also where a stopped run has nothing */
 }
 
 static double size_of(const double *v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
@@ -137,27 +137,48 @@ static void corner_at(const kpath *p, const plane *s, int64_t line, int64_t colu
     }
 }
 
+/* The corner before point `column` of a line, with the values of a point, for each energy; of none (-1) 0. */
+static void write_corner(const results *r, const plane *s, int64_t line, int64_t column, int64_t wave, FILE *f)
+{
+    double xy[2];
+    corner_at(&r->path, s, line, column, xy);
+    fprintf(f, "%.10g %.10g", xy[0], xy[1]);
+    for (int64_t e = 0; e < r->points; e++) fprintf(f, " %.6g", wave < 0 ? 0 : r->spectral[wave * r->points + e]);
+    fputc('\n', f);
+}
+
+/* Points of a line next to each other, as a surface of their own between their edges: what a stopped run has. */
+static void write_run(const results *r, const plane *s, int64_t line, int64_t from, int64_t to, FILE *f)
+{
+    const int64_t *wave = r->path.wave + line * r->path.columns;
+    for (int edge = 0; edge < 2; edge++, fputc('\n', f))
+        for (int64_t j = from; j <= to; j++) write_corner(r, s, line + edge, j, j < to ? wave[j] : -1, f);
+    fputc('\n', f);
+}
+
 static void write_grid(const results *r, const plane *s, FILE *f)
 {
     const kpath *p = &r->path;
     const int64_t lines = p->points / p->columns;
-    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, xy[2];
+    bool whole = true;
+    for (int64_t i = 0; i < p->points; i++) whole = whole && p->wave[i] >= 0;
     fputs("$d << EOD\n", f);
-    for (int64_t i = 0; i <= lines; i++, fputc('\n', f))
+    for (int64_t i = 0; i < lines && !whole; i++)
+        for (int64_t j = 0, from; j < p->columns; j++) {
+            const int64_t *wave = p->wave + i * p->columns;
+            for (from = j; j < p->columns && wave[j] >= 0;) j++;
+            if (j > from) write_run(r, s, i, from, j, f);
+        }
+    for (int64_t i = 0; i <= lines; i++) {
         for (int64_t j = 0; j <= p->columns; j++) {
             const bool inside = i < lines && j < p->columns;
-            const int64_t wave = inside ? p->wave[i * p->columns + j] : 0;
-            double xy[2];
             corner_at(p, s, i, j, xy);
             for (int d = 0; d < 2; d++) low[d] = fmin(low[d], xy[d]), high[d] = fmax(high[d], xy[d]);
-            fprintf(f, "%.10g %.10g", xy[0], xy[1]);
-            for (int64_t e = 0; e < r->points; e++)
-                if (wave < 0)
-                    fputs(" NaN", f);
-                else
-                    fprintf(f, " %.6g", inside ? r->spectral[wave * r->points + e] : 0);
-            fputc('\n', f);
+            if (whole) write_corner(r, s, i, j, inside ? p->wave[i * p->columns + j] : -1, f);
         }
+        if (whole) fputc('\n', f);
+    }
     fputs("EOD\n", f);
     plot_range(f, 'x', low[0], high[0]);
     plot_range(f, 'y', low[1], high[1]);

@@ -107,8 +107,8 @@ static int compute(tool *t, map_run *r, wisp_mat *A)
     checkpoint_pause(t);
     r->seconds = wisp_now() - start;
     if (status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
-    if (status == WISP_ERR_CANCELLED && map_has_bars(r))
-        tool_keep(t); /* with the vectors that are complete */
+    if (status == WISP_ERR_CANCELLED && (r->exact ? map_cut(r) : map_has_bars(r)))
+        tool_keep(t); /* with the vectors, or sites, that are complete */
     else if (status)
         return tool_fail_ctx(t);
     map_finish(r);
@@ -210,6 +210,8 @@ int cmd_map(tool *t)
     rc = map_write(t, &r);
     if (!rc && !r.exact && r.done < r.kpm.vectors)
         rc = tool_fail(t, "stopped; the map is of %lld of %lld vectors", (long long)r.done, (long long)r.kpm.vectors);
+    if (!rc && r.asked_sites)
+        rc = tool_fail(t, "stopped; the map is of %lld of %lld sites", (long long)r.sites, (long long)r.asked_sites);
     if (!rc) rc = save_rc;
     rc = checkpoint_done(t, rc);
 out:

@@ -27,6 +27,7 @@ typedef struct {
     double *value, *square; /* [energies][sites] sums over the vectors, of the density and its square; then mean and */
                             /* standard error */
     double *low, *high;     /* likewise, the 95% bar */
+    int64_t asked_sites;    /* of which an exact map that was stopped has the first ones; 0: all */
     bool keeps;             /* moments are kept, in: */
     wisp_moments kept;      /* exact: of each row; else (T_n|r>)_i of each vector r and row i, at vector r rows + i */
     const char *matrix;     /* of them, or MATRIX */
@@ -46,6 +47,7 @@ wisp_status map_begin(tool *t, map_run *r);
 wisp_status map_compute(tool *t, map_run *r, wisp_mat *A);
 /* The densities of m's first `count` rows, which are those of the region from `first` on. */
 wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t first, int64_t count);
+bool map_cut(map_run *r); /* an exact map that was stopped keeps its whole sites; false: there is none */
 void map_finish(map_run *r);
 void map_free(tool *t, map_run *r);
 wisp_status map_items(void *map_run, wisp_state *s); /* what a kept state has of it */

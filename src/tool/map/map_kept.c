@@ -196,7 +196,7 @@ int map_kept_save(tool *t, map_run *r)
     m->seed = t->opt.seed;
     m->type = r->info.type;
     m->width = r->width, m->depth = 1, m->threads = wisp_ctx_threads(t->ctx);
-    m->partial = !r->exact && r->done < r->kpm.vectors;
+    m->partial = r->exact ? r->asked_sites > 0 : r->done < r->kpm.vectors;
     m->realizations = r->exact ? 0 : (int)r->done;
     snprintf(m->version, sizeof m->version, "%s", wisp_version());
     const int rc = set_points(t, r);

@@ -23,7 +23,10 @@ static json_t *coordinate(const map_run *r, int axis)
     return all;
 }
 
-static bool is_complete(const map_run *r) { return r->exact || (r->done == r->kpm.vectors && !r->kept.partial); }
+static bool is_complete(const map_run *r)
+{
+    return !r->kept.partial && (r->exact ? !r->asked_sites : r->done == r->kpm.vectors);
+}
 
 static void add_run(json_t *o, tool *t, const map_run *r)
 {
@@ -102,6 +105,7 @@ void map_summary(const tool *t, const map_run *r)
                   wisp_type_name(r->info.type));
     text_line("sites", "%s of %s rows%s%s", text_count(b[0], r->sites), text_count(b[1], r->rows),
               t->opt.where ? ", where " : "", t->opt.where ? t->opt.where : "");
+    if (r->asked_sites) text_line("", "the first of %s, as the run was stopped", text_count(b[0], r->asked_sites));
     if (t->opt.from) {
         moments_files_line(t, &r->kept);
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));

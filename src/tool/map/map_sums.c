@@ -153,6 +153,19 @@ out:
     return status;
 }
 
+/* What is whole of the rows of a batch that was stopped. */
+static wisp_status take_whole(tool *t, map_run *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    if (m->n != r->kpm.moments || m->vectors < 1) return WISP_OK;
+    wisp_ctx_resume(t->ctx);
+    WISP_TRY(map_add_rows(t, r, m, r->done, m->vectors));
+    if (r->keeps) WISP_TRY(map_kept_rows(t, r, m));
+    r->done += m->vectors;
+out:
+    return status;
+}
+
 /* Some rows at a time. */
 static wisp_status all_rows(tool *t, map_run *r, const wisp_mat *A)
 {
@@ -169,7 +182,9 @@ static wisp_status all_rows(tool *t, map_run *r, const wisp_mat *A)
         if (!resume) o.resume = NULL;
         resume = false;
         WISP_TRY(wisp_ctx_step(t->ctx, "map", (double)r->done / (double)r->rows, 0));
-        WISP_TRY(wisp_kpm(&m, A, &o));
+        status = wisp_kpm(&m, A, &o);
+        if (status == WISP_ERR_CANCELLED && !t->kept.file && take_whole(t, r, &m) != WISP_OK) r->done = 0;
+        if (status != WISP_OK) goto out;
         WISP_TRY(map_add_rows(t, r, &m, r->done, m.vectors));
         if (r->keeps) WISP_TRY(map_kept_rows(t, r, &m));
         r->done += o.vectors;
@@ -202,6 +217,20 @@ wisp_status map_begin(tool *t, map_run *r)
         WISP_TRY(wisp_alloc(t->ctx, array[i], all, sizeof **array[i]));
 out:
     return status;
+}
+
+bool map_cut(map_run *r)
+{
+    const int64_t old = r->sites;
+    int64_t sites = 0;
+    while (sites < old && r->begin[sites + 1] <= r->done) sites++;
+    if (sites == 0) return false;
+    for (int e = 0; e < r->energies; e++)
+        memmove(r->value + e * sites, r->value + e * old, (size_t)sites * sizeof *r->value);
+    r->asked_sites = old;
+    r->sites = sites;
+    r->rows = r->done = r->begin[sites];
+    return true;
 }
 
 /* Sums over vectors become means, standard errors and bars. */
