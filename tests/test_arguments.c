@@ -235,6 +235,7 @@ MAKES(wisp_mat_create, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, 
 MAKES(wisp_map_create_ordered, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), P(2, &f->src),
       P(3, &(wisp_mat_opts){0}))
 MAKES(wisp_mat_open, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_mat_opts){0}))
+MAKES(wisp_mat_adjoint, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->A), P(2, &(wisp_mat_opts){0}))
 MAKES(wisp_mat_borrow_crs, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, &crs))
 static wisp_status apply_nothing(void *arg, wisp_blk *y, const wisp_blk *x)
 {
@@ -405,6 +406,7 @@ static const argument_row table[] = {
     ROW(wisp_mat_create, 4, 8, 2),
     ROW(wisp_map_create_ordered, 4, 8, 2),
     ROW(wisp_mat_open, 4, 8, 2),
+    ROW(wisp_mat_adjoint, 3, 4, 2),
     ROW(wisp_mat_borrow_crs, 3, 0, 2),
     ROW(wisp_mat_from_apply, 3, 0, 2),
     ROW(wisp_mat_update, 2, 0, 1),

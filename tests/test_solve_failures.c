@@ -223,7 +223,10 @@ static void sizes(void **state)
     REF_FAILS(ctx, wisp_solve(&s, single, A, x, NULL), WISP_ERR_MISMATCH, "x is single of width 2");
     REF_FAILS(ctx, wisp_solve(&s, x, A, longer, NULL), WISP_ERR_MISMATCH, "on the matrix's map");
     REF_FAILS(ctx, wisp_solve(&s, longer, A, x, NULL), WISP_ERR_MISMATCH, "on the matrix's map");
-    REF_FAILS(ctx, wisp_solve(&s, x, wide, x, NULL), WISP_ERR_MISMATCH, "rectangular");
+    REF_FAILS(ctx, wisp_solve(&s, x, wide, x, &(wisp_solve_opts){.method = WISP_GMRES}), WISP_ERR_MISMATCH,
+              "rectangular");
+    assert_int_equal(s.columns, 0);
+    REF_FAILS(ctx, wisp_solve(&s, x, wide, x, NULL), WISP_ERR_ARG, "opts.adjoint");
     assert_int_equal(s.columns, 0);
     wisp_blk *b;
     REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_S, 2));

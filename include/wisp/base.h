@@ -213,7 +213,7 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
      sum_start, sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_kubo, wisp_chebyshev_apply, wisp_evolve, wisp_solve, wisp_solver_solve,
      wisp_solver_update, wisp_eig, wisp_svd;
-   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_adjoint, wisp_src_augmented,
+   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_adjoint, wisp_src_augmented, wisp_mat_adjoint,
      wisp_src_partition, wisp_src_near, wisp_src_deal;
    - wisp_src_write, wisp_moments_save (rank 0 writes).
 

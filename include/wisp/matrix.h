@@ -68,6 +68,8 @@ typedef struct {
     int64_t slices;      /* TILES: of each level, for the caches; 0: chosen. Bits hang on it, so that a matrix of the */
                          /* same bits on another machine is asked for with that of wisp_mat_info. order, tiles_on and */
                          /* slices may be others on each rank */
+    wisp_map *cols;      /* put the columns of a matrix that is not square on this map; NULL: a new one. (A square */
+                         /* one has them on that of its rows) */
 } wisp_mat_opts;
 
 /* Assembles a matrix from a source in two parallel passes; the source may be closed afterwards. opts may be NULL. A
@@ -82,6 +84,11 @@ WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_s
    matrices that share it (opts.map). */
 WISP_SIZED wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src,
                                                const wisp_mat_opts *opts);
+/* Makes A^H of a stored matrix of any shape, on A's maps: its rows are on A's column map, its columns on A's row map.
+   So it multiplies what A makes, and A what it makes. By wisp_src_adjoint, which holds the entries meanwhile. Of opts,
+   which may be NULL, type, width, C, sigma, format and halo count. WISP_ERR_UNSUPPORTED: A is an operator, or its rows
+   were partitioned anew. All ranks make this call together. */
+WISP_SIZED wisp_status wisp_mat_adjoint(wisp_mat **AH, const wisp_mat *A, const wisp_mat_opts *opts);
 /* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
 WISP_SIZED wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
 /* A matrix of CRS arrays, as SELL-1-1 in natural order, which uses all three of them in place: wisp copies none, writes

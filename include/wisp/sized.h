@@ -62,6 +62,8 @@ WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wi
                                            const wisp_mat_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                                    const wisp_mat_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_mat_adjoint_sized(wisp_mat **AH, const wisp_mat *A, const wisp_mat_opts *opts,
+                                            size_t opts_size);
 WISP_API wisp_status wisp_mat_open_sized(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts,
                                          size_t opts_size);
 WISP_API wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size);
@@ -307,6 +309,10 @@ static inline wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx,
                                                   const wisp_mat_opts *opts)
 {
     return wisp_map_create_ordered_sized(map, ctx, src, sizeof *src, opts, sizeof *opts);
+}
+static inline wisp_status wisp_mat_adjoint(wisp_mat **AH, const wisp_mat *A, const wisp_mat_opts *opts)
+{
+    return wisp_mat_adjoint_sized(AH, A, opts, sizeof *opts);
 }
 static inline wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts)
 {

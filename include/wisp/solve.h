@@ -18,7 +18,10 @@ extern "C" {
    matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or stagnates;
    and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or stagnates with
    a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
-typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES } wisp_method;
+/* LSMR: a matrix of any shape, of which it takes A^H as well (opts->adjoint): x makes |b - A x|^2 + damp^2 |x|^2 least
+   (Fong and Saunders 2011, SIAM J. Sci. Comput. 33, 2950). DEFAULT takes it where A is not square. It has one variant,
+   PIPELINED, and no preconditioner. */
+typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES, WISP_LSMR } wisp_method;
 /* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).
    PREDICT: for CG only, without a preconditioner. Pipelined; the norm of the next residual is first predicted, to
@@ -89,6 +92,8 @@ typedef struct {
                              /* `tolerance`, which is 0 then unless it is given. 0: by that alone */
     const wisp_blk *null;    /* vectors of which A makes 0, such as the constant one of a graph's Laplacian: see */
                              /* wisp_solve. On A's map, of b's type; NULL: none */
+    const wisp_mat *adjoint; /* LSMR: A^H, as wisp_mat_adjoint makes it: on A's maps, columns for rows */
+    double damp;             /* LSMR: of |x|, 0 or more, in the units of A */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -115,7 +120,14 @@ typedef struct {
                 /* did not begin */
     double shift; /* ILU, IC: the diagonal was made larger by this times itself, or, of an ILU that is not of CG or */
                   /* MINRES, times the largest entry of its row; 0: it was not */
-    double null_part; /* opts.null: the largest part of a b_j that lies in its span and was left out, over |b_j| */
+    double null_part;  /* opts.null: the largest part of a b_j that lies in its span and was left out, over |b_j| */
+    double optimality; /* LSMR: the largest of these, of columns whose residuals are above `wanted`; NaN if one is */
+                       /* not known. Of other methods 0, and NULL */
+    double
+        *optimalities; /* [columns] LSMR: |A^H r| / (|A| |r|) with r = b_j - A x_j, computed from x; 0 where r = 0. */
+                       /* With opts->damp of the system (A; damp) x = (b; 0) */
+    double norm;       /* LSMR: that |A|, with damp: the most that A is known to make of a vector of length 1, so */
+                       /* that its norm is at least this */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
@@ -133,21 +145,28 @@ typedef struct {
    becomes what it would have become in the call whose state that is; A, b and all options that change the result must
    be as they were there, but for max_iterations. On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the
    preconditioner can't be made (residuals are NaN), x is unchanged. On all others x is the best of those whose residual
-   was computed (the guess, if nothing was better). WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or
-   opts->resume is of another call. WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs
-   entries that an operator has not; or AMG is not in this build, or its library not on this machine, or A complex, or
-   ranks are threads. WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or
-   (x is what its type holds of it) a column of x has numbers too large or too small for its type. WISP_ERR_HERMITIAN:
-   CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word). WISP_ERR_INDEFINITE: CG met
-   a direction p with <p, A p> <= 0, or the preconditioner is not positive definite. WISP_ERR_BREAKDOWN: the method
-   can't go on, whatever start it takes. WISP_ERR_STAGNATION: residuals computed from x no longer fall.
-   WISP_ERR_SINGULAR: within rounding A x = b has no solution: b is not in the range of some singular matrix that
-   rounding does not tell from A, and no x has a residual that is more than 1% less. A itself may be regular, but so
-   ill-conditioned that numbers of its type do not show it. (Not said of an operator.)
+   was computed (the guess, if nothing was better). WISP_ERR_MISMATCH: A is not square, and another method than LSMR is
+   named, or the blocks do not fit, or opts->resume is of another call. WISP_ERR_UNSUPPORTED: their type does not go
+   with A, or the preconditioner needs entries that an operator has not; or AMG is not in this build, or its library not
+   on this machine, or A complex, or ranks are threads. WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity,
+   or an operator makes one of b; or (x is what its type holds of it) a column of x has numbers too large or too small
+   for its type. WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's
+   word). WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
+   WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes. WISP_ERR_STAGNATION: residuals computed from x
+   no longer fall. WISP_ERR_SINGULAR: within rounding A x = b has no solution: b is not in the range of some singular
+   matrix that rounding does not tell from A, and no x has a residual that is more than 1% less. A itself may be
+   regular, but so ill-conditioned that numbers of its type do not show it. (Not said of an operator.)
    WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
    WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it.
    WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.
-   If columns end differently, the status is that of the first one that did not converge. */
+   If columns end differently, the status is that of the first one that did not converge.
+   With LSMR x is on A's column map and b on its row map, and A may have any shape. A column has converged, and its
+   status is WISP_OK, where its residual is within the tolerance as above (with damp: |(b - A x; damp x)|), or where x
+   makes it least: s->optimalities[j] <= tolerance. s->residuals[j] tells which. Without a guess x is the shortest of
+   all such, up to the tolerance. WISP_ERR_SINGULAR is never said. WISP_ERR_UNSUPPORTED: offer or resume, where A is
+   not square. WISP_ERR_ARG: opts->adjoint is NULL, or a
+   preconditioner or opts->null is given. That opts->adjoint is A^H is the user's word: it is told of vectors of both,
+   where rounding does not hide it, by WISP_ERR_ARG. */
 WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
                                   const wisp_solve_opts *opts);
 

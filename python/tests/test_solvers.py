@@ -74,6 +74,27 @@ def test_solve(dtype, seed):
     assert x.shape == (n,) and again.iterations <= info.iterations
 
 
+@pytest.mark.parametrize("shape", [(40, 15), (15, 40), (20, 20)])
+def test_least_squares(dtype, shape):
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        A = A + 1j * rng.standard_normal(shape)
+    A = A.astype(dtype)
+    b = rng.standard_normal((shape[0], 2)).astype(dtype)
+    tol = 1e3 * tolerance(dtype)
+    M = wisp.Matrix(A)
+    for damp in (0, 2):
+        x, info = M.solve(b, method="lsmr" if shape[0] == shape[1] else None, damp=damp)
+        whole = np.vstack([A, damp * np.eye(shape[1])]).astype(complex)
+        exact = np.linalg.lstsq(whole, np.vstack([b, np.zeros((shape[1], 2))]), rcond=None)[0]
+        assert info.converged and info.method == "lsmr" and info.optimalities.shape == (2,)
+        assert x.shape == (shape[1], 2)
+        np.testing.assert_allclose(x, exact, atol=tol * np.abs(exact).max())
+    again, info = M.solve(b[:, 0], x0=x[:, 0], damp=2)
+    assert again.shape == (shape[1],) and info.iterations <= 2
+
+
 @pytest.mark.parametrize("precond", [None, "jacobi", "ic"])
 def test_solve_with_a_null_space(precond):
     n, rng = 60, np.random.default_rng(7)

@@ -46,8 +46,13 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
         WISP_TRY(wisp_map_create_weighted(&A->map, ctx, whole->rows, part->weights));
     }
     A->order = A->map->order;
-    if (A->square)
-        A->col_map = wisp__map_retain(A->map);
+    if (o->cols && o->cols->rows != whole->cols)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "a matrix of %lld columns on a map of %lld",
+                              (long long)whole->cols, (long long)o->cols->rows);
+    if (A->square && o->cols && o->cols != A->map)
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "a square matrix has its columns on the map of its rows");
+    if (A->square || o->cols)
+        A->col_map = wisp__map_retain(A->square ? A->map : o->cols);
     else
         WISP_TRY(wisp_map_create_weighted(&A->col_map, ctx, whole->cols, part->weights));
 out:

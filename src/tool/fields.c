@@ -60,6 +60,8 @@ static const struct {
     {"opts.max_rounds", ANY, "maxit", NULL},
     {"opts.restart", ANY, "restart", NULL},
     {"opts.null", ANY, "null", NULL},
+    {"opts.damp", ANY, "damp", NULL},
+    {"opts.method = WISP_LSMR", ANY, "method", "--method lsmr"},
     {"opts.precond", ANY, "precond", NULL},
     {"opts.precond = WISP_ILU", ANY, "precond", "--precond ilu"},
     {"opts.block_rows", ANY, "precond", "--precond block-jacobi:ROWS"},

@@ -41,7 +41,7 @@ typedef struct {
     int64_t moments, vectors, points, width, powers, threads, mem_limit, device_mem_limit; /* 0: not given */
     int64_t ranks;                                                                         /* likewise: info */
     uint64_t seed;
-    double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, scale;
+    double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, damp, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
     int64_t *sites, site_count, *left_sites, left_site_count, *watch, watch_count, *weights, weight_count, steps,
         first_vector;

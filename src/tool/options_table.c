@@ -159,9 +159,11 @@ const option_def option_table[] = {
     VALUE("null", "constant|FILE", parse_string, CMD_SOLVE, null,
           "the matrix is singular, and makes 0 of a constant vector, or of the columns of a file: x and the right-hand "
           "side are taken without their parts there"),
-    CHOICE("method", CMD_SOLVE | CMD_BENCH, method, solve_method_names, 1, END,
-           "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres: any (cg if the matrix "
-           "is Hermitian, else gmres; bench: cg)"),
+    CHOICE(
+        "method", CMD_SOLVE | CMD_BENCH, method, solve_method_names, 1, END,
+        "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres: any; lsmr: of any "
+        "shape, x makes |b - A x| least (cg if the matrix is Hermitian, lsmr if it is not square, else gmres; bench: "
+        "cg)"),
     CHOICE("variant", CMD_SOLVE, solve_variant, solve_variant_names, 1, END,
            "of the method: updates and dots in few passes; one after the other; or (cg without --precond) with the "
            "next residual's norm predicted and then computed; or (cg) with sums of processes beside the product "
@@ -178,6 +180,8 @@ const option_def option_table[] = {
           "|b - A x| / |b| of each column, to be reached; may be written --tol (1e-8; in single precision 1e-4)"),
     VALUE("tol-abs", "T", parse_positive, CMD_SOLVE, tolerance_abs,
           "|b - A x| of each column, to be reached in place of --tolerance; if both are given, one of them"),
+    VALUE("damp", "D", parse_positive, CMD_SOLVE, damp,
+          "lsmr: x makes |b - A x|^2 + D^2 |x|^2 least, for systems whose x hangs too much on small changes of b (0)"),
     COUNT("maxit", "N", CMD_SOLVE, max_iterations, 1, INT64_C(1) << 40,
           "at most so many iterations; bicgstab takes two products in each (10000, or 10 times the rows if that is "
           "less, and at least 100)"),

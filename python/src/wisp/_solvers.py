@@ -21,7 +21,7 @@ _WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WIS
 _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
                 "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
-            "minres": lib.WISP_MINRES}
+            "minres": lib.WISP_MINRES, "lsmr": lib.WISP_LSMR}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
              "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG,
              "ilu": lib.WISP_ILU, "ic": lib.WISP_IC}
@@ -83,6 +83,9 @@ class SolveInfo:
         The largest residual after each iteration, by the method's recurrence.
     method : str
     products : int
+    optimalities : numpy.ndarray or None
+        LSMR: |A^H r| / (|A| |r|) with r = b - A x, of each column, computed from x. Where it is within the tolerance, x makes
+        |r| least. With ``damp`` of the matrix (A; damp).
     """
 
     converged: bool
@@ -91,6 +94,7 @@ class SolveInfo:
     history: np.ndarray = field(repr=False)
     method: str | None
     products: int
+    optimalities: np.ndarray | None = None
 
 
 class SolverCalls:
@@ -190,8 +194,12 @@ class SolverCalls:
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
-              restart: int = 0, null: ArrayLike | None = None, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
+              restart: int = 0, null: ArrayLike | None = None, damp: float = 0,
+              progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
+
+        Of a matrix that is not square x makes |b - A x| least (LSMR: Fong and Saunders, SIAM J. Sci. Comput. 33, 2950
+        (2011)), and of all such it is the shortest one.
 
         Parameters
         ----------
@@ -200,12 +208,14 @@ class SolverCalls:
             Of |b - A x| / |b|, each column. 0: 1e-8, in single precision 1e-4; none if atol is given.
         atol : float
             Of |b - A x|: a column has converged where it is within one of the two.
-        x0 : array like b, optional
+        x0 : array like x, optional
             A guess.
         maxiter : int
             0: 10000, or ten times the rows, if that is less.
-        method : {None, "cg", "minres", "gmres", "bicgstab"}
-            None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; else GMRES.
+        method : {None, "cg", "minres", "gmres", "bicgstab", "lsmr"}
+            None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; LSMR for one that
+            is not square, or with ``damp``; else GMRES. LSMR stores A^H as well, until the call ends. A column has
+            converged for it also where |A^H r| / (|A| |r|), r = b - A x, is within the tolerance.
         precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann", "amg", "ilu", "ic"} or callable
             A function gives M^-1 X for columns X.
         restart : int
@@ -214,10 +224,13 @@ class SolverCalls:
             Vectors of which a singular A makes 0, such as ``np.ones(rows)`` for the Laplacian of a graph: x is the
             shortest solution, and one of least residual where b has a part in their span that A does not reach.
 
+        damp : float
+            LSMR: x makes |b - A x|^2 + damp^2 |x|^2 least.
+
         Returns
         -------
         x : numpy.ndarray
-            Like b.
+            Of shape (columns,) or (columns, k).
         info : SolveInfo
 
         Raises
@@ -228,14 +241,20 @@ class SolverCalls:
         from ._matrix import _Lent
 
         B = self._columns(b, self.shape[0])
-        X0 = None if x0 is None else self._columns(x0, self.shape[0], B.dtype)
-        if X0 is not None and X0.shape != B.shape:
-            raise ValueError(f"x0 is of the shape of b, {np.shape(b)}, not {np.shape(x0)}")
-        bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1])
+        X0 = None if x0 is None else self._columns(x0, self.shape[1], B.dtype)
+        if X0 is not None and X0.shape[1] != B.shape[1]:
+            raise ValueError(f"x0 has as many columns as b, of shape {np.shape(b)}; its own is {np.shape(x0)}")
+        bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1], columns=True)
         bn = None if null is None else self._block(self._columns(null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
-                         restart=restart, method=_choice("method", method, _METHODS), guess=int(x0 is not None))
-        keep = None
+                         restart=restart, method=_choice("method", method, _METHODS), guess=int(x0 is not None), damp=damp)
+        keep = adjoint = None
+        if o.method == lib.WISP_METHOD_DEFAULT and (damp or self.shape[0] != self.shape[1]):
+            o.method = lib.WISP_LSMR
+        if o.method == lib.WISP_LSMR:
+            made = ffi.new("wisp_mat **")
+            self.ctx.call(lib.wisp_mat_adjoint_sized, made, self._mat, ffi.NULL, 0)
+            o.adjoint = adjoint = ffi.gc(made[0], lib.wisp_mat_free)
         if callable(precond):
 
             def apply(arg: Any, y: Any, x: Any) -> int:
@@ -259,7 +278,8 @@ class SolverCalls:
         def result() -> tuple[np.ndarray, SolveInfo]:
             X = self._get(bx)
             info = SolveInfo(bool(s.converged), array(s.residuals, s.columns, float), s.iterations,
-                             array(s.history, s.iterations + 1, float), _word(s.method, _METHODS), s.products)
+                             array(s.history, s.iterations + 1, float), _word(s.method, _METHODS), s.products,
+                             array(s.optimalities, s.columns, float) if s.optimalities else None)
             return (X if np.ndim(b) == 2 else X[:, 0]), info
 
         try:
@@ -271,7 +291,7 @@ class SolverCalls:
             raise
         finally:
             lib.wisp_solution_free_sized(s, ssize)
-            del keep
+            del keep, adjoint
 
     def apply(self, f: Callable[[float], complex], x: ArrayLike, *, tol: float = 0, max_terms: int = 0,
               bounds: Sequence[float] | None = None, kernel: str | None = None, progress: Any = None) -> np.ndarray:

@@ -110,13 +110,16 @@ static wisp_status residual(wisp__krylov *k)
     if (k->at_zero) return residual_of_zero(k);
     const bool fit = wisp__b_factors(k, k->b_factor);
     if (!fit) WISP_TRY(wisp__scale_b(k, k->r));
+    const bool square = wisp__is_square(k);
+    const unsigned dots = WISP_DOT_YY | (square ? WISP_DOT_XX : 0);
     WISP_TRY(wisp_spmmv(k->r, k->A, k->x,
-                        &(wisp_aug){.terms = WISP_SCALE | (fit ? WISP_ADD : WISP_AXPBY) | WISP_DOT_XX | WISP_DOT_YY,
+                        &(wisp_aug){.terms = WISP_SCALE | (fit ? WISP_ADD : WISP_AXPBY) | dots,
                                     .alpha = wisp__real(-wisp__a_factor(k)),
                                     .beta = wisp__real(1),
                                     .dot = k->number,
                                     .u = k->b,
                                     .add = k->b_factor}));
+    if (!square) WISP_TRY(wisp_dot(k->x, k->x, wisp__set(k, WISP_SET_XX)));
     k->unfinished = false;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
@@ -126,6 +129,12 @@ static wisp_status residual(wisp__krylov *k)
     }
 out:
     return status;
+}
+
+static wisp_status measured(wisp__krylov *k)
+{
+    const wisp_status status = residual(k);
+    return status == WISP_OK && k->method->measure ? k->method->measure(k) : status;
 }
 
 /* Of x without its part in the null space: that is what is given. */
@@ -138,7 +147,7 @@ wisp_status wisp__residual(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) k->col[j].given = false;
     const wisp_status status = shorten(k);
-    return status == WISP_OK ? residual(k) : status;
+    return status == WISP_OK ? measured(k) : status;
 }
 
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c))
@@ -160,7 +169,7 @@ wisp_status wisp__residual_given(wisp__krylov *k)
         c->given = ends && k->look_every > 1 && c->b_exponent == k->a_exponent;
         if (c->given) WISP_TRY(wisp__copy_some(k->user_x, &c->of, k->x, &j, 1));
     }
-    status = residual(k);
+    status = measured(k);
 out:
     return status;
 }
@@ -183,6 +192,7 @@ wisp_status wisp__keep_best(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[k->list[i]];
         c->best = c->verified;
         c->left = false;
+        if (k->method->note) k->method->note(k, c);
     }
     return n ? wisp__copy_some(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
@@ -244,6 +254,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     s->status[c->of] = status == WISP_OK ? why : status;
     s->iterations_of[c->of] = c->iterations;
     s->residuals[c->of] = c->bb > 0 ? sqrt(rr / c->bb) : 0;
+    if (k->method->tell) k->method->tell(k, c, best);
     if (!isfinite(rr) || status != WISP_OK) s->residuals[c->of] = NAN;
     return status;
 }
@@ -263,7 +274,7 @@ static wisp_status narrow(wisp__krylov *k, int i, const int *from, int count)
     wisp_status status = WISP_OK;
     wisp_blk *y = NULL, **block = block_of(k, i);
     wisp_blk *x = block == &k->own_b && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block; /* b is read alone */
-    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_blk_map(x), k->type, count));
     if (i < COMMON || k->method->resume) WISP_TRY(wisp__copy_some(y, NULL, x, from, count));
     wisp_blk_free(*block);
     *block = y;
@@ -275,9 +286,13 @@ out:
 
 wisp_status wisp__has_room(wisp__krylov *k, int count, bool *room)
 {
-    wisp_blk *y = NULL;
-    double lacking = wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count) != WISP_OK;
-    wisp_blk_free(y);
+    double lacking = 0;
+    wisp_map *const map[] = {wisp__map_of_b(k), wisp__map_of_x(k)};
+    for (int i = 0; i < (wisp__is_square(k) ? 1 : 2); i++) {
+        wisp_blk *y = NULL;
+        lacking += wisp_blk_create(&y, k->ctx, map[i], k->type, count) != WISP_OK;
+        wisp_blk_free(y);
+    }
     const wisp_status status = wisp_ctx_processes(k->ctx) > 1 ? wisp_ctx_sum(k->ctx, &lacking, 1) : WISP_OK;
     *room = lacking == 0;
     return status;
@@ -330,7 +345,9 @@ wisp_status wisp__make_blocks(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->v, (size_t)n, sizeof *k->v));
     while (k->blocks < n) {
         wisp_blk **block = &k->v[k->blocks];
-        WISP_TRY(wisp__take_block(k, block, k->blocks++ < written));
+        const bool like_x = k->method->is_short && k->method->is_short(k->blocks);
+        wisp_map *map = like_x ? wisp__map_of_x(k) : wisp__map_of_b(k);
+        WISP_TRY(wisp__take_block(k, block, map, k->blocks++ < written));
     }
 out:
     return status;
@@ -351,7 +368,8 @@ wisp_status wisp__remake_blocks(wisp__krylov *k)
             wisp_blk **x = block_of(k, i);
             wisp_blk_free(*x);
             *x = NULL;
-            WISP_TRY(wisp_blk_create(x, k->ctx, wisp_mat_map(k->A), k->type, k->width));
+            wisp_map *map = x == &k->best || x == &k->x ? wisp__map_of_x(k) : wisp__map_of_b(k);
+            WISP_TRY(wisp_blk_create(x, k->ctx, map, k->type, k->width));
         }
         wisp_blk *b = (wisp_blk *)(uintptr_t)k->b; /* it is read alone */
         WISP_TRY(wisp__copy_some(k->own_b, NULL, b, k->list, k->width));

@@ -3,14 +3,17 @@
 #include "krylov.h"
 #include <math.h>
 
-wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, bool written)
+wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, wisp_map *map, bool written)
 {
     wisp_solver *S = k->of;
-    if (k->width == S->width && S->spares > 0) {
-        *x = S->spare[--S->spares];
+    int i = k->width == S->width ? S->spares - 1 : -1;
+    while (i >= 0 && wisp_blk_map(S->spare[i]) != map) i--;
+    if (i >= 0) {
+        *x = S->spare[i];
+        S->spare[i] = S->spare[--S->spares];
         return written ? WISP_OK : wisp_blk_fill(*x, wisp__real(0));
     }
-    return (written ? wisp_blk_create_raw : wisp_blk_create)(x, k->ctx, wisp_mat_map(k->A), k->type, k->width);
+    return (written ? wisp_blk_create_raw : wisp_blk_create)(x, k->ctx, map, k->type, k->width);
 }
 
 void wisp__give_block(wisp__krylov *k, wisp_blk **x)

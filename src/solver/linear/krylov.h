@@ -77,6 +77,13 @@ typedef struct {
     wisp_status (*recall)(wisp__krylov *k, bool last);
     wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
     bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
+    /* A may have any shape, of which A^H is there; what makes |r| least is a solution. */
+    bool any_shape;
+    bool (*is_short)(int i); /* whether block i is like x, not like b; they are alike */
+    wisp_status (*check)(wisp_ctx *ctx, const wisp_solve_opts *o); /* its own options; it has none */
+    wisp_status (*measure)(wisp__krylov *k); /* r and |r|^2 were computed from x: what columns are judged by; |r|^2 */
+    void (*note)(wisp__krylov *k, const wisp__krylov_column *c); /* its x is the best so far; NULL: none of interest */
+    void (*tell)(wisp__krylov *k, const wisp__krylov_column *c, bool best); /* it ends with x or the best one */
 } wisp__method;
 
 /* What survives calls: kept.c. */
@@ -164,6 +171,10 @@ struct wisp__krylov {
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
 /* The answer of an entry; where it is NULL: no. */
 #define WISP__ASK(k, entry, ...) ((k)->method->entry && (k)->method->entry(__VA_ARGS__))
+/* The maps of b and r, and of x. */
+static inline wisp_map *wisp__map_of_b(const wisp__krylov *k) { return wisp_mat_map(k->A); }
+static inline wisp_map *wisp__map_of_x(const wisp__krylov *k) { return wisp_mat_col_map(k->A); }
+static inline bool wisp__is_square(const wisp__krylov *k) { return wisp__map_of_b(k) == wisp__map_of_x(k); }
 static inline void *wisp__own(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     return k->own_of + (size_t)(c - k->col) * k->own_bytes;
@@ -243,6 +254,8 @@ wisp_status wisp__wait_for_dots(wisp__krylov *k);
 /* ---- solve_opts.c ---- */
 
 const wisp__method *wisp__method_of(wisp_method m);
+/* lsmr.c: A^H goes with A. */
+wisp_status wisp__lsmr_check(const wisp_solver *S);
 /* The one that is taken where none is named; last: that which nothing follows. */
 wisp_method wisp__choice(bool hermitian, bool last);
 const char *wisp__variant_name(wisp_variant v);
@@ -260,8 +273,8 @@ wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* ---- kept.c ---- */
 
-/* A block of k->width columns: zeros; or (written: it will be written before it is read) anything. */
-wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, bool written);
+/* A block of k->width columns on a map: zeros; or (written: it will be written before it is read) anything. */
+wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, wisp_map *map, bool written);
 /* It goes back for others to take; *x, which may be NULL, becomes NULL. */
 void wisp__give_block(wisp__krylov *k, wisp_blk **x);
 /* k->P becomes the preconditioner, which is made if there is none that fits; with a spectrum that is known: see

@@ -42,9 +42,9 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
-    WISP_TRY(wisp__take_block(k, &k->x, false));
-    WISP_TRY(wisp__take_block(k, &k->r, false));
-    WISP_TRY(wisp__take_block(k, &k->best, false));
+    WISP_TRY(wisp__take_block(k, &k->x, wisp__map_of_x(k), false));
+    WISP_TRY(wisp__take_block(k, &k->r, wisp__map_of_b(k), false));
+    WISP_TRY(wisp__take_block(k, &k->best, wisp__map_of_x(k), false));
     if (k->o.resume) k->o.guess = 0;
     if (k->o.guess) WISP_TRY(wisp_copy(k->x, k->user_x));
     WISP_TRY(wisp__begin_columns(k));
@@ -223,6 +223,10 @@ static void sum_up(wisp_solution *s)
 {
     s->residual = 0;
     s->converged = 1;
+    if (s->optimalities) s->optimality = 0;
+    for (int i = 0; s->optimalities && i < s->columns; i++)
+        if (!(s->residuals[i] <= s->wanted) && !(s->optimalities[i] <= s->optimality) && !isnan(s->optimality))
+            s->optimality = s->optimalities[i];
     for (int i = 0; i < s->columns; i++) {
         if (!(s->residuals[i] <= s->residual) && !isnan(s->residual)) s->residual = s->residuals[i];
         if (s->status[i] != WISP_OK) s->converged = 0;
@@ -247,6 +251,13 @@ static wisp_status conclude(wisp__krylov *k)
                        : status == WISP_ERR_STAGNATION ? k->method->allows
                                                        : advice[status];
     const bool changed = k->asked != k->o.method;
+    if (s->optimalities)
+        return wisp_ctx_failf(k->ctx, status,
+                              "solve: %s%s: residual %.2g, and |A^H r| / (|A| |r|) %.2g, after %lld iterations of %s; "
+                              "one of both has to be %.2g at most",
+                              wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
+                              s->residuals[first], s->optimalities[first], (long long)s->iterations_of[first],
+                              k->method->name, s->wanted);
     return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s%s%s, wanted %.2g%s%s",
                           wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                           s->residuals[first], (long long)s->iterations_of[first], wisp__method_of(k->asked)->name,
@@ -268,6 +279,18 @@ static wisp_status make_solution(wisp__krylov *k)
         return WISP_OK;
     }
     return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
+}
+
+/* Of a method that tells of them. */
+static wisp_status make_optimalities(wisp__krylov *k)
+{
+    wisp_solution *s = k->s;
+    if (!wisp__method_of(k->o.method)->any_shape) return WISP_OK;
+    s->optimality = NAN;
+    s->optimalities = calloc((size_t)k->width, sizeof *s->optimalities);
+    if (!s->optimalities) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
+    for (int j = 0; j < k->width; j++) s->optimalities[j] = NAN;
+    return WISP_OK;
 }
 
 static void release(wisp__krylov *k)
@@ -323,6 +346,7 @@ wisp_status wisp__solve_once(wisp_solver *S, wisp_solution *s, wisp_blk *x, cons
     WISP_TRY(wisp__solve_check(&k, x));
     WISP_TRY(make_solution(&k));
     WISP_TRY(wisp__choose_method(&k));
+    WISP_TRY(make_optimalities(&k));
     wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(S->A)));
     WISP_TRY(wisp__null_begin(&k));
     WISP_TRY(prepare(&k));
@@ -379,6 +403,7 @@ void wisp_solution_free(wisp_solution *s)
     if (!s) return;
     free(s->residuals);
     free(s->iterations_of);
+    free(s->optimalities);
     free(s->status);
     free(s->history);
     *s = (wisp_solution){0};

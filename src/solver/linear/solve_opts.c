@@ -3,8 +3,8 @@
 #include <math.h>
 
 /* All methods, in the order of wisp_method. */
-extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
-static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
+extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres, wisp__lsmr;
+static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres, &wisp__lsmr};
 enum { METHODS = sizeof all / sizeof *all };
 
 const wisp__method *wisp__method_of(wisp_method m) { return all[m - WISP_CG]; }
@@ -47,6 +47,10 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
 {
     wisp_blk *b = (wisp_blk *)(uintptr_t)k->b, *xi = NULL, *bj = NULL; /* b is read alone */
     wisp_cost cost;
+    if (!wisp__is_square(k)) { /* on different maps */
+        const wisp_status own = wisp_fuse_cost(NULL, 0, &(wisp_inner){.x = x, .y = x}, 1, &cost);
+        return own == WISP_OK ? wisp_fuse_cost(NULL, 0, &(wisp_inner){.x = b, .y = b}, 1, &cost) : own;
+    }
     const wisp_update whole = {x, 2, (wisp_term[]){{.x = x}, {.x = b}}};
     wisp_status status = wisp_fuse_cost(NULL, 0, &(wisp_inner){.x = b, .y = b}, 1, &cost);
     if (status != WISP_OK) return status; /* b is one: no product adds it */
@@ -86,8 +90,14 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
                               (int)o->method, (int)o->variant, (int)o->precond);
-    const wisp_status status = check_variant(ctx, o);
+    const wisp__method *named = o->method ? wisp__method_of(o->method) : NULL;
+    wisp_status status = check_variant(ctx, o);
+    if (status == WISP_OK && named && named->check) status = named->check(ctx, o);
     if (status != WISP_OK) return status;
+    if (named && !named->any_shape && o->damp != 0)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "solve: opts.damp is %g, and %s has none: take opts.method = WISP_LSMR", o->damp,
+                              named->name);
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
                               o->tolerance);
@@ -109,29 +119,42 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     return WISP_OK;
 }
 
+/* No other one takes a matrix that is not square. */
+static wisp_method method_for(const wisp_solver *S)
+{
+    const bool square = wisp_mat_map(S->A) == wisp_mat_col_map(S->A);
+    return S->o.method == WISP_METHOD_DEFAULT && !square ? WISP_LSMR : S->o.method;
+}
+
 wisp_status wisp__solver_check(const wisp_solver *S)
 {
     wisp_mat_info info;
     wisp_cost cost;
-    if (wisp_mat_map(S->A) != wisp_mat_col_map(S->A))
-        return wisp_ctx_failf(S->ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    const wisp_method m = method_for(S);
+    if (wisp_mat_map(S->A) != wisp_mat_col_map(S->A) && !(m && wisp__method_of(m)->any_shape))
+        return wisp_ctx_failf(S->ctx, WISP_ERR_MISMATCH,
+                              "solve: the matrix is rectangular; it must be square, or opts.method WISP_LSMR");
     if (wisp_spmmv_cost(S->A, S->type, S->width, 0, &cost) != WISP_OK) {
         wisp_mat_get_info(S->A, &info);
         return wisp_ctx_failf(S->ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
                               wisp_type_name(info.type), wisp_type_name(S->type));
     }
-    return wisp__solve_check_options(S->ctx, &S->o);
+    wisp_solve_opts o = S->o;
+    o.method = m;
+    const wisp_status status = wisp__solve_check_options(S->ctx, &o);
+    return status == WISP_OK && m == WISP_LSMR ? wisp__lsmr_check(S) : status;
 }
 
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
 {
     wisp_ctx *ctx = k->ctx;
-    wisp_map *map = wisp_mat_map(k->A);
+    wisp_map *map = wisp__map_of_x(k), *rows = wisp__map_of_b(k);
     const wisp_status status = wisp__solver_check(k->of);
     if (status != WISP_OK) return status;
-    if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
-        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
-        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
+    if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != rows || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
+        wisp_blk_nrows(k->b) != wisp_map_local(rows, NULL))
+        return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map%s, with all rows",
+                              map == rows ? "" : "s, of its columns and of its rows");
     if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
         return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
                               wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
@@ -147,6 +170,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     wisp_mat_info info;
     wisp_mat_props props;
     wisp_mat_get_info(k->A, &info);
+    k->o.method = method_for(k->of);
     const bool open = k->o.method == WISP_METHOD_DEFAULT;
     const bool hermitian = !open && wisp__method_of(k->o.method)->general;
     k->hermitian = hermitian;

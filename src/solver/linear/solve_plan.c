@@ -46,6 +46,29 @@ static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_
     return wisp_mpk_plan(plan, ctx, A, type, width, &steps, NULL);
 }
 
+/* Rows of b and x that this rank has, with those of others that blocks have room for. How the columns of a matrix that
+   is not square are shared, and what A^H gets of others, is not in its facts. */
+typedef struct {
+    double b, x;
+} shape;
+static shape shape_of(wisp_ctx *ctx, const wisp_mat_info *A, const wisp__method *m)
+{
+    const double rows = (double)A->local_rows + (double)A->halo_rows;
+    const double cols = (double)A->cols / wisp_ctx_processes(ctx) + (double)A->halo_rows;
+    return m->any_shape ? (shape){rows, cols} : (shape){rows, rows};
+}
+static shape shape_most(wisp_ctx *ctx, const wisp_mat_info *A, const wisp__method *m)
+{
+    const bool many = m->any_shape && wisp_ctx_processes(ctx) > 1;
+    return many ? (shape){(double)A->rows, (double)A->cols} : shape_of(ctx, A, m);
+}
+static int short_blocks(const wisp__method *m, int blocks)
+{
+    int n = 0;
+    for (int i = 0; i < blocks; i++) n += m->is_short && m->is_short(i);
+    return n;
+}
+
 /* ---- an iteration -------------------------------------------------------------------------------- */
 
 /* Each application of a polynomial is so many products; a diagonal that updates multiply by is read in some passes. */
@@ -54,7 +77,8 @@ static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type ty
 {
     const wisp_solve_opts *o = &k->o;
     const int times = k->method->products, width = k->width;
-    const double column = (double)A->local_rows * (double)wisp_type_size(type), block = column * width;
+    const double rows = (double)A->local_rows, of_x = k->method->any_shape ? shape_of(k->ctx, A, k->method).x : rows;
+    const double column = 0.5 * (rows + of_x) * (double)wisp_type_size(type), block = column * width;
     const double product =
         (double)A->sweep_bytes + 2 * block + (double)A->halo_rows * width * (double)wisp_type_size(type);
     const int fuses = o->precond == WISP_JACOBI && k->method->fuses ? k->method->fuses(k) : 0;
@@ -80,6 +104,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
     WISP_TRY(wisp__solve_check_options(ctx, &k.o));
     if (k.o.precond == WISP_CHEBYSHEV || k.o.precond == WISP_NEUMANN) WISP_TRY(wisp__check_bounds(ctx, A, &k.o.bounds));
+    if (k.o.method == WISP_METHOD_DEFAULT && A->rows != A->cols) k.o.method = WISP_LSMR;
     const wisp_method named = k.o.method;
     if (named == WISP_METHOD_DEFAULT) k.o.method = wisp__choice(true, false);
     wisp__solve_defaults(&k.o, type, A->rows);
@@ -90,15 +115,21 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     const wisp__method *m = wisp__method_of(named == WISP_METHOD_DEFAULT ? wisp__choice(false, false) : named);
     const int most = most_blocks(&k), lists = 16 + (m->restarts ? o.restart : 0), proof = wisp__proof_columns(type);
     const double rows = (double)A->local_rows + (double)A->halo_rows, size = (double)wisp_type_size(type);
+    const shape of = shape_of(ctx, A, m), of_most = shape_most(ctx, A, m);
+    const double width_of[2] = {(1.0 + most - short_blocks(m, most)) * width, (2.0 + short_blocks(m, most)) * width};
     WISP_TRY(wisp_fuse_plan(&passes, ctx, wisp_whole_number(rows), type, width, lists, lists));
     /* Narrower blocks are made beside the others, and those of the proof. */
     const int beside = width / 2, more = proof > beside ? proof - beside : 0;
     const double null = o.null ? 2.0 * width + 2.0 * wisp_blk_width(o.null) + 4 : 0; /* with those of its check */
+    const double small = (double)small_bytes(ctx, &o, width, 4 + most, m);
     const double all =
-        rows * ((3.0 + most) * width + beside + null) * size + (double)small_bytes(ctx, &o, width, 4 + most, m);
+        (of.b * width_of[0] + of.x * width_of[1] + fmax(of.b, of.x) * beside + rows * null) * size + small;
+    const double all_most =
+        (of_most.b * width_of[0] + of_most.x * width_of[1] + fmax(of_most.b, of_most.x) * beside + rows * null) * size +
+        small;
     double precond = wisp__precond_plan(A, type, width, &o), bounds = 0, bounds_most = 0;
     WISP_TRY(wisp__precond_bounds(ctx, A, width, &o, &bounds, &bounds_most));
-    const double run = all + rows * more * size + (double)products.bytes_most + (double)passes.bytes_most +
+    const double run = all_most + rows * more * size + (double)products.bytes_most + (double)passes.bytes_most +
                        sums_bytes(ctx, A, width, &o) + fmax(precond, bounds_most);
     *plan = (wisp_plan){.bytes = wisp_whole_number(all + (double)products.bytes + floor(fmax(precond, bounds))),
                         .bytes_most = wisp_whole_number(fmax(run, (double)A->props_bytes)),

@@ -50,7 +50,7 @@ out:
    range. A function of the user's in place of M^-1 expects no such vectors. */
 wisp_status wisp__choose_scales(wisp__krylov *k, const double *norm)
 {
-    double size = k->anorm;
+    double size = fmax(k->anorm, k->o.damp);
     if (is_operator(k)) {
         const wisp_status status = try_operator(k, norm, &size);
         if (status != WISP_OK) return status;

@@ -113,6 +113,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
+    if (k->method->any_shape) WISP_TRY(wisp_state_samef(state, "opts.damp", "%.17g", o->damp));
     WISP_TRY(wisp_state_samef(state, "width of opts.null", "%d", o->null ? wisp_blk_width(o->null) : 0));
     status = same_right_sides(k, state);
 out:
@@ -242,6 +243,7 @@ static wisp_status columns(wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_sums(state, "bytes", &k->bytes, 1));
     WISP_TRY(wisp_state_data(state, "history", s->history, (size_t)(s->iterations + 1) * sizeof *s->history));
     WISP_TRY(wisp_state_data(state, "residuals", s->residuals, n * sizeof *s->residuals));
+    if (s->optimalities) WISP_TRY(wisp_state_data(state, "optimalities", s->optimalities, n * sizeof *s->optimalities));
     WISP_TRY(wisp_state_data(state, "iterations", s->iterations_of, n * sizeof *s->iterations_of));
     WISP_TRY(wisp_state_data(state, "status", s->status, n * sizeof *s->status));
 out:
@@ -255,6 +257,7 @@ static void forget(wisp__krylov *k)
     s->iterations = s->replacements = s->passes = s->products = s->reductions = 0;
     s->seconds = s->setup_seconds = 0;
     for (int i = 0; i < s->columns; i++) s->residuals[i] = NAN, s->iterations_of[i] = 0;
+    for (int i = 0; i < s->columns && s->optimalities; i++) s->optimalities[i] = NAN;
     k->counted = 0;
 }
 

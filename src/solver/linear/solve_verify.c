@@ -117,7 +117,7 @@ static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp
    any more, or asks itself. */
 static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
-    if (k->inner) return false;
+    if (k->inner || k->method->any_shape) return false;
     if (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION) return true;
     if (WISP__ASK(k, asks, k, c)) return true;
     return ends_level(k, c, why);

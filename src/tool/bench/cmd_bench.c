@@ -84,6 +84,7 @@ static int check_op(tool *t, bench_op op)
     for (int i = 0; bench_op_names[i]; i++)
         if (i != (int)op && (seen = seen_in(o, bench_ops[i].own, word)))
             return tool_usage(t, "--%s is there for wisp bench %s alone", seen, bench_op_names[i]);
+    if (o->method == WISP_LSMR) return tool_usage(t, "--method lsmr is for wisp solve alone");
     if (o->restart && o->method != WISP_GMRES) return tool_usage(t, "--restart is for --method gmres alone");
     for (int i = 0; o->widths[i]; i++) {
         if (op == BENCH_SPMV && o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");

@@ -6,9 +6,22 @@
 #include <math.h>
 #include <string.h>
 
+/* Of least squares, by its name or because the matrix is not square. */
+static int check_least(tool *t)
+{
+    const options *o = &t->opt;
+    if (o->precond) return tool_usage(t, "--method lsmr takes no --precond");
+    if (o->null) return tool_usage(t, "--method lsmr takes no --null: its x is the shortest one by itself");
+    if (o->solve_variant > WISP_PIPELINED)
+        return tool_usage(t, "--method lsmr has no --variant %s", solve_variant_names[o->solve_variant]);
+    return EXIT_FINE;
+}
+
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
+    if (o->method == WISP_LSMR && check_least(t)) return EXIT_USAGE;
+    if (o->damp > 0 && o->method && o->method != WISP_LSMR) return tool_usage(t, "--damp is for --method lsmr alone");
     const bool polynomial = o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN;
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     const bool of_cg = o->solve_variant == WISP_PREDICT || o->solve_variant == WISP_HIDDEN;
@@ -35,6 +48,7 @@ static void set_options(const options *o, wisp_solve_opts *so)
                             .tolerance = o->tolerance,
                             .tolerance_abs = o->tolerance_abs,
                             .max_iterations = o->max_iterations,
+                            .damp = o->damp,
                             .guess = o->x0 != NULL,
                             .bounds = bounds_options(o)};
     if (so->precond == WISP_BLOCK_JACOBI)
@@ -49,19 +63,35 @@ static void close_inputs(solve_inputs *in)
     wisp_src_close(&in->rhs);
     wisp_src_close(&in->x0);
     wisp_src_close(&in->null);
+    wisp_src_close(&in->adjoint);
 }
 
 static bool null_is_file(const options *o) { return o->null && strcmp(o->null, "constant"); }
 
-/* The matrix, and files of b, x0 and the null space, which must have its rows. */
+/* A matrix that is not square, or damping, asks for it. */
+static int find_shape(tool *t, const wisp_src *A, solve_results *r)
+{
+    const options *o = &t->opt;
+    const bool square = A->rows == A->cols;
+    r->least = o->method == WISP_LSMR || (!o->method && (!square || o->damp > 0));
+    if (!r->least)
+        return source_square(t, A, "a linear system needs a square matrix; --method lsmr makes |b - A x| least");
+    if (A->rows == 0 || A->cols == 0) return tool_fail(t, "%s has no %s", o->arg[0], A->rows == 0 ? "rows" : "columns");
+    if (!square && (o->checkpoint || o->resume))
+        return tool_usage(t, "--checkpoint and --resume are for square matrices; -o keeps x, and --x0 goes on with it");
+    r->opts.method = WISP_LSMR;
+    return check_least(t);
+}
+
+/* The matrix, and files of b, x0 and the null space, which must have its rows (x0: columns). */
 static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
 {
     const options *o = &t->opt;
     if (wisp_src_open(&in->matrix, t->ctx, o->arg[0])) return tool_fail_ctx(t);
     const int64_t rows = in->matrix.rows;
-    int rc = source_square(t, &in->matrix, "a linear system needs a square matrix");
+    int rc = find_shape(t, &in->matrix, r);
     if (!rc && o->rhs.kind == RHS_FILE) rc = start_open(t, &in->rhs, o->rhs.text, "right-hand side", rows);
-    if (!rc && o->x0) rc = start_open(t, &in->x0, o->x0, "start", rows);
+    if (!rc && o->x0) rc = start_open(t, &in->x0, o->x0, "start", in->matrix.cols);
     if (!rc && null_is_file(o)) rc = start_open(t, &in->null, o->null, "null space", rows);
     if (rc) return rc;
     r->null_columns = null_is_file(o) ? (int)in->null.cols : o->null != NULL;
@@ -72,12 +102,13 @@ static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
     return EXIT_FINE;
 }
 
-/* By weights that are found, or were. */
-static int deal_out(tool *t, solve_inputs *in)
+/* By weights that are found, or were; then A^H is made of what is there. */
+static int deal_out(tool *t, solve_inputs *in, bool least)
 {
     wisp_src *const all[] = {&in->matrix, &in->rhs, &in->x0, &in->null};
     int rc = weights_by_source(t, &in->matrix);
     for (int i = 0; i < 4 && !rc; i++) rc = weights_deal(t, all[i]);
+    if (!rc && least && wisp_src_adjoint(&in->adjoint, t->ctx, &in->matrix)) rc = tool_fail_ctx(t);
     return rc;
 }
 
@@ -89,9 +120,10 @@ static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
     return type_in(matrix, is_complex ? WISP_Z : WISP_D);
 }
 
-/* b, x, and the vectors of the null space. */
+/* b, x, and the vectors of the null space; A^H. */
 typedef struct {
     wisp_blk *b, *x, *null;
+    wisp_mat *adjoint;
 } vectors;
 
 static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, vectors *v)
@@ -99,7 +131,8 @@ static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, vecto
     wisp_blk **const blocks[] = {&v->b, &v->x, &v->null};
     const int width[] = {r->columns, r->columns, r->null_columns};
     for (int i = 0; i < 3; i++)
-        if (width[i] > 0 && wisp_blk_create(blocks[i], t->ctx, wisp_mat_map(A), r->type, width[i]))
+        if (width[i] > 0 &&
+            wisp_blk_create(blocks[i], t->ctx, i == 1 ? wisp_mat_col_map(A) : wisp_mat_map(A), r->type, width[i]))
             return tool_fail_ctx(t);
     return EXIT_FINE;
 }
@@ -109,6 +142,7 @@ static void free_blocks(vectors *v)
     wisp_blk_free(v->b);
     wisp_blk_free(v->x);
     wisp_blk_free(v->null);
+    wisp_mat_free(v->adjoint);
     *v = (vectors){0};
 }
 
@@ -131,6 +165,16 @@ static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
     return !rc && t->opt.x0 ? start_from_file(t, x, &in->x0, t->opt.x0) : rc;
 }
 
+/* On A's maps. */
+static int make_adjoint(tool *t, solve_inputs *in, const wisp_mat_opts *mo, const wisp_mat *A, wisp_mat **adjoint)
+{
+    wisp_mat_opts o = *mo;
+    o.map = wisp_mat_col_map(A), o.cols = wisp_mat_map(A);
+    const wisp_status status = wisp_mat_create(adjoint, t->ctx, &in->adjoint, &o);
+    wisp_src_close(&in->adjoint);
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
 /* A and the vectors; or the plan alone, and then *A stays NULL. */
 static int prepare(tool *t, solve_results *r, wisp_mat **A, vectors *v)
 {
@@ -143,7 +187,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, vectors *v)
     const wisp_mat_opts mo = source_options(&t->opt, tool_type(&t->opt, in.matrix.type), r->columns);
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0 && r->opts.tolerance_abs <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
-    if (!rc) rc = deal_out(t, &in);
+    if (!rc) rc = deal_out(t, &in, r->least);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
@@ -151,13 +195,14 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, vectors *v)
     if (!rc && !t->opt.plan) {
         if (wisp_mat_create(A, t->ctx, &in.matrix, &mo)) rc = tool_fail_ctx(t);
         wisp_src_close(&in.matrix);
+        if (!rc && r->least) rc = make_adjoint(t, &in, &mo, *A, &v->adjoint);
         if (!rc) rc = weights_by_matrix(t, *A, mo.width);
         if (!rc) wisp_mat_get_info(*A, &r->info);
         if (!rc) like_matrix(t, &r->info, 0);
         if (!rc) rc = tool_agree(t, make_blocks(t, r, *A, v));
         if (!rc) rc = fill(t, &in, v->b, v->x);
         if (!rc) rc = fill_null(t, &in, v->null);
-        r->opts.null = v->null;
+        r->opts.null = v->null, r->opts.adjoint = v->adjoint;
     }
     close_inputs(&in);
     r->assemble_seconds = wisp_now() - started;
@@ -245,6 +290,11 @@ static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
     const char *precond = s->precond == WISP_PRECOND_NONE ? "a --precond" : "another --precond";
     const bool is_single = type_is_single(r->type);
     const bool far = s->residual > 1e3 * s->wanted;
+    if (r->least) {
+        snprintf(advice, TEXT, "%s--damp D",
+                 r->status == WISP_ERR_ITERATIONS ? "a larger --maxit or " : "a larger --tol or ");
+        return;
+    }
     if (r->status == WISP_ERR_STAGNATION && s->method == WISP_GMRES && far)
         snprintf(advice, TEXT, "%s%s", s->restart < 500 && s->restart < r->info.rows ? "a larger --restart or " : "",
                  precond);
@@ -282,6 +332,9 @@ static int say_why(tool *t, const solve_results *r)
     int64_t left = 0;
     for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
     snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, s->wanted);
+    if (r->least && isfinite(s->optimality))
+        snprintf(reached, sizeof reached, "residual %.1e, |A^H r| / (|A| |r|) %.1e, one wanted at %.1e", s->residual,
+                 s->optimality, s->wanted);
     if (isnan(s->residual)) snprintf(reached, sizeof reached, "the residual is not known");
     if (s->columns > 1)
         snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",
@@ -342,6 +395,7 @@ int cmd_solve(tool *t)
     rc = prepare(t, &r, &A, &v);
     if (rc == EXIT_LAYOUT) {
         wisp_mat_free(A);
+        free_blocks(&v);
         A = NULL;
         rc = prepare(t, &r, &A, &v);
     }
@@ -351,7 +405,8 @@ int cmd_solve(tool *t)
         wisp_mat_free(A);              /* to have its memory for the outputs */
         wisp_blk_free(v.b);
         wisp_blk_free(v.null);
-        A = NULL, v.b = v.null = NULL;
+        wisp_mat_free(v.adjoint);
+        A = NULL, v.b = v.null = NULL, v.adjoint = NULL;
         if (!rc) rc = finish(t, &r, v.x);
         rc = checkpoint_done(t, rc);
     }

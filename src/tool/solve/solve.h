@@ -6,6 +6,7 @@
 
 typedef struct {
     wisp_src matrix, rhs, x0, null; /* all but the matrix: without a row function if no file was given */
+    wisp_src adjoint;               /* least squares: A^H; else the same */
 } solve_inputs;
 
 typedef struct {
@@ -16,6 +17,7 @@ typedef struct {
     wisp_type type; /* of b and x */
     int columns;
     int null_columns; /* of the null space; 0: it was not given */
+    bool least;       /* least squares */
     double assemble_seconds;
 } solve_results;
 

@@ -47,9 +47,14 @@ static json_t *make_json(tool *t, const solve_results *r)
              J_IF(r->opts.tolerance_abs > 0, "tolerance_abs", r->opts.tolerance_abs), J("wanted", s->wanted),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
              J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
-             J_IF(s->method == WISP_GMRES, "restart", s->restart), J("passes", s->passes), J("products", s->products),
-             J("reductions", s->reductions), J("replacements", s->replacements), J("rows", r->info.rows),
-             J("nnz", r->info.nnz), J("columns", r->columns), J("type", wisp_type_name(r->type)));
+             J_IF(s->method == WISP_GMRES, "restart", s->restart), J_MAYBE(r->least, "damp", r->opts.damp),
+             J_MAYBE(r->least, "optimality", s->optimality), J_MAYBE(r->least, "norm", s->norm),
+             J_MAYBE(r->least, "solved", json_boolean(s->residual <= s->wanted)),
+             J_MAYBE(r->least, "cols", r->info.cols),
+             J_MAYBE(r->least, "optimalities", json_numbers(s->optimalities, s->optimalities ? s->columns : 0)),
+             J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
+             J("replacements", s->replacements), J("rows", r->info.rows), J("nnz", r->info.nnz),
+             J("columns", r->columns), J("type", wisp_type_name(r->type)));
     json_run(o, t, &r->info, &(like_run){.width = 0});
     return JSON_PUT(o, J("seconds", s->seconds), J("setup_seconds", s->setup_seconds),
                     J("assemble_seconds", r->assemble_seconds), J("bytes_per_iteration", s->bytes),
@@ -84,6 +89,22 @@ static const char *residual_of(const solve_results *r)
     return r->s.null_part > r->s.wanted ? "|b' - A x| / |b'|" : "|b - A x| / |b|";
 }
 
+/* What x is: of a system that has solutions one of them; else it makes the residual least. */
+static void show_least(const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    char optimality[TEXT] = "?";
+    if (isfinite(s->optimality)) snprintf(optimality, sizeof optimality, "%.2e", s->optimality);
+    if (s->residual <= s->wanted)
+        text_line("", "a solution, the shortest one if there was no start");
+    else
+        text_line("", "|A^H r| / (|A| |r|) = %s with r = b - A x, |A| at least %.4g%s", optimality, s->norm,
+                  s->converged ? ": x makes |r| least" : "");
+    if (r->opts.damp > 0) text_line("", "r is (b - A x; -D x), of the matrix (A; D) with --damp D = %g", r->opts.damp);
+    text_line("shape", "%lld x %lld%s", (long long)r->info.rows, (long long)r->info.cols,
+              r->info.rows == r->info.cols ? "" : ": not square, so by lsmr");
+}
+
 void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
@@ -112,6 +133,7 @@ void solve_summary(const tool *t, const solve_results *r)
     text_line("result", "%s in %s iteration%s, %s = %s, wanted %s%.1e%s", s->converged ? "converged" : "not converged",
               text_count(a[0], s->iterations), s->iterations == 1 ? "" : "s", residual_of(r), residual,
               by_column ? "by column, " : "", s->wanted, by_column ? " at least" : "");
+    if (r->least) show_least(r);
     if (t->opt.null)
         text_line("null space", "%s; the part of b in there, %.1e of its length, is left out%s", t->opt.null,
                   s->null_part, s->null_part > s->wanted ? ": b' is the rest, and x makes |b - A x| least" : "");

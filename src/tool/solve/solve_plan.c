@@ -26,7 +26,8 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
 {
     const wisp_mat_info *a = &s->matrix;
     const int64_t rows = a->local_rows + a->halo_rows;
-    const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
+    const int64_t cols = r->least && a->cols > a->rows ? a->cols + a->halo_rows : rows; /* x, on any rank at most */
+    const int64_t block = (cols > rows ? cols : rows) * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
     /* As wisp_solve_plan has it, which wants the vectors: they are not there yet. */
     const int null = r->null_columns > 0 ? 3 * r->null_columns + 4 + 2 * r->columns : 0;
@@ -37,7 +38,7 @@ static int add_up(tool *t, const solve_results *r, int64_t source, int64_t readi
     enum { HELD = 1, PARTS = HELD + 4 };
     const int64_t parts[PARTS] = {a->bytes + s->vectors, reading, source + a->assembly_bytes,
                                   file ? source + a->bytes + 3 * block : 0,
-                                  plan_output(t, t->opt.output, r->type, rows, r->columns, most)};
+                                  plan_output(t, t->opt.output, r->type, r->least ? cols : rows, r->columns, most)};
     const plan_held all = {a->bytes, s->vectors, copy_bytes(t, r, a), parts, HELD, PARTS};
     s->total = plan_total(t, &all, most, &s->sides);
     return EXIT_FINE;
@@ -50,6 +51,19 @@ typedef struct {
     int64_t reading;
 } asked;
 
+/* A^H is made beside A, from entries that are held as long as those of A. */
+static wisp_status add_adjoint(tool *t, const asked *a, bool most, wisp_mat_info *A)
+{
+    wisp_mat_info H;
+    const wisp_status status =
+        most ? wisp_mat_bound(t->ctx, &a->in->adjoint, a->mo, &H) : wisp_mat_plan(t->ctx, &a->in->adjoint, a->mo, &H);
+    if (status != WISP_OK) return status;
+    if (A->assembly_bytes < A->bytes + H.assembly_bytes) A->assembly_bytes = A->bytes + H.assembly_bytes;
+    A->bytes += H.bytes;
+    A->exchange_bytes += H.exchange_bytes;
+    return WISP_OK;
+}
+
 static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *s)
 {
     const asked *a = arg;
@@ -58,6 +72,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *s)
     if (most ? wisp_mat_bound(t->ctx, &a->in->matrix, a->mo, &s->matrix)
              : wisp_mat_plan(t->ctx, &a->in->matrix, a->mo, &s->matrix))
         return tool_fail_ctx(t);
+    if (a->r->least && add_adjoint(t, a, most, &s->matrix)) return tool_fail_ctx(t);
     return add_up(t, a->r, source, a->reading, most, s);
 }
 
@@ -87,6 +102,7 @@ static wisp_status find_iteration(tool *t, const solve_inputs *in, const wisp_ma
     i->assumed = r->opts.method == WISP_METHOD_DEFAULT;
     i->method = i->assumed ? WISP_CG : r->opts.method;
     WISP_TRY(wisp_solve_plan(&i->plan, t->ctx, a, r->type, r->columns, &r->opts, NULL));
+    if (r->least) goto out; /* the model of time is for one square matrix */
     WISP_TRY(plan_ceilings(t, &m, &i->load_gbs, &i->kept));
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(wisp_src_choose(t->ctx, &in->matrix, mo, mo->type, r->columns, 1, &step));

@@ -1,0 +1,73 @@
+#!/bin/bash
+# wisp solve of matrices that are not square: least squares against what is known, what is told, kept and refused.
+. "$2/tests/cli.sh"
+
+# A line through (0, 1), (1, 3), (2, 5), (3, 7) is 1 + 2 t; with 6 for 7 it is 1.2 + 1.7 t, and |r| is the root of 0.3.
+cat >fit.mtx <<'M'
+%%MatrixMarket matrix array real general
+4 2
+1
+1
+1
+1
+0
+1
+2
+3
+M
+printf '%%%%MatrixMarket matrix array real general\n4 2\n1\n3\n5\n7\n1\n3\n5\n6\n' >b.mtx
+numbers() { grep -v '^%' "$1" | tail -n +2; }
+near() { # near FILE VALUES...: the numbers of a file, to 1e-6
+    local file=$1
+    shift
+    check "$file has $*, not $(numbers "$file" | tr '\n' ' ')" \
+        awk -v want="$*" 'BEGIN { n = split(want, w, " ") }
+            !/^%/ && ++line > 1 { d = $1 - w[++i]; if (d < 0) d = -d; if (d > 1e-6) bad = 1 }
+            END { exit bad || i != n }' "$file"
+}
+ok solve fit.mtx --rhs b.mtx -o x.mtx && near x.mtx 1 2 1.2 1.7
+check "says that r is least" grep -q 'x makes |r| least' out
+check "says why lsmr" grep -q '4 x 2: not square, so by lsmr' out
+ok solve fit.mtx --rhs b.mtx --method lsmr --json
+json out 'd["method"] == "lsmr" and d["solved"] is False and d["converged"] is True and d["cols"] == 2'
+json out 'd["optimality"] < 1e-8 and d["residuals"][0] < 1e-8 and d["residuals"][1] > 0.06'
+for ranks in 1 3; do
+    export WISP_RANKS=$ranks
+    ok solve fit.mtx --rhs b.mtx -o y.mtx --quiet && near y.mtx 1 2 1.2 1.7
+done
+unset WISP_RANKS
+
+# Of many solutions the shortest one: of x + y = 2 it is (1, 1). With --damp 1: 2 / (2 + 1) each.
+printf '%%%%MatrixMarket matrix coordinate real general\n1 3 2\n1 1 1\n1 3 1\n' >wide.mtx
+printf '%%%%MatrixMarket matrix array real general\n1 1\n2\n' >two.mtx
+ok solve wide.mtx --rhs two.mtx -o x.mtx && near x.mtx 1 0 1
+check "a solution" grep -q 'a solution, the shortest' out
+ok solve wide.mtx --rhs two.mtx --damp 1 -o x.mtx && near x.mtx 0.66666667 0 0.66666667
+check "tells of the damping" grep -q 'with --damp D = 1' out
+ok solve wide.mtx --plan
+check "plans" grep -q 'by lsmr' out
+
+# Too few iterations; from there on.
+ok gen laplace:nx=12,ny=11,nz=1 -o L.mtx --quiet
+awk '/^%/ { print; next } !seen { seen = 1; print 132, 100, "COUNT"; next } $2 <= 100 { print; n++ } END { print n > "count" }' \
+    <(zcat -f L.mtx | sed 's/ symmetric/ general/') >tall.mtx
+sed -i "s/COUNT/$(cat count)/" tall.mtx
+checks=$((checks + 1))
+"$wisp" solve tall.mtx --maxit 3 -o x.mtx >out 2>err
+[ $? = 3 ] || fail "tall.mtx in 3 iterations: not 3"
+check "tells both: $(cat err)" grep -qF '|A^H r| / (|A| |r|)' err
+ok solve tall.mtx --x0 x.mtx -o z.mtx
+
+refused 2 "--method lsmr takes no --precond" solve fit.mtx --precond jacobi
+refused 2 "--method lsmr takes no --null" solve fit.mtx --method lsmr --null constant
+refused 2 "has no --variant classical" solve fit.mtx --variant classical
+refused 2 "--checkpoint and --resume are for square matrices" solve fit.mtx --checkpoint r.ck
+refused 2 "--damp is for --method lsmr alone" solve L.mtx --method cg --damp 1
+refused 2 "--damp -1" solve fit.mtx --damp -1
+refused 1 "needs a square matrix; --method lsmr" solve fit.mtx --method gmres
+refused 1 "a right-hand side of 4 rows" solve fit.mtx --rhs two.mtx
+refused 1 "a start of 2 rows" solve fit.mtx --x0 b.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n3 0 0\n' >none.mtx
+refused 1 "none.mtx has no columns" solve none.mtx
+refused 2 "--method lsmr is for wisp solve alone" bench solve L.mtx --method lsmr
+finish
