@@ -485,9 +485,9 @@ static const argument_row table[] = {
     ROW(wisp_matrix_name, 1, 0, ALL),
 };
 /* Those that take no pointer. */
-static const char *const others[] = {"wisp_status_string",   "wisp_version",   "wisp_features",     "wisp_type_size",
-                                     "wisp_type_is_complex", "wisp_halo_name", "wisp_type_name",    "wisp_gallery_list",
-                                     "wisp_level_name",      "wisp_now",       "wisp_word_distance"};
+static const char *const others[] = {"wisp_status_string",   "wisp_version",   "wisp_features",  "wisp_type_size",
+                                     "wisp_type_is_complex", "wisp_halo_name", "wisp_type_name", "wisp_gallery_list",
+                                     "wisp_level_name",      "wisp_rows_name", "wisp_now",       "wisp_word_distance"};
 
 static const argument_table all = {table, sizeof table / sizeof *table, others, sizeof others / sizeof *others};
 

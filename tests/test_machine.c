@@ -24,6 +24,8 @@ static void topology(void **state)
     assert_string_equal(wisp_level_name(WISP_MEMORY), "memory");
     assert_null(wisp_level_name(WISP_LEVELS));
     assert_null(wisp_level_name(-1));
+    assert_string_equal(wisp_rows_name(WISP_ROWS_IN_TURN), "in turn");
+    assert_true(!wisp_rows_name(WISP_ROW_KINDS) && !wisp_rows_name(-1));
     for (int l = 1; l < WISP_MEMORY; l++)
         if (m.cache_bytes[l] > 0) assert_true(m.cache_bytes[l] >= m.cache_bytes[l - 1]);
     for (int s = 0; s < WISP_STREAMS; s++)
@@ -274,7 +276,8 @@ static void simulated(void **state)
     const char *text =
         "{\"cpu\": \"of a file\", \"isa\": \"generic\", \"cores\": 12, \"nodes\": 3, \"host\": null, " CACHES
         ", \"more\": {\"cores\": [1, [], {}, -2e3]}, \"cache_kept_bytes\": 1500000, \"exchange_gbs\": 120,\n"
-        "\"bandwidth_gbs\": {\"memory\": {\"load\": [10, 35]}, \"L3\": {\"copy\": [1, 2], \"load\": [20, 240]}}}";
+        "\"bandwidth_gbs\": {\"memory\": {\"load\": [10, 35]}, \"L3\": {\"copy\": [1, 2], \"load\": [20, 240]}},\n"
+        "\"kernel_ns\": {\"in turn\": {\"complex double\": [[1, 0], [2, 3]], \"half\": [[7, 7]]}, \"odd\": 3}}";
     for (int threads = 1; threads <= 6; threads += 5) {
         wisp_ctx *ctx = on_machine(text, threads);
         wisp_machine m;
@@ -290,6 +293,10 @@ static void simulated(void **state)
         const wisp__facts f = wisp__facts_of(ctx);
         const wisp__rates r = f.rates;
         assert_true(r.memory == (threads == 1 ? 10e9 : 35e9) && r.l3 == 20e9 * threads);
+        const double *one = r.kernel[WISP_ROWS_IN_TURN][WISP_Z - WISP_S][0],
+                     *two = r.kernel[WISP_ROWS_IN_TURN][WISP_Z - WISP_S][1];
+        assert_true(one[0] == 1e-9 && one[1] == 0 && two[0] == 1e-9 * 2 && two[1] == 1e-9 * 3);
+        assert_true(m.kernel_ns[WISP_ROWS_IN_TURN][WISP_Z - WISP_S][0][0] == 0);
         assert_true(r.exchange ==
                     (threads == 1 ? 10e9 : 60e9)); /* one has none, and half of the last cache is assumed */
         wisp__caches_find(&f, 4, 32, 1e6, &c);

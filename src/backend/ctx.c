@@ -142,6 +142,7 @@ static void take_simulated(wisp_ctx *ctx)
     ctx->one_node = m.nodes == 1;
     /* What was not measured here is 0 to who asks. */
     memset(there->gbs, 0, sizeof there->gbs);
+    memset(there->kernel_ns, 0, sizeof there->kernel_ns);
     there->exchange_gbs = 0;
     there->kept_bytes = 0;
 }

@@ -57,6 +57,12 @@ const char *wisp_type_name(wisp_type type)
     return wisp__type_ok(type) ? name[type] : name[0];
 }
 
+const char *wisp_rows_name(int kind)
+{
+    static const char *const names[WISP_ROW_KINDS] = {"stored", "uneven", "shared", "in turn", "alike"};
+    return kind >= 0 && kind < WISP_ROW_KINDS ? names[kind] : NULL;
+}
+
 const char *wisp_level_name(int level)
 {
     static const char *const name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};

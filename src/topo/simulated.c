@@ -34,6 +34,19 @@ static void take_word(reader *r, const char *word)
         r->level[i] = level_of(word) + 1;
 }
 
+/* Of an entry or a row: ".kernel_ns.KIND.TYPE.", then which width, and which of both. */
+static void take_kernel(reader *r, double v)
+{
+    char kind[WORD], type[WORD];
+    int width, part;
+    if (sscanf(r->path, ".kernel_ns.%127[^.].%127[^.].%d.%d", kind, type, &width, &part) != 4) return;
+    if (width < 0 || width >= WISP_KERNEL_WIDTHS || part < 0 || part > 1) return;
+    for (int k = 0; k < WISP_ROW_KINDS; k++)
+        for (int t = 0; t < WISP_KERNEL_TYPES; t++)
+            if (!strcmp(kind, wisp_rows_name(k)) && !strcmp(type, wisp_type_name((wisp_type)(WISP_S + t))))
+                r->m.kernel_ns[k][t][width][part] = v;
+}
+
 static void take_number(reader *r, double v)
 {
     static const char *const name[] = {".packages", ".nodes", ".cores", ".cpus", ".threads"};
@@ -52,6 +65,7 @@ static void take_number(reader *r, double v)
     }
     if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i >= 0 && i < 2)
         m->gbs[WISP_LOAD][level_of(word)][i] = v;
+    take_kernel(r, v);
 }
 
 static char next(reader *r)

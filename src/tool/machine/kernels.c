@@ -4,8 +4,6 @@
 #include "machine.h"
 #include <math.h>
 
-static const char *const kind_name[WISP_ROW_KINDS] = {"stored", "uneven", "shared", "in turn", "alike"};
-
 /* {kind: {type: [[of an entry, of a row], ..]}}, by widths 1, 2, 4 .. */
 json_t *kernels_json(const wisp_machine *m)
 {
@@ -20,7 +18,7 @@ json_t *kernels_json(const wisp_machine *m)
             }
             JSON_PUT(types, J(wisp_type_name((wisp_type)(WISP_S + t)), list));
         }
-        JSON_PUT(all, J(kind_name[k], types));
+        JSON_PUT(all, J(wisp_rows_name(k), types));
     }
     return all;
 }
@@ -31,7 +29,7 @@ void kernels_read(const json_t *o, wisp_machine *m)
         for (int t = 0; t < WISP_KERNEL_TYPES; t++)
             for (int w = 0; w < WISP_KERNEL_WIDTHS; w++) {
                 const json_t *list =
-                    json_object_get(json_object_get(o, kind_name[k]), wisp_type_name((wisp_type)(WISP_S + t)));
+                    json_object_get(json_object_get(o, wisp_rows_name(k)), wisp_type_name((wisp_type)(WISP_S + t)));
                 for (size_t i = 0; i < 2; i++)
                     m->kernel_ns[k][t][w][i] = json_number_value(json_array_get(json_array_get(list, (size_t)w), i));
             }
@@ -48,7 +46,7 @@ void kernels_print(const wisp_machine *m)
     for (int k = 0; k < WISP_ROW_KINDS; k++)
         for (int t = WISP_D; t <= WISP_Z; t += WISP_Z - WISP_D) {
             char name[TEXT];
-            snprintf(name, sizeof name, "%s, %s", kind_name[k], t == WISP_D ? "real" : "complex");
+            snprintf(name, sizeof name, "%s, %s", wisp_rows_name(k), t == WISP_D ? "real" : "complex");
             printf("%-20s", name);
             for (int w = 0; w < WISP_KERNEL_WIDTHS; w++) {
                 const double *ns = m->kernel_ns[k][t - WISP_S][w];
