@@ -9,10 +9,10 @@ wisp_status wisp__once_pays(const wisp_mat *A, const wisp_src *src, const wisp__
     const double all = (double)A->local_rows / (double)look->rows;
     const wisp__facts f = wisp__facts_of(A->ctx);
     wisp__sample sample = {0};
-    wisp__step_cost cost;
+    wisp__step_cost cost = {0};
     wisp_status status;
     *pays = true;
-    if (look->either || !A->square || A->map->user || A->ctx->ranks > 1) return WISP_OK;
+    if (look->either || !A->square || A->map->user || A->ctx->ranks > 1 || !wisp__kernels_known(&f)) return WISP_OK;
     WISP_TRY(wisp__sample_source(A->ctx, src, &sample));
     wisp__shape m = wisp__shape_stored(&sample, A->local_rows, A->type);
     m.bytes = all * (double)wisp__compression_bytes(c, A, look->rows, nnz);
@@ -25,5 +25,5 @@ wisp_status wisp__once_pays(const wisp_mat *A, const wisp_src *src, const wisp__
     *pays = !cost.as_they_are;
 out:
     wisp__sample_close(&sample, A->ctx);
-    return status;
+    return status == WISP_ERR_NOMEM ? WISP_OK : status; /* it is a gain, not a need */
 }

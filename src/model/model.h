@@ -4,6 +4,8 @@
 #define WISP_MODEL_H
 #include "facts.h"
 
+/* Whether kernels were measured. */
+static inline bool wisp__kernels_known(const wisp__facts *f) { return f->rates.kernel[0][0][0][0] > 0; }
 /* Whether interleaved steps could gain anything. They can't gain more than the last cache is faster than memory; where
    that is little, the model's error is larger than the gain. */
 bool wisp__may_interleave(const wisp__facts *f);

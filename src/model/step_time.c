@@ -98,8 +98,7 @@ static bool may_be_either(const wisp__facts *f, const wisp__shape *m, const wisp
                           int width)
 {
     const double blocks = 2 * m->rows * width * (double)wisp_type_size(type);
-    return m->either && (m->patterns || m->lists) && f->rates.kernel[0][0][0][0] > 0 &&
-           stored->bytes + blocks <= f->kept;
+    return m->either && (m->patterns || m->lists) && wisp__kernels_known(f) && stored->bytes + blocks <= f->kept;
 }
 
 wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
