@@ -47,7 +47,8 @@ wisp_status wisp__svd_ask(wisp__svd *s);
 wisp_status wisp__svd_go(wisp__svd *s);
 void wisp__svd_drop(wisp__svd *s);
 
-/* y = 2^exponent B x, for columns of length 1; x is scaled meanwhile, so that what is between is in range. */
+/* svd_parts.c. y = 2^exponent B x, for columns of length 1; x is scaled meanwhile, so that what is between is in range.
+ */
 wisp_status wisp__svd_multiply(const wisp__svd *s, wisp_blk *y, wisp_blk *x);
 /* Of n columns, so many are multiplied at once. */
 int wisp__svd_width(const wisp__svd *s, int n);

@@ -48,8 +48,6 @@ static void cost(void *arg, wisp_type type, int width, wisp_cost *c)
     c->bytes *= 2, c->flops *= 2;
 }
 
-int wisp__svd_inner(const wisp__svd *s) { return s->rows < s->cols ? WISP__LEFT : WISP__RIGHT; }
-
 wisp_status wisp__svd_gram_open(wisp__svd *s)
 {
     wisp_status status;
