@@ -47,7 +47,7 @@ static wisp_status check(wisp_ctx *ctx, const wisp_solve_opts *o)
     if (o->null)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: lsmr takes no opts.null: its x is the shortest one by itself");
     if (o->variant > WISP_PIPELINED)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: lsmr has one variant, WISP_PIPELINED");
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: lsmr takes no other opts.variant than its one, pipelined");
     if (!(o->damp >= 0) || isinf(o->damp))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.damp is %g, it must be 0 or a number above", o->damp);
     return WISP_OK;

@@ -133,7 +133,7 @@ wisp_status wisp__solver_check(const wisp_solver *S)
     const wisp_method m = method_for(S);
     if (wisp_mat_map(S->A) != wisp_mat_col_map(S->A) && !(m && wisp__method_of(m)->any_shape))
         return wisp_ctx_failf(S->ctx, WISP_ERR_MISMATCH,
-                              "solve: the matrix is rectangular; it must be square, or opts.method WISP_LSMR");
+                              "solve: the matrix is rectangular; it must be square, or take opts.method = WISP_LSMR");
     if (wisp_spmmv_cost(S->A, S->type, S->width, 0, &cost) != WISP_OK) {
         wisp_mat_get_info(S->A, &info);
         return wisp_ctx_failf(S->ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
