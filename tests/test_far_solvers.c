@@ -129,7 +129,8 @@ static void evolution(void **state)
     static const int depth[] = {0, 5};
     const double time[TIMES] = {32, 64}; /* two sequences of as many terms */
     for (int i = 0; i < 4; i++) {
-        const int times = 1 + i % 2, cpu = depth[i / 2] ? depth[i / 2] : WISP_EVOLVE_STEPS;
+        const int times = 1 + i % 2, of = depth[i / 2] ? depth[i / 2] : 1;
+        const int cpu = (WISP_EVOLVE_STEPS + of - 1) / of * of; /* steps of a call: whole groups of that depth */
         double norm[DEVICES][WIDTH];
         for (int d = 0; d < DEVICES; d++) {
             scene s = scene_open(d);

@@ -45,7 +45,7 @@ typedef enum {
     WISP_ROWS_ALIKE,   /* one of them, row after row */
     WISP_ROW_KINDS
 } wisp_rows;
-WISP_API const char *wisp_rows_name(int kind); /* "stored", ..., "alike"; NULL: there is no such kind */
+WISP_API const char *wisp_rows_name(int kind);          /* "stored", ..., "alike"; NULL: there is no such kind */
 enum { WISP_KERNEL_TYPES = 4, WISP_KERNEL_WIDTHS = 6 }; /* WISP_S, D, C, Z; 1, 2, 4, 8, 16, 32 columns */
 typedef struct {
     char cpu[128];                            /* the processor's name */
