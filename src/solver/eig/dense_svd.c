@@ -100,7 +100,7 @@ static wisp_status by_rotations(wisp_ctx *ctx, int rows, int cols, wisp_scalar *
     wisp_scalar *W = NULL, *X = NULL;
     WISP_TRY(wisp_alloc(ctx, &a, m * n, sizeof *a));
     WISP_TRY(wisp_alloc(ctx, &b, n * n, sizeof *b));
-    for (size_t i = 0; i < m * n; i++) a[i] = CMPLX(S[i].re, S[i].im);
+    for (size_t i = 0; i < m * n; i++) a[i] = S[i].re + S[i].im * I;
     for (size_t i = 0; i < n; i++) b[i * n + i] = 1;
     for (int sweep = 0; sweep < SWEEPS && wisp__jacobi_sweep(a, rows, b, cols, cols, DBL_EPSILON); sweep++)
         if (!cancelled) WISP_TRY(wisp_ctx_step(ctx, task, 0, 0));
