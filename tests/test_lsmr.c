@@ -66,7 +66,7 @@ static ref_mat times_power(ref_mat a, int exponent)
     ref_mat c = ref_new(a.rows, a.cols);
     for (int64_t i = 0; i < a.rows; i++)
         for (int64_t j = 0; j < a.cols; j++)
-            REF_AT(c, i, j) = CMPLX(ldexp(creal(REF_AT(a, i, j)), exponent), ldexp(cimag(REF_AT(a, i, j)), exponent));
+            REF_AT(c, i, j) = ldexp(creal(REF_AT(a, i, j)), exponent) + ldexp(cimag(REF_AT(a, i, j)), exponent) * I;
     return c;
 }
 
