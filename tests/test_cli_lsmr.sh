@@ -56,6 +56,9 @@ checks=$((checks + 1))
 "$wisp" solve tall.mtx --maxit 3 -o x.mtx >out 2>err
 [ $? = 3 ] || fail "tall.mtx in 3 iterations: not 3"
 check "tells both: $(cat err)" grep -qF '|A^H r| / (|A| |r|)' err
+check "names the file: $(cat err)" grep -qF 'x is in x.mtx; go on with --x0 x.mtx' err
+"$wisp" solve tall.mtx --maxit 3 --tol-abs 0.01 -o x.mtx >out 2>err
+check "what is wanted of each: $(cat err)" grep -qE 'wanted at .*, or [|]A\^H r[|] / [(][|]A[|] [|]r[|][)], now .*, at 1.0e-08; x is in x.mtx' err
 ok solve tall.mtx --x0 x.mtx -o z.mtx
 
 refused 2 "--method lsmr takes no --precond" solve fit.mtx --precond jacobi

@@ -76,7 +76,7 @@ typedef struct {
    GPU they are the device's own. The context takes over the figures, as by wisp_ctx_set_machine, unless they can't be
    true. */
 WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
-/* Measures the kernels of sweeps on small matrices, with one thread, in about a second: machine->kernel_ns. What it has
+/* Measures the kernels of sweeps on small matrices, with one thread, in a few seconds: machine->kernel_ns. What it has
    already stays where that is less, for other work on the machine only makes kernels slower: two calls some time apart
    find more. The rate of the second-level cache, which is part of these times, is machine's own, else assumed. It does
    nothing on a device that is not made of the CPU's cores. The context takes the times over, as by

@@ -162,11 +162,12 @@ typedef struct {
    If columns end differently, the status is that of the first one that did not converge.
    With LSMR x is on A's column map and b on its row map, and A may have any shape. A column has converged, and its
    status is WISP_OK, where its residual is within the tolerance as above (with damp: |(b - A x; damp x)|), or where x
-   makes it least: s->optimalities[j] <= tolerance. s->residuals[j] tells which. Without a guess x is the shortest of
-   all such, up to the tolerance. WISP_ERR_SINGULAR is never said. WISP_ERR_UNSUPPORTED: offer or resume, where A is
-   not square. WISP_ERR_ARG: opts->adjoint is NULL, or a
-   preconditioner or opts->null is given. That opts->adjoint is A^H is the user's word: it is told of vectors of both,
-   where rounding does not hide it, by WISP_ERR_ARG. */
+   makes it least: s->optimalities[j] <= opts->tolerance, or its default where only tolerance_abs is given. The history
+   has what is nearer to its tolerance, in units of residuals. s->residuals[j] tells which. Without a guess x is the
+   shortest of all such, up to the tolerance. WISP_ERR_SINGULAR is never said. WISP_ERR_UNSUPPORTED: offer or resume,
+   where A is not square. WISP_ERR_ARG: opts->adjoint is NULL, or a preconditioner or opts->null is given. That
+   opts->adjoint is A^H is the user's word: it is told of vectors of both, where rounding does not hide it, by
+   WISP_ERR_ARG. */
 WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
                                   const wisp_solve_opts *opts);
 

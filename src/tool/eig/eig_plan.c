@@ -208,7 +208,8 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     text_line("vectors", "at most %s%s%s", text_bytes(a[0], (double)p->run.bytes_most),
               c->factor_bytes ? " with these" : "",
               p->lapack ? ", as LAPACK takes, which goes on where the search takes long" : "");
-    const bool may_have_more = c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL;
+    const bool may_have_more =
+        c->method != WISP_EIG_DENSE && !p->lapack && r->opts.which != WISP_EIG_INTERVAL && !eig_singular(r);
     text_line("total", "at most %s at once%s", text_bytes(a[0], (double)p->total),
               may_have_more ? ", and more for those that equal the last one" : "");
     plan_sides_show(&p->sides, &p->most);

@@ -276,10 +276,18 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
 }
 
 /* Whether x is better than the start, in a column at least. Of a given start only the largest residual is known. */
-static bool is_better(const options *o, const wisp_solution *s)
+/* That A^H r is wanted to come to, beside |A| |r|. */
+static double optimality_wanted(const solve_results *r)
 {
+    return r->opts.tolerance > 0 ? r->opts.tolerance : type_is_single(r->type) ? 1e-4 : 1e-8;
+}
+
+/* Iterations of lsmr make |r| and |A^H r| smaller, each. */
+static bool is_better(const solve_results *r, const options *o)
+{
+    const wisp_solution *s = &r->s;
     const double start = o->x0 && s->history ? s->history[0] : 1;
-    bool better = false;
+    bool better = r->least && s->iterations > 0;
     for (int j = 0; j < s->columns; j++) better |= !(s->residuals[j] >= (1 - 1e-6) * start);
     return better;
 }
@@ -325,7 +333,7 @@ static int say_why(tool *t, const solve_results *r)
 {
     const options *o = &t->opt;
     const wisp_solution *s = &r->s;
-    const bool gained = is_better(o, s);
+    const bool gained = is_better(r, o);
     const char *why = stop_reason();
     const long long n = s->iterations;
     char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT], method[TEXT];
@@ -335,6 +343,9 @@ static int say_why(tool *t, const solve_results *r)
     if (r->least && isfinite(s->optimality))
         snprintf(reached, sizeof reached, "residual %.1e, |A^H r| / (|A| |r|) %.1e, one wanted at %.1e", s->residual,
                  s->optimality, s->wanted);
+    if (r->least && isfinite(s->optimality) && r->opts.tolerance_abs > 0)
+        snprintf(reached, sizeof reached, "residual %.1e, wanted at %.1e, or |A^H r| / (|A| |r|), now %.1e, at %.1e",
+                 s->residual, s->wanted, s->optimality, optimality_wanted(r));
     if (isnan(s->residual)) snprintf(reached, sizeof reached, "the residual is not known");
     if (s->columns > 1)
         snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",

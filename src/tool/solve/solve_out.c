@@ -66,12 +66,13 @@ static json_t *make_json(tool *t, const solve_results *r)
 /* ---- summary ----------------------------------------------------------------------------------- */
 
 /* The iterations at which the residual first passed a power of ten, and the last one. */
-static void show_history(const wisp_solution *s)
+static void show_history(const wisp_solution *s, bool least)
 {
     char name[TEXT];
     double next = INFINITY;
     if (!s->history) return;
-    text_line("iteration", "residual");
+    text_line("iteration", "%s",
+              least ? "measure: the residual, or |A^H r| / (|A| |r|) if that is nearer to its tolerance" : "residual");
     for (int64_t i = 0, lines = 0; i <= s->iterations; i++) {
         const double residual = s->history[i];
         const bool passed = residual <= next && lines < decades;
@@ -83,9 +84,11 @@ static void show_history(const wisp_solution *s)
     }
 }
 
-/* Of what the residuals are: b' is b without its part in the null space, where that counts. */
+/* Of what the residuals are: b' is b without its part in the null space, where that counts; show_least says what r is.
+ */
 static const char *residual_of(const solve_results *r)
 {
+    if (r->opts.damp > 0) return "|r| / |b|";
     return r->s.null_part > r->s.wanted ? "|b' - A x| / |b'|" : "|b - A x| / |b|";
 }
 
@@ -98,9 +101,12 @@ static void show_least(const solve_results *r)
     if (s->residual <= s->wanted)
         text_line("", "a solution, the shortest one if there was no start");
     else
-        text_line("", "|A^H r| / (|A| |r|) = %s with r = b - A x, |A| at least %.4g%s", optimality, s->norm,
+        text_line("", "|A^H r| / (|A| |r|) = %s, |A| at least %.4g%s", optimality, s->norm,
                   s->converged ? ": x makes |r| least" : "");
-    if (r->opts.damp > 0) text_line("", "r is (b - A x; -D x), of the matrix (A; D) with --damp D = %g", r->opts.damp);
+    if (r->opts.damp > 0)
+        text_line("", "r is (b - A x; -D x), of the matrix (A; D) with --damp D = %g", r->opts.damp);
+    else if (s->residual > s->wanted)
+        text_line("", "r is b - A x");
     text_line("shape", "%lld x %lld%s", (long long)r->info.rows, (long long)r->info.cols,
               r->info.rows == r->info.cols ? "" : ": not square, so by lsmr");
 }
@@ -127,7 +133,7 @@ void solve_summary(const tool *t, const solve_results *r)
                   (double)s->reductions / (double)s->iterations);
     if (isfinite(gigabytes_per_second(r)))
         text_line("traffic", "%s an iteration, %.3g GB/s", text_bytes(a[0], s->bytes), gigabytes_per_second(r));
-    show_history(s);
+    show_history(s, r->least);
     if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
     const bool by_column = r->opts.tolerance_abs > 0 && r->columns > 1; /* the residual is that of another one, maybe */
     text_line("result", "%s in %s iteration%s, %s = %s, wanted %s%.1e%s", s->converged ? "converged" : "not converged",
@@ -177,10 +183,11 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
              s->converged ? "converged" : "not converged");
     plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fprintf(f,
-            "set xlabel 'iteration'\nset ylabel \"relative residual %s\"\nset logscale y\n"
+            "set xlabel 'iteration'\nset ylabel \"%s%s\"\nset logscale y\n"
             "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\n"
             "set key top right opaque\nunset mytics\nset yrange [%.7g:*]\n",
-            residual_of(r), (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(s->wanted, least_residual(s)));
+            r->least ? "relative residual, or what is nearer to its tolerance" : "relative residual ",
+            r->least ? "" : residual_of(r), (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(s->wanted, least_residual(s)));
     fputs("$d << EOD\n", f);
     for (int64_t i = 0; i < n; i++)
         if ((i % every == 0 || i == n - 1) && is_drawn(s->history[i]))
