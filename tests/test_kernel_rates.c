@@ -128,48 +128,6 @@ static void taken(void **state)
     wisp_ctx_free(ctx);
 }
 
-static wisp_format format_of(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
-{
-    wisp_mat_info info, plan;
-    wisp_mat *A;
-    REF_OK(ctx, wisp_mat_plan(ctx, src, opts, &plan));
-    REF_OK(ctx, wisp_mat_create(&A, ctx, src, opts));
-    wisp_mat_get_info(A, &info);
-    assert_int_equal(plan.format, info.format);
-    assert_int_equal(plan.sweep_bytes, info.sweep_bytes);
-    wisp_mat_free(A);
-    return info.format;
-}
-
-/* Rows that repeat are stored as they are where that goes faster and all stays in the cache; the width that is chosen
-   is that of the better way. */
-static void formats(void **state)
-{
-    (void)state;
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1});
-    wisp_machine m = {0};
-    wisp_src src;
-    wisp_choice c;
-    const int64_t enough = 64 << 20, little = 64 << 10;
-    REF_OK(ctx, wisp_src_open(&src, ctx, "graphene:nx=40,ny=40"));
-    wisp_ctx_set_cache(ctx, enough);
-    assert_int_equal(format_of(ctx, &src, &(wisp_mat_opts){.width = 4}), WISP_FORMAT_COMPRESSED);
-    for (int k = 0; k < WISP_ROW_KINDS; k++)
-        for (int w = 0; w < WISP_KERNEL_WIDTHS; w++)
-            m.kernel_ns[k][WISP_D - WISP_S][w][0] = m.kernel_ns[k][0][w][0] = k <= WISP_ROWS_UNEVEN && w == 2 ? 1 : 50;
-    REF_OK(ctx, wisp_ctx_set_machine(ctx, &m));
-    assert_int_equal(format_of(ctx, &src, &(wisp_mat_opts){.width = 4}), WISP_FORMAT_SELL);
-    assert_int_equal(format_of(ctx, &src, &(wisp_mat_opts){.width = 8}), WISP_FORMAT_COMPRESSED);
-    assert_int_equal(format_of(ctx, &src, &(wisp_mat_opts){.width = 4, .format = WISP_FORMAT_COMPRESSED}),
-                     WISP_FORMAT_COMPRESSED);
-    REF_OK(ctx, wisp_src_choose(ctx, &src, NULL, WISP_D, 32, 1, &c));
-    assert_int_equal(c.width, 4);
-    wisp_ctx_set_cache(ctx, little);
-    assert_int_equal(format_of(ctx, &src, &(wisp_mat_opts){.width = 4}), WISP_FORMAT_COMPRESSED);
-    wisp_src_close(&src);
-    wisp_ctx_free(ctx);
-}
-
 static int end_at_half(void *arg, const wisp_progress *p)
 {
     if (!strcmp(p->task, "measuring kernels")) *(double *)arg = p->done;
@@ -205,7 +163,6 @@ static void measured(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(taken), cmocka_unit_test(formats),
-                                       cmocka_unit_test(measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(taken), cmocka_unit_test(measured)};
     return REF_RUN(tests);
 }

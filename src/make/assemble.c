@@ -279,11 +279,6 @@ wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_o
     for (int64_t i = 0; i < look->rows; i++) nnz += len[i];
     if (wisp__may_compress(o) && A->local_rows > 0)
         WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, A->ctx->backend->kinds, is_asked_for(o)));
-    if ((c->pattern || c->list) && !is_asked_for(o)) {
-        bool pays;
-        WISP_TRY(wisp__once_pays(A, src, look, nnz, c, &pays));
-        if (!pays) wisp__compression_free(c, A->ctx);
-    }
     if (A->sigma == 0 && !c->pattern)
         A->sigma = wisp__window_for(A->ctx, wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
     if (c->pattern || (c->list && !wisp__is_sorted(A, o)))

@@ -18,9 +18,6 @@ wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_o
 /* Without patterns, then what of its values and columns: nnz entries in all, `entries` of the rows looked at. */
 wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
                                 int64_t nnz, int64_t entries, wisp__compression *c);
-/* pays.c: whether what was found to repeat is stored once, by the model of time. */
-wisp_status wisp__once_pays(const wisp_mat *A, const wisp_src *src, const wisp__look *look, int64_t nnz,
-                            wisp__compression *c, bool *pays);
 /* How work on its rows is cut, when they are complete. */
 wisp_status wisp__make_grid(wisp_mat *A);
 /* With a halo: the row blocks of the grid that need none of it are visited first, while it is on its way, each in the

@@ -52,7 +52,6 @@ static wisp_status begin(guess *g, wisp__way *w)
     wisp_status status;
     g->look = choose_look(src->rows, g->most);
     g->look.needed = g->again;
-    g->look.either = g->quick;
     const bool all = g->look.rows == src->rows;
     WISP_TRY(wisp__alloc_raw(A->ctx, &g->len, (size_t)g->look.rows, sizeof *g->len));
     length_run run = {A->ctx, src, all ? NULL : g->o->map, &g->look, g->len};
@@ -183,7 +182,6 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
                        .lists = w.list,
                        .chunks = !wisp_type_is_complex(info->type), /* for single columns */
                        .follows = w.list ? 1 : sample->follows,
-                       .either = o->format == WISP_FORMAT_DEFAULT && g.A.square && ctx->ranks == 1,
                        .sample = sample};
 out:
     wisp_free(ctx, g.len);

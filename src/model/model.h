@@ -4,8 +4,6 @@
 #define WISP_MODEL_H
 #include "facts.h"
 
-/* Whether kernels were measured. */
-static inline bool wisp__kernels_known(const wisp__facts *f) { return f->rates.kernel[0][0][0][0] > 0; }
 /* Whether interleaved steps could gain anything. They can't gain more than the last cache is faster than memory; where
    that is little, the model's error is larger than the gain. */
 bool wisp__may_interleave(const wisp__facts *f);
@@ -76,7 +74,6 @@ typedef struct {
     bool lists;     /* rows share lists of distances: like patterns, some go side by side */
     bool chunks;    /* along chunks: single real columns go a register of rows at a time */
     double follows; /* the part of their entries that needs no gathering */
-    bool either;    /* what repeats may also be stored as it is */
     const wisp__sample *sample;
 } wisp__shape;
 
@@ -87,7 +84,6 @@ typedef struct {
     double from_others;   /* and from other threads' caches */
     double seconds;
     int depth;         /* of sweeps: steps that are interleaved, 1: none */
-    bool as_they_are;  /* rows that repeat were better stored so (wisp__shape.either) */
     const char *limit; /* of sweeps: "memory", "cache", "core" */
 } wisp__step_cost;
 

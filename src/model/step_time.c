@@ -68,53 +68,18 @@ out:
     return status;
 }
 
-static wisp_status sweep_of(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
-                            int64_t steps, wisp__step_cost *c)
+wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                             int64_t steps, wisp__step_cost *c)
 {
     wisp__caches caches;
     wisp__comings x;
     wisp__core_work work;
     wisp_status status;
+    *c = (wisp__step_cost){.depth = 1, .limit = "core"};
+    if (m->rows < 1) return WISP_OK;
     WISP_TRY(wisp__shape_comings(ctx, f, m, type, width, &caches, &x));
     WISP_TRY(wisp__sweep_by(ctx, f, m, type, width, &caches, &x, &work, c));
     if (steps > 1) interleave(f, m, width * (double)wisp_type_size(type), &caches, &work, c);
-out:
-    return status;
-}
-
-/* The rows that repeat, each with its columns and values. */
-static wisp__shape as_they_are(const wisp__shape *m)
-{
-    const double entry = (double)(sizeof(int32_t) + wisp_type_size(m->type)), row = sizeof(int64_t) + sizeof(int32_t);
-    wisp__shape s = *m;
-    s.patterns = s.lists = s.bundles = false;
-    s.bytes = m->entries * entry + m->rows * row;
-    s.follows = m->sample->follows;
-    return s;
-}
-
-/* Where caches do not hold all, bytes count, and where kernels were not measured, too. */
-static bool may_be_either(const wisp__facts *f, const wisp__shape *m, const wisp__shape *stored, wisp_type type,
-                          int width)
-{
-    const double blocks = 2 * m->rows * width * (double)wisp_type_size(type);
-    return m->either && (m->patterns || m->lists) && wisp__kernels_known(f) && stored->bytes + blocks <= f->kept;
-}
-
-wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
-                             int64_t steps, wisp__step_cost *c)
-{
-    wisp__step_cost other;
-    wisp_status status;
-    *c = (wisp__step_cost){.depth = 1, .limit = "core"};
-    if (m->rows < 1) return WISP_OK;
-    const wisp__shape stored = as_they_are(m);
-    WISP_TRY(sweep_of(ctx, f, m, type, width, steps, c));
-    if (!may_be_either(f, m, &stored, type, width)) return WISP_OK;
-    WISP_TRY(sweep_of(ctx, f, &stored, type, width, steps, &other));
-    if (other.seconds >= f->tuned->compress.faster * c->seconds) return WISP_OK;
-    *c = other;
-    c->as_they_are = true;
 out:
     return status;
 }

@@ -78,8 +78,7 @@ typedef struct {
     struct {
         int strings;         /* bytes of all patterns or lists, at most, */
         int share;           /* or so small a part of the matrix */
-        double worth_it;     /* of the bytes of SELL, at most; */
-        double faster;       /* in caches rows as they are take so much of its time, at most, to be stored so */
+        double worth_it;     /* of the bytes of SELL, at most */
         int list_run;        /* rows that share a list, on average, in chunks; */
         int list_run_narrow; /* in rows of their own, up to two columns */
     } compress;

@@ -93,8 +93,7 @@ const wisp__tuned wisp__cpu_tuned = {
        for kernels along chunks have nothing from lists but where these fill registers (of a 7-point lattice with lines
        of 128 rows an eighth does not, and that takes 1.2 times as long as SELL on one thread), and narrow block rows go
        faster side by side only. */
-    .compress =
-        {.strings = 256 << 10, .share = 64, .worth_it = 0.85, .faster = 0.95, .list_run = 128, .list_run_narrow = 8},
+    .compress = {.strings = 256 << 10, .share = 64, .worth_it = 0.85, .list_run = 128, .list_run_narrow = 8},
     .from_memory = TUNED_FROM_MEMORY,
 
     .line = WISP__LINE,

@@ -70,8 +70,7 @@ const wisp__tuned wisp__gpu_tuned = {
     .halo = {.clearly = 0.95},
     .sorting = {.worth_it = 1.05, .chunks = 32},
     .half = {.few_blocks = 8, .spill_part = 8},
-    .compress =
-        {.strings = 256 << 10, .share = 64, .worth_it = 0.85, .faster = 0.95, .list_run = 128, .list_run_narrow = 8},
+    .compress = {.strings = 256 << 10, .share = 64, .worth_it = 0.85, .list_run = 128, .list_run_narrow = 8},
     .from_memory = 32 << 20,
     .line = 32, /* what comes from memory comes in quarters of a line of 128 bytes */
     .row_bytes = 128,

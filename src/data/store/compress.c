@@ -185,7 +185,8 @@ static int64_t rows_bytes(wisp__compression *c, int64_t rows)
     return rows * 2 + strings * 8 + c->rows.begin[strings];
 }
 
-int64_t wisp__compression_bytes(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries)
+/* Bytes of the rows looked at, in what was found. */
+static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     const int64_t diagonal = c->apart ? rows * real : 0;
@@ -198,8 +199,7 @@ static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t rows
 {
     const double worth_it = wisp__tuned_of(A->ctx)->compress.worth_it;
     const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
-    if (!always && (double)wisp__compression_bytes(c, A, rows, entries) > worth_it * (double)sell)
-        wisp__compression_free(c, A->ctx);
+    if (!always && (double)bytes_of(c, A, rows, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
 
 /* Lists that hardly repeat are more than short columns would be. By default rows of one list must follow one another.
@@ -248,7 +248,7 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
     WISP_TRY(find_values(c, A, src, look, false));
     if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, look, true));
     /* With a diagonal apart, codes may be more than what lists leave. */
-    if (c->list && c->codes && wisp__compression_bytes(c, A, rows, entries) >= entries * size + rows_bytes(c, rows))
+    if (c->list && c->codes && bytes_of(c, A, rows, entries) >= entries * size + rows_bytes(c, rows))
         no_values(c, A->ctx);
     drop_if_little(c, A, rows, entries, always);
 out:

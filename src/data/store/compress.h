@@ -10,7 +10,6 @@ typedef struct {
     int64_t rows, run, stride;
     const int32_t *len; /* of all rows, in the user's order, as they were counted; NULL: not compared */
     bool needed;        /* WISP_ERR_NOMEM if there is no memory for it; else nothing is found then */
-    bool either;        /* what repeats is told, whether or not it is to be stored once */
 } wisp__look;
 static inline wisp__look wisp__look_at_all(int64_t rows)
 {
@@ -40,8 +39,6 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
    lists) that it keeps, and their bytes. */
 int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart);
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes);
-/* Bytes of the rows looked at, in what was found. */
-int64_t wisp__compression_bytes(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries);
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx);
 /* The code of a value that was met before. */
 uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar value);

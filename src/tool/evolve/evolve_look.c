@@ -11,6 +11,16 @@ typedef struct {
     double norm, low, high;
 } seen;
 
+/* Whether an entry comes in parts, which may cancel; of a long row that is not known. */
+static bool in_parts(const int64_t *col, int n)
+{
+    enum { LONG = 512 };
+    for (int i = 1; i < n && n <= LONG; i++)
+        for (int k = 0; k < i; k++)
+            if (col[i] == col[k]) return true;
+    return n > LONG;
+}
+
 static bool look_at(const wisp_src *src, int64_t row, int64_t *col, void *val, seen *s)
 {
     double norm = 0, around = 0, diagonal = 0;
@@ -24,7 +34,7 @@ static bool look_at(const wisp_src *src, int64_t row, int64_t *col, void *val, s
         else
             around += size;
     }
-    s->norm = fmax(s->norm, norm);
+    if (!in_parts(col, n)) s->norm = fmax(s->norm, norm);
     s->low = fmin(s->low, diagonal - around), s->high = fmax(s->high, diagonal + around);
     return n >= 0;
 }

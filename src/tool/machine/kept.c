@@ -154,7 +154,13 @@ static void say(tool *t, const json_t *o, const char *path, const char *wrong, c
                       when ? when : "at an unknown time");
 }
 
-bool machine_is_whole(const json_t *o) { return is_simulated() || json_is_object(json_object_get(o, "kernel_ns")); }
+bool machine_is_whole(const json_t *o)
+{
+    const json_t *kernels = json_object_get(o, "kernel_ns");
+    for (int k = 0; k < WISP_ROW_KINDS && !is_simulated(); k++)
+        if (!json_is_object(json_object_get(kernels, wisp_rows_name(k)))) return false;
+    return true;
+}
 
 json_t *machine_read(tool *t, wisp_machine *m, const char *then)
 {
