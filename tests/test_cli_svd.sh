@@ -76,6 +76,11 @@ refused 2 "krylov-schur is for eigenvalues alone" svd a.mtx --largest 1 --method
 refused 2 "--left-out and --right-out name the same file" svd a.mtx --largest 1 --left-out u.mtx --right-out ./u.mtx
 refused 2 "wisp svd has no option --target" svd a.mtx --target 1
 refused 1 "A has 4 singular values" svd a.mtx --largest 5
+# Five zeros, five times 1e-10, twice 1e-7 of some 1: values that squares do not tell from 0 are not called the smallest.
+checks=$((checks + 1))
+"$wisp" svd "$source/tests/data/svd_next_to_zero.mtx" --smallest 6 --json >out 2>err
+case $? in 0 | 3) ;; *) fail "values next to 0: exit $?: $(cat err)" ;; esac
+[ $have_python = 0 ] || json out 'not d["complete"] or max(d["singular_values"]) < 1e-8'
 printf '%%%%MatrixMarket matrix coordinate real general\n3 0 0\n' >none.mtx
 refused 1 "none.mtx has no columns" svd none.mtx --largest 1
 finish

@@ -359,10 +359,14 @@ wisp_status wisp__svd_go(wisp__svd *s)
     if (gram && isfinite(s->budget)) s->o.observe = watch, s->o.observe_arg = s;
     const wisp_status found = status = wisp_eig(s->e, of[s->way], &s->o);
     if (gram) s->e->products *= 2;
-    if (s->over || !has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) goto out;
+    if (s->over || !has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) {
+        wisp__eig_drop_pairs(s->e); /* eigenpairs are no triplets */
+        goto out;
+    }
     wisp_ctx_hold(s->ctx, 1); /* what has converged is given, though a cancel was made, or is now */
     wisp_ctx_step(s->ctx, "singular vectors", 0, 0);
     status = convert(s);
+    if (status != WISP_OK) wisp__eig_drop_pairs(s->e);
     const wisp_status queued = wisp_ctx_finish(s->ctx);
     wisp_ctx_hold(s->ctx, 0);
     if (status == WISP_OK) status = queued;

@@ -67,6 +67,8 @@ wisp_status wisp__svd_lift_open(wisp__svd *s);
 /* After a search that ended so: a lesser number is added where the values that were found say that it is better for
    their vectors, or a larger one where factors had no room; *anew: it is another one. */
 wisp_status wisp__svd_lift_anew(wisp__svd *s, wisp_status ended, bool *anew);
+/* Whether what it found may have smaller values beside it. */
+bool wisp__svd_lift_hides(const wisp__svd *s);
 bool wisp__svd_has_factors(const wisp__svd *s);
 wisp_bounds wisp__svd_lift_bounds(const wisp__svd *s);
 wisp_status wisp__svd_lift_cost(wisp__svd *s, double *work, int64_t *bytes);

@@ -108,6 +108,14 @@ out:
     return status;
 }
 
+/* Values s are -s^2 / lift there. Those that differ by less than the tolerance of such eigenvalues are levels of one,
+   of which any are taken: the largest of them that was found may stand for a smaller one. */
+bool wisp__svd_lift_hides(const wisp__svd *s)
+{
+    const double safe = 4, value = ldexp(s->longest, -s->exponent), limit = ldexp(s->limit * s->unit, -s->exponent);
+    return value > limit && 2 * value * limit < safe * s->o.tolerance * (s->norm + s->lift) * s->lift;
+}
+
 wisp_status wisp__svd_lift_anew(wisp__svd *s, wisp_status ended, bool *anew)
 {
     const double value = ldexp(s->longest, -s->exponent);

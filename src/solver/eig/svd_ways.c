@@ -66,6 +66,15 @@ static bool may_go_on(const wisp__svd *s, wisp_status status)
            status == WISP_ERR_BREAKDOWN;
 }
 
+static wisp_status doubt(wisp__svd *s)
+{
+    s->e->complete = 0, s->e->proof = WISP_PROOF_NONE;
+    return wisp_ctx_failf(s->ctx, WISP_ERR_INCOMPLETE,
+                          "svd: %d triplets, but values next to 0 are too close to each other to tell which are the "
+                          "smallest; a larger tolerance takes them for 0",
+                          s->e->found);
+}
+
 /* Small values that were found say how far it is best lifted: if that was too far, they are too close to each other
    there, and the search may take long. */
 static wisp_status go_this_way(wisp__svd *s)
@@ -73,7 +82,9 @@ static wisp_status go_this_way(wisp__svd *s)
     enum { AGAIN = 4, ROUNDS = 60 };
     const int64_t rounds = s->given.max_rounds;
     bool anew = true;
-    wisp_status status;
+    wisp_eigen most = {0}; /* of the runs so far, with how it ended */
+    wisp_status status, ended = WISP_OK;
+    char message[512] = "";
     WISP_TRY(open_way(s));
     if (s->way != WISP__BY_LIFTED) return wisp__svd_go(s);
     for (int again = 0;; again++) {
@@ -81,15 +92,29 @@ static wisp_status go_this_way(wisp__svd *s)
         s->asked.max_rounds = rounds == 0 && !last ? ROUNDS : rounds;
         s->longest = 0;
         status = wisp__svd_go(s);
+        if (status == WISP_OK && wisp__svd_lift_hides(s)) status = doubt(s);
         if (last || (status != WISP_ERR_NOMEM && !may_go_on(s, status))) break;
         const wisp_status lifted = wisp__svd_lift_anew(s, status, &anew);
         if (lifted != WISP_OK) status = lifted;
         if (lifted != WISP_OK || (!anew && (status != WISP_ERR_ITERATIONS || rounds > 0))) break;
-        wisp_eigen_free(s->e);
+        if (s->e->found > most.found) {
+            wisp_ctx_message(s->ctx, message, sizeof message);
+            wisp_eigen_free(&most);
+            most = *s->e, ended = status;
+        } else {
+            wisp_eigen_free(s->e);
+        }
+        *s->e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
         s->asked.resume = NULL, s->asked.offer = NULL; /* a state is of the first number that is added */
     }
 out:
     s->asked.max_rounds = rounds;
+    if (status != WISP_OK && most.found > s->e->found) {
+        wisp_eigen_free(s->e);
+        *s->e = most;
+        return status == WISP_ERR_CANCELLED ? status : wisp_ctx_fail(s->ctx, ended, message);
+    }
+    wisp_eigen_free(&most);
     return status;
 }
 

@@ -123,7 +123,7 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 static wisp_method method_for(const wisp_solver *S)
 {
     const bool square = wisp_mat_map(S->A) == wisp_mat_col_map(S->A);
-    return S->o.method == WISP_METHOD_DEFAULT && !square ? WISP_LSMR : S->o.method;
+    return S->o.method == WISP_METHOD_DEFAULT && (!square || S->o.damp != 0) ? WISP_LSMR : S->o.method;
 }
 
 wisp_status wisp__solver_check(const wisp_solver *S)
