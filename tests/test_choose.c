@@ -26,8 +26,14 @@ static wisp__shape shape_of(const wisp__sample *s, double rows, double bytes)
 }
 
 /* Only memory takes time, or only the core's loads. */
-static void only_memory(wisp_ctx *ctx) { ctx->rates = (wisp__rates){1e9, 1e18, 1e18, 1e18, 1e18, 1e6, 0, {{{{0}}}}}; }
-static void only_loads(wisp_ctx *ctx) { ctx->rates = (wisp__rates){1e18, 1e18, 1e18, 1e18, 1e9, 1e6, 0, {{{{0}}}}}; }
+static void only_memory(wisp_ctx *ctx)
+{
+    ctx->rates = (wisp__rates){.memory = 1e9, .l3 = 1e18, .l2 = 1e18, .exchange = 1e18, .loads = 1e18, .l2_bytes = 1e6};
+}
+static void only_loads(wisp_ctx *ctx)
+{
+    ctx->rates = (wisp__rates){.memory = 1e18, .l3 = 1e18, .l2 = 1e18, .exchange = 1e18, .loads = 1e9, .l2_bytes = 1e6};
+}
 
 static double sweep(wisp_ctx *ctx, const wisp__shape *m, int width, wisp__step_cost *c)
 {

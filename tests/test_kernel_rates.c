@@ -29,7 +29,7 @@ static int row_of_kind(void *arg, int64_t row, int64_t *col, void *val)
 /* Seconds of an entry and of a row of these kernels: numbers that no two of them share. */
 static void set_rates(wisp_ctx *ctx)
 {
-    ctx->rates = (wisp__rates){1e18, 1e18, 1e18, 1e18, 1e9, 1e6, 0, {{{{0}}}}};
+    ctx->rates = (wisp__rates){.memory = 1e18, .l3 = 1e18, .l2 = 1e18, .exchange = 1e18, .loads = 1e9, .l2_bytes = 1e6};
     for (int k = 0; k < WISP_ROW_KINDS; k++)
         for (int t = 0; t < WISP_KERNEL_TYPES; t++)
             for (int w = 0; w < WISP_KERNEL_WIDTHS; w++) {
@@ -128,6 +128,39 @@ static void taken(void **state)
     wisp_ctx_free(ctx);
 }
 
+static void count_assumed(void *arg, wisp_log_level level, const char *message)
+{
+    (void)level;
+    *(int *)arg += strstr(message, "are assumed") != NULL;
+}
+
+/* What was not measured is assumed, as is said once. */
+static void assumed(void **state)
+{
+    (void)state;
+    for (int is_measured = 0; is_measured < 2; is_measured++) {
+        int said = 0;
+        wisp_ctx *ctx =
+            ref_ctx(&(wisp_ctx_opts){.log = count_assumed, .log_arg = &said, .level = WISP_LOG_INFO, .device = "cpu"});
+        const wisp__rates r = wisp__facts_of(ctx).rates;
+        const bool was_simulated = ctx->rates.memory > 0;
+        wisp_machine m = {0};
+        assert_true(r.memory > 0 && r.l3 > 0 && r.l2 > 0 && r.loads > 0 && r.exchange > 0);
+        assert_true(!r.assumed == was_simulated);
+        m.gbs[WISP_LOAD][WISP_MEMORY][1] = 17;
+        if (is_measured) REF_OK(ctx, wisp_ctx_set_machine(ctx, &m));
+        for (int i = 0; i < 2; i++) {
+            wisp_src src;
+            wisp_choice c;
+            REF_OK(ctx, wisp_src_open(&src, ctx, "delaunay:nx=50,ny=60"));
+            REF_OK(ctx, wisp_src_choose(ctx, &src, NULL, WISP_D, 32, 1, &c));
+            wisp_src_close(&src);
+        }
+        assert_int_equal(said, !is_measured && !was_simulated);
+        wisp_ctx_free(ctx);
+    }
+}
+
 static int end_at_half(void *arg, const wisp_progress *p)
 {
     if (!strcmp(p->task, "measuring kernels")) *(double *)arg = p->done;
@@ -163,6 +196,7 @@ static void measured(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(taken), cmocka_unit_test(measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(taken), cmocka_unit_test(assumed),
+                                       cmocka_unit_test(measured)};
     return REF_RUN(tests);
 }

@@ -86,10 +86,10 @@ WISP_SIZED wisp_status wisp_machine_kernels(wisp_ctx *ctx, wisp_machine *machine
    and from the caches, and from each other's, and how much of the last cache they keep (as wisp_ctx_set_cache). The
    library chooses by them, for example how many steps are interleaved. A figure of 0 is ignored; so is the whole struct
    if it was measured with other kernels, on another kind of device, or with another number of threads (machine->threads
-   = 0 fits any). Without
-   figures the library assumes those of a common machine. WISP_ERR_ARG: they can't be true, as those that were measured
-   while other work kept the machine busy (all threads together less than half as fast as one alone, a cache less than
-   half as fast as one behind it, NaN), and nothing is taken; the message says which. */
+   = 0 fits any). Without figures the library assumes those of the same kind of CPU, if it knows it, else of a common
+   one, and logs that. WISP_ERR_ARG: they can't be true, as those that were measured while other work kept the machine
+   busy (all threads together less than half as fast as one alone, a cache less than half as fast as one behind it,
+   NaN), and nothing is taken; the message says which. */
 WISP_SIZED wisp_status wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* *gbs becomes the load bandwidth of memory at this moment with all threads, measured in 10 to 20 ms. The first call
    takes a buffer of 256 MB or more, which stays with the context. */

@@ -42,6 +42,7 @@ typedef struct {
     double wait;           /* seconds in which a sweep begins and ends; 0: as the device's table has it */
     /* seconds of a thread, as wisp_machine.kernel_ns; 0: as the device's table has them */
     double kernel[WISP_ROW_KINDS][WISP_KERNEL_TYPES][WISP_KERNEL_WIDTHS][2];
+    const char *assumed; /* whose rates these are, where none were measured; NULL: they were */
 } wisp__rates;
 
 /* The device of a rank, and how many ranks of its machine have it. */
@@ -112,10 +113,11 @@ struct wisp_ctx {
     size_t dots_room;                     /* numbers */
     void *stream;                         /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
-    int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
-    double measure_seconds;  /* $WISP_MEASURE_LIMIT: that a rate is measured for at most, for tests */
-    atomic_llong cache_kept; /* bytes of the last cache that the threads keep; 0: not measured */
-    wisp__rates rates;       /* 0: not measured, not looked up yet */
+    int64_t stream_limit;            /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
+    double measure_seconds;          /* $WISP_MEASURE_LIMIT: that a rate is measured for at most, for tests */
+    atomic_llong cache_kept;         /* bytes of the last cache that the threads keep; 0: not measured */
+    wisp__rates rates;               /* 0: not measured, not looked up yet */
+    const struct wisp__known *known; /* the CPU whose rates are assumed where none were measured */
     atomic_bool topology_known;
     bool simulated;          /* it is of $WISP_MACHINE, with its rates */
     wisp_machine topology;   /* see wisp__topology */
@@ -128,7 +130,14 @@ struct wisp_ctx {
 wisp_status wisp__weights_check(wisp_ctx *ctx, const int64_t *weights, const char *from);
 
 /* Warnings that are logged once per context. */
-enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4, WISP__ONCE_COMPILE = 8, WISP__ONCE_CELL = 16 };
+enum {
+    WISP__ONCE_WIDTH = 1,
+    WISP__ONCE_ISA = 2,
+    WISP__ONCE_DEPTH = 4,
+    WISP__ONCE_COMPILE = 8,
+    WISP__ONCE_CELL = 16,
+    WISP__ONCE_RATES = 32
+};
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 /* In a child of fork, in which only the calling thread is left. */
 void wisp__log_forked(wisp_ctx *ctx);

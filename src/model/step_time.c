@@ -101,6 +101,16 @@ out:
     return status;
 }
 
+/* Once in a context: what the choices rest on where nothing was measured. */
+static void say_assumed(wisp_ctx *ctx, const wisp__facts *f)
+{
+    char text[WISP_MESSAGE];
+    if (!f->rates.assumed) return;
+    snprintf(text, sizeof text, "the rates of this machine were not measured: those of %s are assumed",
+             f->rates.assumed);
+    wisp__log_once(ctx, WISP__ONCE_RATES, WISP_LOG_INFO, text);
+}
+
 /* Of widths that take hardly longer than the best one, the narrowest: its blocks take least memory. None is narrower
    than the device asks for, if there are so many vectors. */
 wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int64_t vectors,
@@ -112,6 +122,7 @@ wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__sh
     const int most = (int)WISP__MIN(vectors, widest), least = WISP__MIN(f->columns, most);
     int n = 0, best = 0;
     wisp_status status = WISP_OK;
+    say_assumed(ctx, f);
     if (choice->width > 0) return groups_find(ctx, f, m, type, vectors, steps, choice);
     for (int w = 1; w <= most; w *= 2)
         if (w >= least) list[n++].width = w;

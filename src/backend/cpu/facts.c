@@ -1,5 +1,6 @@
 /* What a CPU answers to the rooms above. */
 #include "../../topo/machine.h"
+#include "known.h"
 #include "prepare.h"
 
 static double l2_bytes(const wisp_machine *m)
@@ -7,21 +8,21 @@ static double l2_bytes(const wisp_machine *m)
     return (double)(m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10);
 }
 
-/* Rates that were not measured are those of a common core: two loads of a register in each turn of a clock of 3 GHz,
-   half a cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
-static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m)
+/* Rates that were not measured are those of the CPU that is assumed. */
+static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m, int caches)
 {
-    const double clock = 3e9, line = WISP__LINE, memory = 20e9, most = 200e9;
+    const wisp__known *known = ctx->known;
     const double threads = ctx->threads;
     pthread_mutex_lock(&ctx->lock);
     wisp__rates r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
     if (r.l2_bytes == 0) r.l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * l2_bytes(m);
-    if (r.loads == 0) r.loads = 2 * clock * threads;
-    if (r.l2 == 0) r.l2 = line / 2 * clock * threads;
-    if (r.l3 == 0) r.l3 = line / 4 * clock * threads;
+    if (r.memory == 0) r.assumed = known->name;
+    if (r.loads == 0) r.loads = known->loads * threads;
+    if (r.l2 == 0) r.l2 = known->l2 * threads;
+    if (r.l3 == 0) r.l3 = known->l3 * threads;
     if (r.exchange == 0) r.exchange = r.l3 / 2;
-    if (r.memory == 0) r.memory = WISP__MIN(memory * threads, most);
+    if (r.memory == 0) r.memory = WISP__MIN(known->memory * threads, known->group * caches);
     return r;
 }
 
@@ -54,7 +55,7 @@ void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
                        .l3_ranks = ctx->cache_ranks,
                        .last = (double)(m->cache_bytes[last] * caches / ctx->cache_ranks),
                        .kept = kept_bytes(ctx, m),
-                       .rates = rates_of(ctx, m),
+                       .rates = rates_of(ctx, m, caches),
                        .cut = wisp__cpu_row_cut,
                        .tuned = &wisp__cpu_tuned,
                        .look_every = 1,

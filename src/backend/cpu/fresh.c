@@ -126,7 +126,7 @@ static bool pays(const wisp__facts *f, const wisp__given *g, int64_t bytes)
 {
     const int64_t row = row_bytes_of(g), most = wisp_type_is_complex(g->type) ? TUNED_SHORT_COMPLEX : TUNED_SHORT_REAL;
     if (row < WISP__LINE || g->rows == 0) return false;
-    if (row > most * WISP__LINE && columns(g) * row > TUNED_SMALL * wisp__near_bytes(f)) return false;
+    if (row > most * WISP__LINE && (double)bytes + 2 * (double)(columns(g) * row) > f->kept) return false;
     return wisp__asks_gathered(f, g->repeats, (double)row, (double)columns(g), (double)bytes);
 }
 

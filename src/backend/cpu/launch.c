@@ -1,5 +1,6 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
 #include "../../topo/machine.h"
+#include "known.h"
 #include "prepare.h"
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +101,12 @@ static bool cpu_describe(wisp_device *d)
     return d->number == 0;
 }
 
-static wisp_status cpu_open(wisp_ctx *ctx) { return isa_open(ctx); }
+static wisp_status cpu_open(wisp_ctx *ctx)
+{
+    const wisp_status status = isa_open(ctx);
+    if (status == WISP_OK) wisp__known_assume(ctx);
+    return status;
+}
 
 static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
 

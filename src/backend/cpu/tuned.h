@@ -20,10 +20,10 @@ enum {
     /* Rows of many lines from memory fill all the room for pending loads, and a prefetch that finds none is lost:
        there it pays to ask for all entries, which asks again, unless that is as much work as the sums (real matrices).
        (topi 100x100x40, width 16: 105 against 92 Gflop/s; 27-point stencil, width 32: 28 against 46.) So bits are for
-       rows of so many lines at most, or for blocks of so many times what is near. */
+       rows of so many lines at most, or for sweeps (matrix and two blocks) that stay in the last cache: there asking
+       for all entries took longer than the sums ("Bits for wide rows in the last cache"). */
     TUNED_SHORT_REAL = 4,
     TUNED_SHORT_COMPLEX = 2,
-    TUNED_SMALL = 4,
 
     /* "bundles, width 1": kinds of them, and terms of all kinds, that stay near; rows that a term serves, on average.
      */
