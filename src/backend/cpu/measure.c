@@ -406,15 +406,25 @@ out:
     return status;
 }
 
+/* What was taken for it goes back. */
+static void give_back(wisp_ctx *ctx)
+{
+    wisp_free(ctx, ctx->stream);
+    ctx->stream = NULL;
+    ctx->stream_bytes = 0;
+}
+
 wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
+    const bool had_buffer = ctx->stream;
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__turn_begin(ctx->team));
     WISP_TRY(ctx->backend->measure ? ctx->backend->measure(ctx, m, what) : measure_all(ctx, m, what));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
     wisp__take_machine(ctx, m);
 out:
+    if (!had_buffer) give_back(ctx);
     return wisp__turn_end(ctx->team, status);
 }

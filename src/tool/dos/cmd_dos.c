@@ -206,16 +206,27 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
     return src->type;
 }
 
+/* By the model, for most of the products: with S where there is one. */
+static wisp_status best_width(tool *t, const pencil *p, const wisp_kpm_opts *k, const wisp_src *src,
+                              const wisp_mat_opts *mo, wisp_choice *choice)
+{
+    const wisp_mat_opts of_S = pencil_options(p, mo->type, 0);
+    const bool has_S = t->opt.overlap;
+    return wisp_src_choose(t->ctx, has_S ? &p->src : src, has_S ? &of_S : mo, plan_type(mo, k),
+                           plan_vectors(k, src->rows), plan_steps(k), choice);
+}
+
 /* The width that takes least time, unless it was asked for, or there is no memory to look. A second try in double
-   precision keeps it, as it was planned. */
+   precision keeps it, as it was planned. Before a long run an unknown machine is measured. */
 static int choose_width(tool *t, const pencil *p, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
     wisp_choice choice;
-    const wisp_mat_opts of_S = pencil_options(p, mo->type, 0);
-    const bool has_S = t->opt.overlap; /* with which most products are */
     if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0) {
-        const wisp_status status = wisp_src_choose(t->ctx, has_S ? &p->src : src, has_S ? &of_S : mo, plan_type(mo, k),
-                                                   plan_vectors(k, src->rows), plan_steps(k), &choice);
+        bool is_measured = false;
+        wisp_status status = best_width(t, p, k, src, mo, &choice);
+        const int rc = status ? EXIT_FINE : machine_first(t, choice.seconds * (double)plan_steps(k), &is_measured);
+        if (rc) return rc;
+        if (is_measured) status = best_width(t, p, k, src, mo, &choice);
         if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
         if (status == WISP_OK) t->opt.width = k->width = choice.width;
     }

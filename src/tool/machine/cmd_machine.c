@@ -65,7 +65,7 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
 int machine_cache(tool *t, int64_t asked, int64_t *budget)
 {
     wisp_machine m;
-    machine_kept(t, &m);
+    t->machine_unknown = !machine_kept(t, &m);
     return machine_budget(t, &m, asked, budget);
 }
 

@@ -53,25 +53,34 @@ static const char *date_text(char text[MACHINE_DATE], time_t when)
     return text;
 }
 
-int machine_keep(tool *t, const wisp_machine *m, json_t *o)
+bool machine_store(tool *t, const wisp_machine *m, json_t *o, char *why, size_t size)
 {
-    static const char but[] = "the machine is measured, but nothing is kept for later runs";
     char path[PATH_MAX], date[MACHINE_DATE];
     JSON_PUT(o, J("measured", (const char *)date_text(date, time(NULL))));
-    if (is_simulated()) return EXIT_FINE;
-    if (!cache_path(m, path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
-    const int error = make_folders(path);
-    if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
-    if (wisp_ctx_set_machine(t->ctx, m))
-        return tool_incomplete(t, "%s: %s; measure again while nothing else runs, or with fewer threads", but,
-                               tool_message(t));
+    if (is_simulated()) return true;
+    const bool has_place = cache_path(m, path);
+    const int error = has_place ? make_folders(path) : 0;
+    if (!has_place) snprintf(why, size, "XDG_CACHE_HOME and HOME name no folder");
+    if (error) snprintf(why, size, "cannot make the folder of %s: %s", path, strerror(error));
+    if (!has_place || error) return false;
+    if (wisp_ctx_set_machine(t->ctx, m)) {
+        snprintf(why, size, "%s; measure again while nothing else runs, or with fewer threads", tool_message(t));
+        return false;
+    }
     char *text = json_text(o);
-    if (!text) return tool_fail(t, "out of memory for the results");
-    const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
+    const bool is_written = text && wisp_file_write(t->ctx, path, text, strlen(text)) == WISP_OK;
+    if (is_written) outfile_done(t, path);
+    if (!is_written) snprintf(why, size, "%s", text ? tool_message(t) : "out of memory");
     free(text);
-    if (!failed) outfile_done(t, path);
-    if (failed && tool_is_stopped(t)) return tool_stopped(t);
-    return failed ? tool_incomplete(t, "%s: %s", but, tool_message(t)) : EXIT_FINE;
+    return is_written;
+}
+
+int machine_keep(tool *t, const wisp_machine *m, json_t *o)
+{
+    char why[MACHINE_WHY];
+    if (machine_store(t, m, o, why, sizeof why)) return EXIT_FINE;
+    if (tool_is_stopped(t)) return tool_stopped(t);
+    return tool_incomplete(t, "the machine is measured, but nothing is kept for later runs: %s", why);
 }
 
 /* ---- read ---------------------------------------------------------------------------------------- */
@@ -157,6 +166,7 @@ static void say(tool *t, const json_t *o, const char *path, const char *wrong, c
 bool machine_is_whole(const json_t *o)
 {
     const json_t *kernels = json_object_get(o, "kernel_ns");
+    if (json_object_get(o, "by_run")) return false;
     for (int k = 0; k < WISP_ROW_KINDS && !is_simulated(); k++)
         if (!json_is_object(json_object_get(kernels, wisp_rows_name(k)))) return false;
     return true;

@@ -32,12 +32,17 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 bool machine_kept(tool *t, wisp_machine *m);
 /* The same, as it is in the file; NULL: nothing is taken. then: what happens without it, in words. */
 json_t *machine_read(tool *t, wisp_machine *m, const char *then);
-enum { MACHINE_DATE = 32 };
+enum { MACHINE_DATE = 32, MACHINE_WHY = 2048 };
 /* Whether it has all that `wisp machine` measures; $WISP_MACHINE stands for what it has. */
 bool machine_is_whole(const json_t *o);
 /* Puts the date into *o, and keeps it for later runs, unless it can't be true. A result that can't be kept is still a
    result. */
 int machine_keep(tool *t, const wisp_machine *m, json_t *o);
+/* The same for who can do without: whether it is kept, or why not, in words. */
+bool machine_store(tool *t, const wisp_machine *m, json_t *o, char *why, size_t size);
+/* first.c: measures a machine that was not, and keeps that, before a run of so many seconds by what is assumed, if it is
+   long; *is_measured: whether the choices are to be made anew. Where it can't be measured, the run goes on without. */
+int machine_first(tool *t, double seconds, bool *is_measured);
 /* cmd_machine.c. Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an
    element of opt.budgets stands for; 0: those of the context. */
 int machine_cache(tool *t, int64_t asked, int64_t *budget);
