@@ -229,6 +229,20 @@ if [ $have_hdf5 = 1 ]; then
     done
 fi
 
+# ---- stopped by a signal that one rank gets alone, between its calls: all stop there, and nothing else is said
+for how in "" "--trace exact" "--save ranks.h5"; do
+    [[ $how == --save* && $have_hdf5 = 0 ]] && continue
+    for ranks in 2 3; do
+        checks=$((checks + 1))
+        export WISP_RANKS=$ranks
+        stop map TERM 0.4 map graphene:nx=40,ny=40 --energies 0,1 --moments 32 $how -o ranks.json
+        [ "$(grep -c '"event":"error"' log)" = 1 ] && tail -1 log | grep -q 'stopped; the map is of' ||
+            fail "map $how stopped on $ranks ranks: $(grep -v progress log)"
+        json ranks.json 'd["completed"] is False'
+    done
+done
+unset WISP_RANKS
+
 # ---- refusals
 refused 2 "--energies E,.. is missing" map chain.mtx
 refused 2 "--vectors and --trace exact exclude each other" map chain.mtx --energies 0 --trace exact --vectors 3

@@ -134,6 +134,12 @@ int tool_begin(tool *t)
     return rc ? rc : outputs_check(t);
 }
 
+wisp_status tool_step(tool *t, const char *task, double done, double flops)
+{
+    wisp_ctx_enter(t->ctx);
+    return wisp_ctx_leave(t->ctx, wisp_ctx_step(t->ctx, task, done, flops));
+}
+
 int tool_agree(tool *t, int rc)
 {
     wisp_ctx_enter(t->ctx);

@@ -76,6 +76,8 @@ void tool_keep(tool *t);
 int tool_begin(tool *t);
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
+/* wisp_ctx_step between calls of all ranks: all of them are cancelled, or none. A signal is one rank's at first. */
+wisp_status tool_step(tool *t, const char *task, double done, double flops);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
 static inline bool type_is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }

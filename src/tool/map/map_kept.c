@@ -75,7 +75,7 @@ static wisp_status some_vectors(tool *t, map_run *r, wisp_mat *A, workspace *w, 
                                .beta = {-1, 0},
                                .shift = shift};
         const double part = ((double)r->done + width * (double)n / (double)r->kept.n) / (double)r->kpm.vectors;
-        WISP_TRY(wisp_ctx_step(t->ctx, "map", part, 0));
+        WISP_TRY(tool_step(t, "map", part, 0));
         WISP_TRY(wisp_spmmv(w->v[n % 2], A, w->v[(n + 1) % 2], &step));
         WISP_TRY(take_numbers(r, w, w->v[n % 2], width, n));
     }
@@ -146,7 +146,7 @@ static wisp_status sum_vectors(tool *t, map_run *r)
     wisp_status status;
     WISP_TRY(wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
     for (int e = 0; e < r->energies; e++) {
-        WISP_TRY(wisp_ctx_step(t->ctx, "energies", (double)e / r->energies, 0));
+        WISP_TRY(tool_step(t, "energies", (double)e / r->energies, 0));
         map_series(r, r->energy[e], c);
         for (int64_t s = 0; s < r->sites; s++)
             for (int64_t v = 0; v < r->done; v++) {

@@ -126,7 +126,7 @@ static wisp_status all_vectors(tool *t, map_run *r, wisp_mat *A)
         const int width = left < r->width ? (int)left : r->width;
         if (width != made) WISP_TRY(make_work(t, r, &w, width));
         made = width;
-        WISP_TRY(wisp_ctx_step(t->ctx, "map", (double)r->done / (double)r->kpm.vectors, 0));
+        WISP_TRY(tool_step(t, "map", (double)r->done / (double)r->kpm.vectors, 0));
         WISP_TRY(some_vectors(t, r, &w, width, resume));
         resume = false;
     }
@@ -142,6 +142,7 @@ wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t fir
     double *dos = NULL;
     int64_t site = 0;
     wisp_status status;
+    wisp_ctx_enter(t->ctx);
     WISP_TRY(wisp_alloc(t->ctx, &dos, (size_t)r->energies, sizeof *dos));
     for (int64_t v = 0; v < count; v++) {
         WISP_TRY(wisp_dos(t->ctx, m, &r->eval, v, r->energies, r->energy, dos, NULL));
@@ -150,7 +151,7 @@ wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t fir
     }
 out:
     wisp_free(t->ctx, dos);
-    return status;
+    return wisp_ctx_leave(t->ctx, status); /* one rank may be cancelled, or want for memory: then all stop here */
 }
 
 /* What is whole of the rows of a batch that was stopped. */
@@ -181,7 +182,7 @@ static wisp_status all_rows(tool *t, map_run *r, const wisp_mat *A)
         checkpoint_set(t, &o);
         if (!resume) o.resume = NULL;
         resume = false;
-        WISP_TRY(wisp_ctx_step(t->ctx, "map", (double)r->done / (double)r->rows, 0));
+        WISP_TRY(tool_step(t, "map", (double)r->done / (double)r->rows, 0));
         status = wisp_kpm(&m, A, &o);
         if (status == WISP_ERR_CANCELLED && !t->kept.file && take_whole(t, r, &m) != WISP_OK) r->done = 0;
         if (status != WISP_OK) goto out;

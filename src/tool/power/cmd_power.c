@@ -187,7 +187,7 @@ static int all_steps(tool *t, powers *p)
     p->flops = 0;
     for (int64_t k = 0; k < p->n; k += at_once) {
         const int count = p->n - k < at_once ? (int)(p->n - k) : at_once;
-        if (wisp_ctx_step(t->ctx, "powers", (double)k / (double)p->n, p->flops)) return tool_fail_ctx(t);
+        if (tool_step(t, "powers", (double)k / (double)p->n, p->flops)) return tool_fail_ctx(t);
         int rc = some_steps(t, p, k, count);
         if (rc) return rc;
         p->flops += cost.flops * count;
