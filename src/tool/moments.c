@@ -60,6 +60,18 @@ static const char *other_quantity(const char *a, const char *b)
     return NULL;
 }
 
+/* Two runs that do not fit. Where they would if they had the same volume, that is what to give. */
+static int fail_unfit(tool *t, const wisp_moments *runs, int i, int j)
+{
+    char why[WISP_MESSAGE];
+    wisp_moments same = runs[i];
+    same.volume = runs[j].volume;
+    snprintf(why, sizeof why, "%s", tool_message(t));
+    const bool volume = wisp_moments_fit(t->ctx, &runs[j], &same) == WISP_OK;
+    return tool_fail(t, "%s and %s cannot be taken together: %s%s", t->opt.from_list[j], t->opt.from_list[i], why,
+                     volume ? "; --volume V is that of all" : "");
+}
+
 static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
 {
     for (int i = 1; i < count; i++) {
@@ -72,10 +84,7 @@ static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int co
     if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
     for (int i = 1; i < count; i++)
         for (int j = 0; j < i; j++)
-            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
-                return tool_fail(t, "%s and %s cannot be taken together: %s%s", t->opt.from_list[j],
-                                 t->opt.from_list[i], tool_message(t),
-                                 strstr(tool_message(t), "volumes differ") ? "; --volume V is that of all" : "");
+            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i])) return fail_unfit(t, runs, i, j);
     return tool_fail_ctx(t); /* for want of memory */
 }
 
