@@ -267,6 +267,8 @@ static wisp_ctx *on_machine(const char *text, int threads)
     "\"caches\": [{\"level\": \"L1\", \"bytes\": 1000, \"cores\": 1}, {\"cores\": 2, \"bytes\": 20000, \"level\": " \
     "\"L2\"},"                                                                                                      \
     "{\"level\": \"L3\", \"bytes\": 800000, \"cores\": 4}]"
+#define RATES "{\"cores\": 4, " CACHES ", "
+#define KERNEL(ns) RATES "\"kernel_ns\": {\"stored\": {\"double\": [[1, 1], [" ns "]]}}}"
 
 /* The model sees the machine of a file, with the threads of the context on it, and nothing of this one. What is
    measured is of this one, and steers nothing. */
@@ -313,7 +315,20 @@ static void simulated(void **state)
                {"{\"cores\": 4}", "has no L1 or no L2"},
                {"{" CACHES "}", "\"cores\" is no number"},
                {"{\"cores\": 4, \"caches\": [{\"level\": \"L4\", \"bytes\": 1, \"cores\": 1}]}", "none of L1, L2, L3"},
-               {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"cores\": 1}]}", "has no \"bytes\""}};
+               {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"cores\": 1}]}", "has no \"bytes\""},
+               {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"bytes\": 1e300, \"cores\": 1}]}",
+                "\"bytes\" can't be true"},
+               {"{\"cores\": -1e300, " CACHES "}", "\"cores\" is no number"},
+               {KERNEL("-1, 0"), "can't be true: kernels: -1 ns"},
+               {KERNEL("1, 1e300"), "can't be true: kernels: "},
+               {KERNEL("-nan, 0"), "can't be true: kernels: "},
+               {RATES "\"exchange_gbs\": -1}", "can't be true: loads: "},
+               {RATES "\"cache_kept_bytes\": -5}", "can't be true: -5 bytes"},
+               {RATES "\"cache_kept_bytes\": 1e300}", "bytes of the last cache stay"},
+               {RATES "\"bandwidth_gbs\": {\"L1\": {\"load\": [1, 1e300]}}}", "can't be true: L1, loads: "},
+               {RATES "\"bandwidth_gbs\": {\"L1\": {\"load\": [100, 1]}}}", "can't be true: L1, loads: "},
+               {RATES "\"bandwidth_gbs\": {\"memory\": {\"load\": [8, 9]}, \"L2\": {\"load\": [1, 2]}}}",
+                "can't be true: loads: memory"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_null(on_machine(bad[i].text, 1));
         if (!strstr(message_of(NULL), bad[i].words)) fail_msg("%s: %s", bad[i].text, message_of(NULL));

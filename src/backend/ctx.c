@@ -125,7 +125,7 @@ static unsigned failing_allocation(const wisp_ctx *ctx)
 
 /* What the context's threads would have of the simulated machine, on a core each. Rates of n threads: n times that of
    one, at most that of all; last caches: as many as n cores have. */
-static void take_simulated(wisp_ctx *ctx)
+static wisp_status take_simulated(wisp_ctx *ctx)
 {
     wisp_machine *there = &ctx->topology, m = *there;
     const wisp_level last = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
@@ -138,13 +138,14 @@ static void take_simulated(wisp_ctx *ctx)
     m.kept_bytes = m.kept_bytes * wisp__cache_count(&m, last, threads) / wisp__cache_count(&m, last, m.threads);
     m.threads = 0;
     m.isa[0] = 0;
-    if (!ctx->backend->measure) wisp_ctx_set_machine(ctx, &m);
+    const wisp_status status = ctx->backend->measure ? WISP_OK : wisp_ctx_set_machine(ctx, &m);
     ctx->one_node = m.nodes == 1;
     /* What was not measured here is 0 to who asks. */
     memset(there->gbs, 0, sizeof there->gbs);
     memset(there->kernel_ns, 0, sizeof there->kernel_ns);
     there->exchange_gbs = 0;
     there->kept_bytes = 0;
+    return status;
 }
 
 static wisp_status fill(wisp_ctx *ctx)
@@ -160,7 +161,7 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));
-    if (ctx->simulated) take_simulated(ctx);
+    if (ctx->simulated) WISP_TRY(take_simulated(ctx));
     status = wisp__agree(ctx);
 out:
     return status;

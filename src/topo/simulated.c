@@ -53,15 +53,15 @@ static void take_number(reader *r, double v)
     wisp_machine *m = &r->m;
     int *count[] = {&m->packages, &m->nodes, &m->cores, &m->cpus, &m->threads}, i;
     char word[WORD];
-    const double most = 1e15;
-    if (!(fabs(v) < most)) return;
+    const double most = 1e15, few = 1e6; /* far beyond what can be true; and what integers hold */
+    v = fmax(-most, fmin(most, v));      /* that -nan is most is as good */
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
-        if (!strcmp(r->path, name[k])) *count[k] = (int)fmin(v, 1e6);
+        if (!strcmp(r->path, name[k])) *count[k] = (int)fmax(-few, fmin(few, v));
     if (!strcmp(r->path, ".cache_kept_bytes")) m->kept_bytes = (int64_t)v;
     if (!strcmp(r->path, ".exchange_gbs")) m->exchange_gbs = v;
     if (sscanf(r->path, ".caches.%d.%127s", &i, word) == 2 && i >= 0 && i < CACHES) {
         if (!strcmp(word, "bytes")) r->bytes[i] = (int64_t)v;
-        if (!strcmp(word, "cores")) r->cores[i] = (int)fmin(v, 1e6);
+        if (!strcmp(word, "cores")) r->cores[i] = (int)fmax(-few, fmin(few, v));
     }
     if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i >= 0 && i < 2)
         m->gbs[WISP_LOAD][level_of(word)][i] = v;
@@ -118,15 +118,18 @@ static bool read_value(reader *r)
 }
 
 /* What is wrong with it, in words; NULL: nothing. */
-static const char *finish(reader *r)
+static const char *finish(reader *r, char *why, size_t size)
 {
+    const int64_t most = INT64_C(1) << 40; /* bytes of a cache */
     wisp_machine *m = &r->m;
+    const int before = snprintf(why, size, "figures can't be true: ");
     if (m->cores < 1) return "\"cores\" is no number of cores";
     for (int i = 0; i < CACHES; i++) {
         if (r->level[i] == 0 && r->bytes[i] == 0) continue;
         const int l = r->level[i] - 1;
         if (l < 0 || l >= WISP_MEMORY) return "a cache's \"level\" is none of L1, L2, L3";
         if (r->bytes[i] < 1 || r->cores[i] < 1) return "a cache has no \"bytes\" or no \"cores\" that share it";
+        if (r->bytes[i] > most) return "a cache's \"bytes\" can't be true";
         m->cache_bytes[l] = r->bytes[i], m->cache_cores[l] = r->cores[i];
     }
     if (m->cache_bytes[WISP_L1] == 0 || m->cache_bytes[WISP_L2] == 0) return "\"caches\" has no L1 or no L2";
@@ -134,7 +137,7 @@ static const char *finish(reader *r)
     m->nodes = WISP__MAX(m->nodes, 1);
     m->cpus = WISP__MAX(m->cpus, m->cores);
     m->threads = WISP__MAX(m->threads, m->cores);
-    return NULL;
+    return wisp__machine_doubt(m, why + before, size - (size_t)before) ? why : NULL;
 }
 
 static char *read_file(wisp_ctx *ctx, const char *path, wisp_status *status)
@@ -161,6 +164,7 @@ static char *read_file(wisp_ctx *ctx, const char *path, wisp_status *status)
 wisp_status wisp__simulate(wisp_ctx *ctx)
 {
     const char *path = getenv("WISP_MACHINE"), *wrong = NULL;
+    char why[256];
     wisp_status status = WISP_OK;
     if (!path || !*path) return WISP_OK;
     char *text = read_file(ctx, path, &status);
@@ -172,7 +176,7 @@ wisp_status wisp__simulate(wisp_ctx *ctx)
     if (!read_value(&r) || next(&r))
         wrong = "it is no JSON";
     else
-        wrong = finish(&r);
+        wrong = finish(&r, why, sizeof why);
     if (wrong) {
         status =
             wisp_ctx_failf(ctx, WISP_ERR_FORMAT, "WISP_MACHINE=%s: %s; name a JSON file of a machine", path, wrong);
