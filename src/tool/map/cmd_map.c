@@ -117,9 +117,11 @@ static int compute(tool *t, map_run *r, wisp_mat *A)
 
 static int open_run(tool *t, map_run *r, wisp_src *src)
 {
+    int64_t budget; /* that of the context, which the model of time counts on */
     int rc = source_open(t, src);
     if (!rc) rc = source_square(t, src, "a Hamiltonian is square");
     if (!rc && src->rows < 1) rc = tool_fail(t, "%s has no rows", t->opt.arg[0]);
+    if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc) rc = where_find(t, &r->where, src->rows);
     if (!rc) rc = tool_agree(t, find_sites(t, r, src->rows));
     where_free(&r->where);

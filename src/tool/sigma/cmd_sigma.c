@@ -73,8 +73,10 @@ static void set_options(const options *o, sigma_results *r)
 /* The sources, and what is asked of them; or the plan alone. */
 static int open_run(tool *t, sigma_results *r, sigma_sources *s)
 {
+    int64_t budget; /* that of the context, which the model of time counts on */
     int rc = source_open(t, &s->h);
     if (!rc) rc = source_square(t, &s->h, "a Hamiltonian is square");
+    if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc) rc = velocity_field(t, s);
     if (rc) return rc;
     s->h_opts = source_options(&t->opt, tool_type(&t->opt, s->h.type), 1);
