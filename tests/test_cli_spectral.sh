@@ -180,6 +180,17 @@ check "what it is of" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizat
 json cut.json 'd["realizations"] == 2 and d["completed"] is False and d["spectral"] == e["spectral"] and d["spectral_low"] == e["spectral_low"]' first
 stop realizations INT 0 spectral square:nx=6,ny=6,disorder=3 $some --average 4
 check "nothing is told" grep -q 'nothing was kept' log
+# So are those that are evaluated, or the first one.
+for ranks in 1 3; do
+    export WISP_RANKS=$ranks
+    stop averaging INT 0.5 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 -o cut.json
+    check "what it is of: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizations' log
+    json cut.json 'd["realizations"] == 2 and d["completed"] is False and close(sum(d["spectral"], []), sum(e["spectral"], []), 1e-9)' first
+    stop evaluating INT 0 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 -o cut.json
+    check "the first one: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 1 of 4 realizations' log
+    json cut.json 'd["completed"] is False and close(sum(d["spectral"], []), sum(e["spectral"], []), 1e-9)' one.3
+done
+unset WISP_RANKS
 if [ $have_hdf5 = 1 ] && [ $have_gnuplot = 1 ]; then # each k that is there has its cell in the picture of a part
     cells() { grep -c 'polygon' "$1"; }
     stop moments INT 0.5 spectral $square --grid 6,6 --moments 40 --bounds=-4.1,4.1 --energies 0 --width 6 --save cut.h5

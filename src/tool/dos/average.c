@@ -92,7 +92,7 @@ static int find_bounds(tool *t, realization *of, wisp_bounds *all)
     int rc = EXIT_FINE;
     for (int64_t i = 0; i < t->opt.average && !rc; i++) {
         rc = set_realization(t, of, i);
-        if (!rc && wisp_ctx_step(t->ctx, "bounds", (double)i / (double)t->opt.average, 0)) rc = tool_fail_ctx(t);
+        if (!rc && tool_step(t, "bounds", (double)i / (double)t->opt.average, 0)) rc = tool_fail_ctx(t);
         if (!rc) rc = widen_bounds(t, all);
     }
     t->opt.bounds_method = WISP_BOUNDS_GIVEN;
@@ -141,7 +141,7 @@ static int run_all(tool *t, results *r, wisp_moments *m, realization *of,
     for (int64_t i = 0; i < N && !rc; i++) {
         wisp_moments one = {0};
         rc = set_realization(t, of, i);
-        if (!rc && wisp_ctx_step(t->ctx, "realizations", (double)i / (double)N, 0)) rc = EXIT_CUT;
+        if (!rc && tool_step(t, "realizations", (double)i / (double)N, 0)) rc = EXIT_CUT;
         if (!rc) rc = run(t, r, &one);
         if (!rc && !t->opt.plan) rc = append(t, m, &one);
         wisp_moments_free(&one);
@@ -171,4 +171,26 @@ int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, result
     if (rc || t->opt.plan) return rc;
     tell_bounds(m, &of);
     return tool_agree(t, wisp_moments_label(t->ctx, m, of.spec, t->command_line) ? tool_fail_ctx(t) : EXIT_FINE);
+}
+
+/* ---- evaluated ------------------------------------------------------------------------------------- */
+
+static int64_t curves_of_each(const results *r) { return r->path.count * r->path.at.orbitals; }
+
+wisp_status average_step(tool *t, const results *r, int64_t curve)
+{
+    if (curve % curves_of_each(r)) return WISP_OK;
+    return wisp_ctx_step(t->ctx, "averaging", (double)curve / (double)r->curves, 0);
+}
+
+bool average_cut(tool *t, results *r, int64_t curve)
+{
+    const int64_t each = curves_of_each(r), whole = curve < each ? 1 : curve / each;
+    if (!r->averaged || t->done || t->keeping) return false;
+    tool_keep(t);
+    if (wisp_ctx_rank(t->ctx) > 0) return true; /* it writes nothing, and must not end the first one */
+    r->m->partial |= whole < r->m->realizations;
+    r->m->realizations = (int)whole;
+    r->m->vectors = r->curves = whole * each;
+    return true;
 }

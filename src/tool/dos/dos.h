@@ -20,7 +20,7 @@ enum { KPATH_MAPS = 16 }; /* of a grid, in a picture */
 
 /* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
-    const wisp_moments *m;
+    wisp_moments *m;
     wisp_eval_opts eval;
     int64_t n;              /* moments used */
     double resolution, t95; /* t95 times a moment's error is half of its 95% bar; NaN for a single random vector */
@@ -231,6 +231,11 @@ enum { EXIT_CUT = EXIT_LAYOUT + 2 };
    the spectra of all; *m: the moments of all. */
 int average_check(tool *t);
 int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, results *r, wisp_moments *m));
+/* Before this curve is evaluated. */
+wisp_status average_step(tool *t, const results *r, int64_t curve);
+/* Stopped there, a run that is kept nowhere goes on with the realizations before it, or else with the first one; false:
+   it does not. */
+bool average_cut(tool *t, results *r, int64_t curve);
 
 /* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
 int traces_check(tool *t);

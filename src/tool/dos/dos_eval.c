@@ -142,15 +142,44 @@ static void divide(results *r, size_t at)
 }
 
 /* The imaginary parts of a curve of <b|delta(E - H)|a> or tr B delta(E - H). */
-static int evaluate_imaginary(tool *t, results *r, int64_t c)
+static wisp_status evaluate_imaginary(tool *t, results *r, int64_t c)
 {
     wisp_eval_opts o = r->eval;
+    wisp_status status;
     o.part = WISP_IMAGINARY_PART;
-    if (!r->dos_im) return EXIT_FINE;
+    if (!r->dos_im) return WISP_OK;
     double *value = r->dos_im + c * r->points, *error = r->dos_im_error + c * r->points;
-    if (wisp_dos(t->ctx, r->m, &o, r->site ? r->vector[c] : -1, r->points, r->energy, value, error))
-        return tool_fail_ctx(t);
+    WISP_TRY(wisp_dos(t->ctx, r->m, &o, r->site ? r->vector[c] : -1, r->points, r->energy, value, error));
     for (int64_t i = 0; r->per != 1 && i < r->points; i++) value[i] /= r->per, error[i] /= r->per;
+out:
+    return status;
+}
+
+static wisp_status evaluate_curve(tool *t, results *r, int64_t c)
+{
+    const size_t at = (size_t)(c * r->points);
+    wisp_status status;
+    WISP_TRY(wisp_dos(t->ctx, r->m, &r->eval, r->site ? r->vector[c] : -1, r->points, r->energy, r->dos + at,
+                      r->error + at));
+    wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
+    divide(r, at);
+    WISP_TRY(evaluate_imaginary(t, r, c));
+    r->integral[c] = t->opt.energy_count ? NAN : trapezoid(r->points, r->energy, r->dos + at);
+out:
+    return status;
+}
+
+/* A mean over realizations that were not saved is of those that are whole when the evaluation is stopped. */
+static int evaluate_curves(tool *t, results *r)
+{
+    for (int64_t c = 0; c < r->curves;) {
+        wisp_status status = r->averaged ? average_step(t, r, c) : WISP_OK;
+        if (status == WISP_OK) status = evaluate_curve(t, r, c);
+        if (status == WISP_OK)
+            c++;
+        else if (status != WISP_ERR_CANCELLED || !average_cut(t, r, c))
+            return tool_fail_ctx(t);
+    }
     return EXIT_FINE;
 }
 
@@ -159,16 +188,7 @@ static int evaluate_dos(tool *t, results *r)
     int rc = make_grid(t, r);
     if (rc) return rc;
     if (of_green(t)) return green_evaluate(t, r);
-    for (int64_t c = 0; c < r->curves; c++) {
-        size_t at = (size_t)(c * r->points);
-        if (wisp_dos(t->ctx, r->m, &r->eval, r->site ? r->vector[c] : -1, r->points, r->energy, r->dos + at,
-                     r->error + at))
-            return tool_fail_ctx(t);
-        wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
-        divide(r, at);
-        if ((rc = evaluate_imaginary(t, r, c))) return rc;
-        r->integral[c] = t->opt.energy_count ? NAN : trapezoid(r->points, r->energy, r->dos + at);
-    }
+    if ((rc = evaluate_curves(t, r))) return rc;
     r->bar = typical_bar(t, r);
     if (r->m->trace == WISP_TRACE_RANDOM && r->has_error && !r->m->imag) count_doubtful(r);
     if (of_spectral(t) && (rc = spectral_evaluate(t, r))) return rc;
