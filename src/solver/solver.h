@@ -226,6 +226,18 @@ double wisp__fit_bytes(double points);
 int wisp__exponent(double x, int slack, int most);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
+/* v becomes number i of an array of this type. */
+static inline void wisp__put(wisp_type type, void *array, int64_t i, wisp_scalar v)
+{
+    double *d = array;
+    float *f = array;
+    switch (type) {
+    case WISP_S: f[i] = (float)v.re; break;
+    case WISP_D: d[i] = v.re; break;
+    case WISP_C: f[2 * i] = (float)v.re, f[2 * i + 1] = (float)v.im; break;
+    default: d[2 * i] = v.re, d[2 * i + 1] = v.im;
+    }
+}
 
 /* ---- means.c ---- */
 

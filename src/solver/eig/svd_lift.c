@@ -15,23 +15,13 @@ typedef struct {
     double by;
 } lifted_rows;
 
-static void put(wisp_type type, void *val, int at, double x)
-{
-    switch (type) {
-    case WISP_S: ((float *)val)[at] = (float)x; break;
-    case WISP_D: ((double *)val)[at] = x; break;
-    case WISP_C: memcpy((float *)val + 2 * at, (float[2]){(float)x, 0}, 2 * sizeof(float)); break;
-    default: memcpy((double *)val + 2 * at, (double[2]){x, 0}, 2 * sizeof(double));
-    }
-}
-
 static int row_of(void *arg, int64_t row, int64_t *col, void *val)
 {
     const lifted_rows *l = arg;
     const int n = l->of.row(l->of.arg, row, col, val);
     if (n < 0 || row < l->from || row >= l->to) return n;
     if (col) col[n] = row;
-    if (val) put(l->of.type, val, n, l->by);
+    if (val) wisp__put(l->of.type, val, n, wisp__real(l->by));
     return n + 1;
 }
 

@@ -1,5 +1,4 @@
 /* The rows of left and of right vectors of [[0, A], [A^H, 0]], and its products. */
-#include <string.h>
 #include "svd.h"
 
 int wisp__svd_inner(const wisp__svd *s) { return s->rows < s->cols ? WISP__LEFT : WISP__RIGHT; }
@@ -15,12 +14,7 @@ static int fill_mask(void *arg, int64_t row, int column, void *val)
     const part_of *p = arg;
     const double one = (row < p->rows) == (p->side == WISP__LEFT);
     (void)column;
-    switch (p->type) {
-    case WISP_S: *(float *)val = (float)one; break;
-    case WISP_D: *(double *)val = one; break;
-    case WISP_C: memcpy(val, (float[2]){(float)one, 0}, 2 * sizeof(float)); break;
-    default: memcpy(val, (double[2]){one, 0}, 2 * sizeof(double));
-    }
+    wisp__put(p->type, val, 0, wisp__real(one));
     return 0;
 }
 

@@ -26,10 +26,7 @@ static int value(void *arg, int64_t row, int column, void *val)
         const double phase = k[0] * xyz[0] + k[1] * xyz[1] + k[2] * xyz[2];
         v = (wisp_scalar){cos(phase), sin(phase)};
     }
-    if (w->type == WISP_Z)
-        *(wisp_scalar *)val = v;
-    else
-        ((float *)val)[0] = (float)v.re, ((float *)val)[1] = (float)v.im;
+    wisp__put(w->type, val, 0, v);
     return 0;
 }
 

@@ -46,14 +46,7 @@ double complex wisp__number_at(wisp_type type, const void *p, int64_t i)
 
 void wisp__number_put(wisp_type type, void *p, int64_t i, double complex v)
 {
-    double *d = p;
-    float *f = p;
-    switch (type) {
-    case WISP_S: f[i] = (float)creal(v); break;
-    case WISP_D: d[i] = creal(v); break;
-    case WISP_C: f[2 * i] = (float)creal(v), f[2 * i + 1] = (float)cimag(v); break;
-    default: d[2 * i] = creal(v), d[2 * i + 1] = cimag(v);
-    }
+    wisp__put(type, p, i, (wisp_scalar){creal(v), cimag(v)});
 }
 
 static bool is_finite(number v) { return isfinite(creal(v)) && isfinite(cimag(v)); }
