@@ -1,15 +1,11 @@
 /* What the library and the command both need of time and words; what a context has counted. */
 #include "base.h"
+#include "system.h"
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
-double wisp_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+double wisp_now(void) { return 1e-9 * (double)wisp__clock_ns(CLOCK_MONOTONIC); }
 
 void wisp__yield(void) { sched_yield(); }
 

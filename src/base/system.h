@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h> /* strtod_l */
 #include <sys/stat.h>
 #include <time.h>
@@ -28,6 +29,13 @@ bool wisp__random_bytes(void *to, size_t bytes);
 void wisp__want_huge_pages(void *memory, size_t bytes);
 /* A second mapping of shared memory, at a place that is mapped already; false: it can't be had. */
 bool wisp__map_again(void *memory, size_t bytes, void *place);
+
+/* Nanoseconds of a clock; -1: it is gone, as that of a thread that has ended. */
+static inline int64_t wisp__clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) ? -1 : (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* When it was last modified. */
 static inline struct timespec wisp__modified(const struct stat *is)

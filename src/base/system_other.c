@@ -2,7 +2,6 @@
 #include "system.h"
 #ifndef WISP__LINUX
 #include "futex.h"
-#include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -30,20 +29,14 @@ void wisp__want_huge_pages(void *memory, size_t bytes) { (void)memory, (void)byt
 
 bool wisp__map_again(void *memory, size_t bytes, void *place) { return (void)memory, (void)bytes, (void)place, false; }
 
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* A condition variable may not be told of news in a signal handler. So who waits looks, at first often. */
 void wisp__futex_wait(atomic_uint *word, unsigned seen, const struct timespec *most)
 {
     enum { FIRST_NS = 20000, LAST_NS = 1000000 };
-    const int64_t end = most ? clock_ns() + (int64_t)most->tv_sec * 1000000000 + most->tv_nsec : INT64_MAX;
+    const int64_t end =
+        most ? wisp__clock_ns(CLOCK_MONOTONIC) + (int64_t)most->tv_sec * 1000000000 + most->tv_nsec : INT64_MAX;
     for (long ns = FIRST_NS; atomic_load(word) == seen; ns = ns < LAST_NS / 2 ? 2 * ns : LAST_NS) {
-        if (most && clock_ns() >= end) return;
+        if (most && wisp__clock_ns(CLOCK_MONOTONIC) >= end) return;
         nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
     }
 }

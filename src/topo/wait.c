@@ -15,24 +15,17 @@ static inline void pause_briefly(void)
 #endif
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec t = {0};
-    if (clock_gettime(clock, &t)) return -1; /* that thread is gone */
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg)
 {
     enum { BETWEEN = 16 };
     if (ready(arg)) return true; /* as often as not, without a look at the clock */
-    const int64_t end = clock_ns(CLOCK_MONOTONIC) + nanoseconds;
+    const int64_t end = wisp__clock_ns(CLOCK_MONOTONIC) + nanoseconds;
     do
         for (int i = 0; i < BETWEEN; i++) {
             if (ready(arg)) return true;
             pause_briefly();
         }
-    while (clock_ns(CLOCK_MONOTONIC) < end);
+    while (wisp__clock_ns(CLOCK_MONOTONIC) < end);
     return false;
 }
 
@@ -57,13 +50,13 @@ static wisp__member *find_held_up(wisp__crew *crew, const wisp__member *me)
     int candidates = 0;
     wisp__member *const end = crew->member + crew->team.threads;
     for (wisp__member *m = crew->member; m < end; m++) {
-        m->seen = m != me && may_be_held_up(m) ? clock_ns(m->clock) : -1;
+        m->seen = m != me && may_be_held_up(m) ? wisp__clock_ns(m->clock) : -1;
         candidates += m->seen >= 0;
     }
     if (candidates == 0) return NULL;
     wisp__crew_spin(SAMPLE_NS, never, NULL);
     for (wisp__member *m = crew->member; m < end; m++)
-        if (m->seen >= 0 && clock_ns(m->clock) == m->seen && may_be_held_up(m)) return m;
+        if (m->seen >= 0 && wisp__clock_ns(m->clock) == m->seen && may_be_held_up(m)) return m;
     return NULL;
 }
 
