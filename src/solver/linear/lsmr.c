@@ -297,51 +297,42 @@ static void swap(wisp__krylov *k, int a)
     k->v[a + 1] = first;
 }
 
-/* u' = A v - alpha u, times |v| as it is stored; beta is its norm. */
-static wisp_status next_u(wisp__krylov *k)
+/* u' = A v - alpha u, times |v| as v is stored, or v' = A^H u - beta v, times |u|. With damping w' = damp v - alpha w,
+   whose squares are in F_X, and v' has damp w as well. */
+static wisp_status next(wisp__krylov *k, bool is_u)
 {
     wisp_status status = WISP_OK;
+    const int from = is_u ? V0 : U0, to = is_u ? U0 : V0, damped = is_u ? W : V1;
     wisp_scalar *add = wisp__set(k, F_ADD), *by = wisp__set(k, F_SCALE), *ww = wisp__set(k, F_X);
     const double damp = damp_of(k);
     for (int j = 0; j < k->width; j++) {
         const column *o = own_of(k, j);
-        add[j] = wisp__real(o->off || !(o->uu > 0) ? 0 : -o->alpha * sqrt(o->vv / o->uu));
+        const bool none = o->off || !((is_u ? o->uu : o->vv) > 0);
+        add[j] = wisp__real(none ? 0 : is_u ? -o->alpha * sqrt(o->vv / o->uu) : -o->uu / o->vv);
         by[j] = wisp__real(damp), ww[j] = wisp__real(0);
     }
-    WISP_TRY(multiply(k, k->v[U1], k->A, k->v[V0], k->v[U0], add));
+    WISP_TRY(multiply(k, k->v[to + 1], is_u ? k->A : k->o.adjoint, k->v[from], k->v[to], add));
     if (damp > 0) {
-        const wisp_term of_w[] = {{.x = k->v[W], .factor = add}, {.x = k->v[V0], .factor = by}};
-        WISP_TRY(pass(k, &(wisp_update){k->v[W], 2, of_w}, 1, &(wisp_inner){.x = k->v[W], .y = k->v[W], .dot = ww}, 1));
+        wisp_blk *y = k->v[damped];
+        const wisp_term terms[] = {{.x = y, .factor = is_u ? add : NULL},
+                                   {.x = is_u ? k->v[V0] : k->v[W], .factor = by}};
+        const wisp_inner square = {.x = y, .y = y, .dot = is_u ? ww : wisp__set(k, WISP_SET_YY)};
+        WISP_TRY(pass(k, &(wisp_update){y, 2, terms}, 1, &square, 1));
     }
-    for (int j = 0; j < k->width; j++) {
-        column *o = own_of(k, j);
-        o->uu = wisp__set(k, WISP_SET_YY)[j].re + ww[j].re;
-        o->beta = o->vv > 0 ? sqrt(o->uu / o->vv) : 0;
-    }
-    swap(k, U0);
+    swap(k, to);
 out:
     return status;
 }
 
-/* v' = A^H u' - beta v, times |u'| as it is stored. */
-static wisp_status next_v(wisp__krylov *k)
+/* beta is its norm. */
+static wisp_status next_u(wisp__krylov *k)
 {
-    wisp_status status = WISP_OK;
-    wisp_scalar *add = wisp__set(k, F_ADD), *by = wisp__set(k, F_SCALE), *vv = wisp__set(k, WISP_SET_YY);
-    const double damp = damp_of(k);
-    for (int j = 0; j < k->width; j++) {
-        const column *o = own_of(k, j);
-        add[j] = wisp__real(o->off || !(o->vv > 0) ? 0 : -o->uu / o->vv);
-        by[j] = wisp__real(damp);
+    const wisp_status status = next(k, true);
+    for (int j = 0; j < k->width && status == WISP_OK; j++) {
+        column *o = own_of(k, j);
+        o->uu = wisp__set(k, WISP_SET_YY)[j].re + wisp__set(k, F_X)[j].re;
+        o->beta = o->vv > 0 ? sqrt(o->uu / o->vv) : 0;
     }
-    WISP_TRY(multiply(k, k->v[V1], k->o.adjoint, k->v[U0], k->v[V0], add));
-    if (damp > 0) {
-        const wisp_term of_v[] = {{.x = k->v[V1]}, {.x = k->v[W], .factor = by}};
-        WISP_TRY(
-            pass(k, &(wisp_update){k->v[V1], 2, of_v}, 1, &(wisp_inner){.x = k->v[V1], .y = k->v[V1], .dot = vv}, 1));
-    }
-    swap(k, V0);
-out:
     return status;
 }
 
@@ -423,7 +414,7 @@ static wisp_status step(wisp__krylov *k)
     WISP_TRY(bring_back(k, k->v[U0], k->o.damp > 0 ? k->v[W] : NULL, true));
     WISP_TRY(bring_back(k, k->v[V0], NULL, false));
     WISP_TRY(next_u(k));
-    WISP_TRY(next_v(k));
+    WISP_TRY(next(k, false));
     for (int j = 0; j < k->width; j++) {
         column *o = own_of(k, j);
         o->vv = wisp__set(k, WISP_SET_YY)[j].re;
