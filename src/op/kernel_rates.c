@@ -1,12 +1,13 @@
 /* How fast the kernels of sweeps are: small matrices of each kind, type and width, in cache, whose steps are timed. */
+#include "../base/rng.h"
 #include "../data/shape.h"
 #include "../model/model.h"
 #include "op.h"
 #include <math.h>
-#include <string.h>
 
 /* Rows have few or many entries: what grows with them is an entry's, the rest a row's. */
 enum { FEW = 4, MANY = 16, SIZES = 2, PATTERNS = 16, REACH = 8 };
+enum { OF_ROW, OF_PATTERN }; /* streams of random numbers */
 
 /* ---- the matrices ------------------------------------------------------------------------------- */
 
@@ -17,14 +18,6 @@ typedef struct {
     int64_t rows;
 } sample;
 
-/* A random number that belongs to i. */
-static uint64_t mixed(uint64_t i)
-{
-    i = (i ^ i >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    i = (i ^ i >> 27) * UINT64_C(0x94d049bb133111eb);
-    return i ^ i >> 31;
-}
-
 static bool is_shared(wisp_rows kind) { return kind > WISP_ROWS_UNEVEN; }
 
 /* So many of the 4 REACH columns around a row, in the order of their numbers; which of them, and which values, is told
@@ -32,17 +25,20 @@ static bool is_shared(wisp_rows kind) { return kind > WISP_ROWS_UNEVEN; }
 static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const sample *s = arg;
-    const uint64_t number = (uint64_t)row, pattern = s->kind == WISP_ROWS_ALIKE     ? 0
-                                                     : s->kind == WISP_ROWS_IN_TURN ? number % 2
-                                                     : s->kind == WISP_ROWS_SHARED  ? mixed(number) % PATTERNS
-                                                                                    : number;
+    uint32_t bits[4];
+    wisp__philox(0, row, 0, OF_ROW, bits);
+    const int64_t pattern = s->kind == WISP_ROWS_ALIKE     ? 0
+                            : s->kind == WISP_ROWS_IN_TURN ? row % 2
+                            : s->kind == WISP_ROWS_SHARED  ? bits[0] % PATTERNS
+                                                           : row;
     const int half = s->entries / 2,
-              all = s->kind == WISP_ROWS_UNEVEN ? half + (int)(mixed(number) % (uint64_t)(2 * half + 1)) : s->entries;
+              all = s->kind == WISP_ROWS_UNEVEN ? half + (int)(bits[0] % (uint32_t)(2 * half + 1)) : s->entries;
     if (!col) return all;
     int n = 0;
     for (int k = 0; k < 4 * REACH && n < all; k++) {
-        const uint64_t chance = mixed(pattern * 64 + (uint64_t)k + 1);
-        if ((int)(chance % (uint64_t)(4 * REACH - k)) >= all - n) continue;
+        if (k % 4 == 0) wisp__philox(0, pattern, (uint32_t)k, OF_PATTERN, bits);
+        const uint32_t chance = bits[k % 4];
+        if ((int)(chance % (uint32_t)(4 * REACH - k)) >= all - n) continue;
         const wisp_scalar v = {1 + 1e-3 * (double)(chance % 97), 0};
         col[n] = ((row - 2 * REACH + k) % s->rows + s->rows) % s->rows;
         wisp__store(s->type, (char *)val + (size_t)n++ * wisp_type_size(s->type), v);
