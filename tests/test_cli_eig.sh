@@ -412,7 +412,7 @@ ok eig outlier.mtx --interval=-0.1,0.1 --json --quiet
 json out 'd["found"] == 30 and d["complete"] and d["tolerance_absolute"] is False'
 ok eig outlier.mtx --interval=-0.1,0.1 --tol-abs 1e-4 --json --quiet
 json out 'd["found"] == 30 and d["tolerance"] == 1e-4 and d["tolerance_absolute"] and max(d["residuals"]) <= 1e-4'
-"$wisp" eig $large --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet >out 2>err
+"$wisp" eig $small --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet >out 2>err
 check "a wide tolerance is told" grep -q "eig: --tol, .* is wide beside the target" err
 "$wisp" eig $large --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet --log json >out 2>err
 check "and in JSON" grep -q '"level":"warning","message":"eig: --tol, .* is wide beside the target' err
