@@ -4,7 +4,7 @@
 set -uo pipefail
 build=${1:?usage: tests/processes.sh BUILD-FOLDER NUMBER WEIGHTS TEST...} number=$2 weights=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 WISP_STREAM_LIMIT=8388608 WISP_MEASURE_LIMIT=100 # as tests/CMakeLists.txt
+export OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 WISP_STREAM_LIMIT=8388608 WISP_MEASURE_LIMIT=100 WISP_MEASURE_FIRST=0 # as tests/CMakeLists.txt
 export OCL_ICD_VENDORS=$build/tests/no-opencl CUDA_VISIBLE_DEVICES=-1
 # Who waits within MPI gives its core up, also where there are as many cores, for other work may need it.
 export OMPI_MCA_mpi_yield_when_idle=1

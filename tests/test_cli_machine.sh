@@ -105,6 +105,43 @@ made_up '[10, 0]' <now.json >"$file"
 check "what is not taken is measured anew" sh -c "head -1 err | grep -q '/$file is not taken: .*; it is measured anew$'"
 json out 'd["fma_gflops"]["single"][1] > 0 and d["measured"] > "2022"'
 
+# A long run measures a machine that was not, and one that needs no choice, has choices or little memory does not.
+# first SAID NAME=VALUE.. OPTIONS..: whether its log says that it measures; the run is planned alone
+first() {
+    local said=$1 list=()
+    shift
+    while [[ ${1-} = *=* ]]; do list+=("$1") && shift; done
+    checks=$((checks + 1))
+    env XDG_CACHE_HOME="$PWD/cache" WISP_MEASURE_FIRST=1e-9 "${list[@]}" "$wisp" dos laplace:nx=20,ny=20,nz=20 --moments 4 \
+        --vectors 2 --plan --log text "$@" >out 2>err || fail "a run that measures first: $(cat err)"
+    [ "$(grep -c "^wisp: this machine was not measured, .*: it is measured first, and kept$" err)" = "$said" ] ||
+        fail "$* ${list[*]}: not said $said times that it measures: $(cat err)"
+}
+rm -f "$file"
+first 0 WISP_MEASURE_FIRST=0
+first 0 WISP_MEASURE_FIRST=1e9
+first 0 WISP_MEASURE_FIRST=
+first 0 A=1 --mem-limit 1G
+first 0 A=1 --width 2
+first 0 WISP_RANKS=2
+first 0 A=1 --device far
+check "nothing is kept" test ! -e "$file"
+first 1 A=1
+check "it is kept, or why not" sh -c "[ -s $file ] || grep -q 'but nothing is kept for later runs: .* can.t be true' err"
+check "what it found is JSON" python3 -c "import json, os; [json.load(open(f))['by_run'] for f in ['$file'] if os.path.exists(f)]"
+"$wisp" machine --json 2>/dev/null | made_up '[10, 20]' >made_up.json
+mv made_up.json "$file"
+first 0 A=1
+sed 's/^  "made_up": true/  "by_run": true/' "$file" >by_run.json
+cp by_run.json "$file"
+first 0 A=1
+"$wisp" machine --json >out 2>/dev/null
+check "wisp machine measures anew what a run has found" sh -c "! grep -q by_run out"
+rm -f "$file"
+: >file
+first 1 XDG_CACHE_HOME="$dir/file"
+check "a folder that can't be is told" grep -q "nothing is kept for later runs: .*" err
+
 # not_kept WORDS COMMAND...: all is printed, and one line says why it is not kept
 not_kept() {
     checks=$((checks + 1))

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From how many seconds on a run is long: measuring is a small part of it. $WISP_MEASURE_FIRST names others; 0: none is. */
+/* From how many seconds on a run is long: measuring is a small part of it. $WISP_MEASURE_FIRST names others; 0: none
+ * is. */
 static double long_run(void)
 {
     const double usual = 100;

@@ -40,8 +40,9 @@ bool machine_is_whole(const json_t *o);
 int machine_keep(tool *t, const wisp_machine *m, json_t *o);
 /* The same for who can do without: whether it is kept, or why not, in words. */
 bool machine_store(tool *t, const wisp_machine *m, json_t *o, char *why, size_t size);
-/* first.c: measures a machine that was not, and keeps that, before a run of so many seconds by what is assumed, if it is
-   long; *is_measured: whether the choices are to be made anew. Where it can't be measured, the run goes on without. */
+/* first.c: measures a machine that was not, and keeps that, before a run of so many seconds by what is assumed, if it
+   is long; *is_measured: whether the choices are to be made anew. Where it can't be measured, the run goes on without.
+ */
 int machine_first(tool *t, double seconds, bool *is_measured);
 /* cmd_machine.c. Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an
    element of opt.budgets stands for; 0: those of the context. */
