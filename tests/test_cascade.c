@@ -181,6 +181,7 @@ static void choices(void **state)
                  {5, 500, 500, 4, 16, NULL}};
     for (int again = 0; again < 2; again++) {
         wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 2, .no_pin = 1}); /* of its own numbers */
+        memset(ctx->rates.kernel, 0, sizeof ctx->rates.kernel);
         graph_rows p = {CHAIN, WISP_D};
         wisp_mat *A = graph_mat(ctx, &p, WIDTH, WISP_FORMAT_SELL);
         ctx->rates.l2_bytes = 2 << 20; /* less than the budget, whatever this machine has */
@@ -224,6 +225,7 @@ static void core_work(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1, .no_pin = 1}); /* of its own numbers */
+    memset(ctx->rates.kernel, 0, sizeof ctx->rates.kernel);
     const wisp__rates r = {.memory = 10e9, .l3 = 40e9, .exchange = 20e9, .l2 = 100e9, .loads = 1e9};
     graph_rows p = {CHAIN, WISP_D};
     wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = graph_row, .arg = &p};

@@ -315,10 +315,10 @@ static void memory(void **state)
 {
     (void)state;
     npz_file *f = with(NULL, NULL, NULL, NULL, 0, true);
-    npz_put("io_memory.npz", f->data, f->size);
+    npz_put("npz_memory.npz", f->data, f->size);
     free(f);
-    if (ref_ranks() == 1) assert_true(ref_failing_memory(read_once, "io_memory.npz", 30, 3) > 5);
-    unlink("io_memory.npz");
+    if (ref_ranks() == 1) assert_true(ref_failing_memory(read_once, "npz_memory.npz", 30, 3) > 5);
+    unlink("npz_memory.npz");
 }
 
 int main(void)

@@ -196,6 +196,20 @@ static wisp_status choose_filter(wisp__chebfd *c, double wanted)
     return status;
 }
 
+/* As wide as products are fast, or as memory allows, but a cache line at least. */
+static wisp_status choose_width(wisp__chebfd *c)
+{
+    const int line = (int)(64 / wisp_type_size(wisp__chebfd_type(c)));
+    wisp_status status = WISP_OK;
+    bool lacks = true;
+    wisp__chebfd_width(c, c->search > 0 ? c->search : WISP__VECTORS);
+    while (status == WISP_OK && lacks && c->width > line) {
+        status = lacks_memory(c, c->search, c->is_single, &lacks);
+        if (lacks) c->width = c->width / 2 > line ? c->width / 2 : line;
+    }
+    return status;
+}
+
 wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
 {
     const int before = c->search;
@@ -211,9 +225,7 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     if (c->search < before) c->search = before;
     if (c->plan.rounds == 0) c->search = 0;
     status = wisp__chebfd_copy(c);
-    if (status != WISP_OK) return status;
-    wisp__chebfd_width(c, c->search > 0 ? c->search : WISP__VECTORS);
-    return WISP_OK;
+    return status == WISP_OK ? choose_width(c) : status;
 }
 
 void wisp__chebfd_tell_work(const wisp__chebfd *c)
