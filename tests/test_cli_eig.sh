@@ -450,4 +450,7 @@ fi
 # Factors would not fit, or not with all that goes with them: so a filter, by itself.
 OMP_NUM_THREADS=1 ok eig graphene:nx=100,ny=100 --target 0.1 -n 20 --mem-limit 38MB --json
 json out 'd["complete"] is True and d["memory_bytes"] <= 38e6'
+# Blocks as wide as products are fast would not fit: narrower ones.
+ok eig graphene:nx=40,ny=40 --target 0.1 -n 12 --method chebfd --mem-limit 4MB --json
+json out 'd["complete"] is True and d["memory_bytes"] <= 4e6'
 finish
