@@ -61,6 +61,22 @@ check "names the file: $(cat err)" grep -qF 'x is in x.mtx; go on with --x0 x.mt
 check "what is wanted of each: $(cat err)" grep -qE 'wanted at .*, or [|]A\^H r[|] / [(][|]A[|] [|]r[|][)], now .*, at 1.0e-08; x is in x.mtx' err
 ok solve tall.mtx --x0 x.mtx -o z.mtx
 
+# A stop tells the residual of the damped problem: of the x that is kept, |(1 - A x; D x)| over the root of 132.
+stop solving INT 1e-9 solve tall.mtx --damp 3 --tol 1e-12 -o s.mtx --json
+check "a stop keeps x: $(tail -1 log)" grep -q 'stopped by Ctrl-C.*x is in s.mtx' log
+check "a damped residual is that of x: $(tail -1 log)" awk '
+    FILENAME == "out" { if (/"residual_true"/) { gsub(/[^-+0-9.e]/, "", $2); said = $2 } next }
+    /^%/ { next }
+    FNR == 1 || !(FILENAME in begun) { begun[FILENAME] = 1; if (NF > 1) next }
+    FILENAME == "s.mtx" { x[++n] = $1; next }
+    { r[$1] += $3 * x[$2] }
+    END {
+        for (i = 1; i <= 132; i++) sum += (1 - r[i]) ^ 2
+        for (i = 1; i <= n; i++) sum += 9 * x[i] ^ 2
+        d = sqrt(sum / 132) / said - 1
+        exit !(n == 100 && d < 1e-6 && d > -1e-6)
+    }' out s.mtx tall.mtx
+
 refused 2 "--method lsmr takes no --precond" solve fit.mtx --precond jacobi
 refused 2 "--method lsmr takes no --null" solve fit.mtx --method lsmr --null constant
 refused 2 "has no --variant classical" solve fit.mtx --variant classical

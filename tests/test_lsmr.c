@@ -295,11 +295,58 @@ static void ends(void **state)
     ref_free(a), ref_free(rhs);
 }
 
+typedef struct {
+    const wisp_mat *A;
+    int calls, fails_at; /* at this call and all later ones */
+} failing;
+
+/* wisp_apply_fn: A x, while it does */
+static wisp_status fail_late(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    failing *f = arg;
+    return ++f->calls < f->fails_at ? wisp_spmmv(y, f->A, x, NULL) : WISP_ERR_CALLBACK;
+}
+
+/* Where A^H can't be multiplied any more, |b - A x| of a damped problem says nothing: what is told is of the best x
+   whose residual is known, here 0. */
+static void fails(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { ROWS = 40 };
+    ref_rng r = {191};
+    ref_mat a = ref_new(ROWS, ROWS), rhs = ref_random_block(&r, WISP_D, ROWS, 2);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t k = 0; k <= i; k++) REF_AT(a, i, k) = REF_AT(a, k, i) = ref_value(&r, WISP_D) + (i == k ? 30 : 0);
+    wisp_src src = ref_dense_src(a, WISP_D);
+    wisp_mat *A, *AH;
+    wisp_blk *x, *b;
+    wisp_solution s;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    failing f = {.A = A, .fails_at = 6};
+    REF_OK(ctx, wisp_mat_from_apply(
+                    &AH, ctx, &(wisp_operator){.map = wisp_mat_map(A), .type = WISP_D, .apply = fail_late, .arg = &f}));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 2));
+    ref_put(b, rhs);
+    wisp_solve_opts o = {.method = WISP_LSMR, .adjoint = AH, .damp = 10, .tolerance = 1e-12};
+    for (f.fails_at = 3; f.fails_at < 7; f.fails_at++) {
+        f.calls = 0;
+        REF_FAILS(ctx, wisp_solve(&s, x, A, b, &o), WISP_ERR_CALLBACK, "");
+        for (int j = 0; j < 2; j++) assert_true(fabs(s.residuals[j] - 1) < 1e-12 && s.optimalities[j] > 0);
+        wisp_solution_free(&s);
+    }
+    wisp_blk_free(x), wisp_blk_free(b);
+    wisp_mat_free(AH), wisp_mat_free(A);
+    wisp_src_close(&src);
+    ref_free(a), ref_free(rhs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(shapes, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(shortest, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
-                                       cmocka_unit_test_setup_teardown(ends, ref_setup, ref_teardown)};
+                                       cmocka_unit_test_setup_teardown(ends, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(fails, ref_setup, ref_teardown)};
     return REF_RUN(tests);
 }

@@ -131,10 +131,15 @@ out:
     return status;
 }
 
+/* |r|^2 alone is no measure of such a method: where that can't be found, x is not known to be better than another. */
 static wisp_status measured(wisp__krylov *k)
 {
-    const wisp_status status = residual(k);
-    return status == WISP_OK && k->method->measure ? k->method->measure(k) : status;
+    wisp_status status = residual(k);
+    if (status != WISP_OK || !k->method->measure) return status;
+    status = k->method->measure(k);
+    for (int j = 0; j < k->width && status != WISP_OK; j++)
+        if (!k->col[j].done) k->col[j].verified = k->col[j].rr = INFINITY;
+    return status;
 }
 
 /* Of x without its part in the null space: that is what is given. */
@@ -255,7 +260,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     s->iterations_of[c->of] = c->iterations;
     s->residuals[c->of] = c->bb > 0 ? sqrt(rr / c->bb) : 0;
     if (k->method->tell) k->method->tell(k, c, best);
-    if (!isfinite(rr) || status != WISP_OK) s->residuals[c->of] = NAN;
+    if (!isfinite(rr) || status != WISP_OK) wisp__not_known(s, c->of);
     return status;
 }
 

@@ -179,6 +179,12 @@ static inline void *wisp__own(const wisp__krylov *k, const wisp__krylov_column *
 {
     return k->own_of + (size_t)(c - k->col) * k->own_bytes;
 }
+/* Of a column that has ended with an x of which only a recurrence knows. */
+static inline void wisp__not_known(wisp_solution *s, int of)
+{
+    s->residuals[of] = NAN;
+    if (s->optimalities) s->optimalities[of] = NAN;
+}
 /* Squares of norms that are so far apart have little to do with each other. */
 static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
 /* What is not finite is so in its real part alone: real blocks take no complex factors. */

@@ -214,7 +214,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
         c->given = false;
         if (!known) c->verified = better ? c->rr : INFINITY;
         (void)wisp__end(k, j, known && c->verified <= c->target ? WISP_OK : why);
-        if (better && !known) k->s->residuals[c->of] = NAN;
+        if (better && !known) wisp__not_known(k->s, c->of);
     }
 }
 

@@ -231,20 +231,23 @@ static bool has_x(wisp_status status)
     }
 }
 
-/* Of a run that was stopped: b becomes b - A x. */
-static int find_residuals(tool *t, wisp_solution *s, const wisp_mat *A, wisp_blk *b, const wisp_blk *x)
+/* Of a run that was stopped: b becomes b - A x. With damping D the residual has -D x as well. */
+static int find_residuals(tool *t, wisp_solution *s, const wisp_mat *A, wisp_blk *b, const wisp_blk *x, double damp)
 {
     const wisp_aug aug = {.terms = WISP_SCALE | WISP_AXPBY, .alpha = {-1, 0}, .beta = {1, 0}};
     double *norm = NULL;
     wisp_status status = WISP_OK;
     tool_keep(t);
     wisp_ctx_enter(t->ctx);
-    WISP_TRY(wisp_alloc(t->ctx, &norm, (size_t)s->columns, sizeof *norm));
+    WISP_TRY(wisp_alloc(t->ctx, &norm, 2 * (size_t)s->columns, sizeof *norm));
+    double *length = norm + s->columns;
     WISP_TRY(wisp_norm(b, norm));
+    WISP_TRY(wisp_norm(x, length));
     WISP_TRY(wisp_spmmv(b, A, x, &aug));
     WISP_TRY(wisp_norm(b, s->residuals));
     s->residual = 0;
     for (int j = 0; j < s->columns; j++) {
+        s->residuals[j] = hypot(s->residuals[j], damp * length[j]);
         if (norm[j] > 0) s->residuals[j] /= norm[j];
         s->residual = fmax(s->residual, s->residuals[j]);
     }
@@ -268,21 +271,22 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     /* With no state that was written last, x is what there is to be kept. */
     const bool resumes = checkpoint_ended(t) && (t->kept.info.saved || !known);
     if (r->status == WISP_ERR_CANCELLED && resumes) return checkpoint_stopped(t);
-    if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known) return find_residuals(t, &r->s, A, b, x);
+    if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known)
+        return find_residuals(t, &r->s, A, b, x, r->opts.damp);
     if (has_x(r->status) && known) return EXIT_FINE;
     if (has_x(r->status) && r->status != WISP_ERR_CANCELLED)
         return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
     return tool_fail_matrix(t, r->status);
 }
 
-/* Whether x is better than the start, in a column at least. Of a given start only the largest residual is known. */
 /* That A^H r is wanted to come to, beside |A| |r|. */
 static double optimality_wanted(const solve_results *r)
 {
     return r->opts.tolerance > 0 ? r->opts.tolerance : type_is_single(r->type) ? 1e-4 : 1e-8;
 }
 
-/* Iterations of lsmr make |r| and |A^H r| smaller, each. */
+/* Whether x is better than the start, in a column at least. Of a given start only the largest residual is known.
+   Iterations of lsmr make |r| and |A^H r| smaller, each. */
 static bool is_better(const solve_results *r, const options *o)
 {
     const wisp_solution *s = &r->s;
