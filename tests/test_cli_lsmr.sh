@@ -44,6 +44,10 @@ ok solve wide.mtx --rhs two.mtx -o x.mtx && near x.mtx 1 0 1
 check "a solution" grep -q 'a solution, the shortest' out
 ok solve wide.mtx --rhs two.mtx --damp 1 -o x.mtx && near x.mtx 0.66666667 0 0.66666667
 check "tells of the damping" grep -q 'with --damp D = 1' out
+ok solve wide.mtx --rhs two.mtx --damp 1e-12
+check "a solution" grep -q 'a solution$' out
+check "tells of its damping" grep -q 'r is (b - A x; -D x), of the matrix (A; D) with --damp D = 1e-12' out
+check "no damped x is called the shortest: $(cat out)" test -z "$(grep shortest out)"
 ok solve wide.mtx --plan
 check "plans" grep -q 'by lsmr' out
 

@@ -92,14 +92,15 @@ static const char *residual_of(const solve_results *r)
     return r->s.null_part > r->s.wanted ? "|b' - A x| / |b'|" : "|b - A x| / |b|";
 }
 
-/* What x is: of a system that has solutions one of them; else it makes the residual least. */
+/* What x is: of a system that has solutions one of them; else it makes the residual least. With damping that is said of
+   (A; D), whose x is no shortest one of A x = b: there is but one. */
 static void show_least(const solve_results *r)
 {
     const wisp_solution *s = &r->s;
     char optimality[TEXT] = "?";
     if (isfinite(s->optimality)) snprintf(optimality, sizeof optimality, "%.2e", s->optimality);
     if (s->residual <= s->wanted)
-        text_line("", "a solution, the shortest one if there was no start");
+        text_line("", "a solution%s", r->opts.damp > 0 ? "" : ", the shortest one if there was no start");
     else
         text_line("", "|A^H r| / (|A| |r|) = %s, |A| at least %.4g%s", optimality, s->norm,
                   s->converged ? ": x makes |r| least" : "");
