@@ -51,6 +51,18 @@ check "no damped x is called the shortest: $(cat out)" test -z "$(grep shortest 
 ok solve wide.mtx --plan
 check "plans" grep -q 'by lsmr' out
 
+# Entries below the least normal number are no zeros: x is 1 and 2, or more than numbers hold, which is said.
+printf '%%%%MatrixMarket matrix array real general\n3 2\n1e-310\n0\n0\n0\n1e-310\n0\n' >small.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1e-310\n2e-310\n0\n' >small_b.mtx
+ok solve small.mtx --rhs small_b.mtx -o x.mtx && near x.mtx 1 2
+refused 1 'x is of about 2^1030, too large for double numbers' solve small.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1e-310\n2 2 2e-310\n' >diagonal.mtx
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1e-310\n4e-310\n' >diagonal_b.mtx
+for how in lsmr cg gmres 'cg --precond jacobi' 'lsmr --damp 1e-319'; do
+    # shellcheck disable=SC2086 # words
+    ok solve diagonal.mtx --rhs diagonal_b.mtx --method $how -o x.mtx && near x.mtx 1 2
+done
+
 # Too few iterations; from there on.
 ok gen laplace:nx=12,ny=11,nz=1 -o L.mtx --quiet
 awk '/^%/ { print; next } !seen { seen = 1; print 132, 100, "COUNT"; next } $2 <= 100 { print; n++ } END { print n > "count" }' \

@@ -112,7 +112,7 @@ struct wisp__krylov {
     const wisp__method *method;
     wisp__precond *P;     /* that of the solver, or NULL: none */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
-    double anorm;         /* of A as methods see it, at least, as far as it is known */
+    double anorm;         /* of A as methods see it, at least, as far as it is known: see wisp__size_of */
     int a_exponent;       /* methods see A times 2^a_exponent */
     double unit;          /* squares of norms times this are about 1 in the beginning */
     bool careful;         /* the method takes its slow way, which rounding spoils least */
@@ -179,6 +179,13 @@ static inline void *wisp__own(const wisp__krylov *k, const wisp__krylov_column *
 {
     return k->own_of + (size_t)(c - k->col) * k->own_bytes;
 }
+/* A size that is known of A: of the zero matrix the least number above 0, which no other one has. 0: it is not known.
+ */
+static inline double wisp__size_of(double largest)
+{
+    return largest > 0 ? fmax(largest, 2 * DBL_TRUE_MIN) : DBL_TRUE_MIN;
+}
+static inline bool wisp__has_size(double size) { return size > DBL_TRUE_MIN; }
 /* Of a column that has ended with an x of which only a recurrence knows. */
 static inline void wisp__not_known(wisp_solution *s, int of)
 {

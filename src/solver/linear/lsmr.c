@@ -152,7 +152,7 @@ static void tell(wisp__krylov *k, const wisp__krylov_column *c, bool best)
     wisp_solution *s = k->s;
     s->residuals[c->of] = c->bb > 0 ? sqrt((best ? o->best_rr : o->rr) / c->bb) : 0;
     s->optimalities[c->of] = c->bb > 0 ? sqrt(best ? o->best_unlike : o->unlike) : 0;
-    if (o->norm > DBL_MIN) s->norm = fmax(s->norm, ldexp(o->norm, -k->a_exponent)); /* else A is 0 */
+    if (wisp__has_size(o->norm)) s->norm = fmax(s->norm, ldexp(o->norm, -k->a_exponent));
 }
 
 /* ---- the start -------------------------------------------------------------------------------------- */

@@ -186,7 +186,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
                               (long long)props.nonfinite_row);
     k->hermitian = props.nearly_hermitian;
     k->exact = props.hermitian;
-    k->anorm = fmax(props.largest, DBL_MIN); /* 0: not known */
+    k->anorm = wisp__size_of(props.largest);
     if (hermitian && !props.nearly_hermitian)
         return wisp_ctx_failf(k->ctx, WISP_ERR_HERMITIAN,
                               "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "

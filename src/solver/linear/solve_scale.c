@@ -55,7 +55,7 @@ wisp_status wisp__choose_scales(wisp__krylov *k, const double *norm)
         const wisp_status status = try_operator(k, norm, &size);
         if (status != WISP_OK) return status;
     }
-    const int a = size > DBL_MIN ? exponent_of(size) : 0; /* else it is 0, or not known */
+    const int a = wisp__has_size(size) ? exponent_of(size) : 0;
     int length = 0;
     if (abs(a) > ordinary(k->type)) {
         k->a_exponent = -within(a, largest_factor(k->type));
