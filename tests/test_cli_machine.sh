@@ -135,6 +135,8 @@ first 0 A=1
 sed 's/^  "made_up": true/  "by_run": true/' "$file" >by_run.json
 cp by_run.json "$file"
 first 0 A=1
+WISP_MACHINE=$PWD/by_run.json "$wisp" machine --json >out 2>err
+json out 'd["measured"] == "2020-02-03T04:05:06Z"'
 "$wisp" machine --json >out 2>/dev/null
 check "wisp machine measures anew what a run has found" sh -c "! grep -q by_run out"
 rm -f "$file"

@@ -319,6 +319,7 @@ static void simulated(void **state)
                {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"bytes\": 1e300, \"cores\": 1}]}",
                 "\"bytes\" can't be true"},
                {"{\"cores\": -1e300, " CACHES "}", "\"cores\" is no number"},
+               {"{\"cores\": 1e300, " CACHES "}", "\"cores\" is no number"},
                {KERNEL("-1, 0"), "can't be true: kernels: -1 ns"},
                {KERNEL("1, 1e300"), "can't be true: kernels: "},
                {KERNEL("-nan, 0"), "can't be true: kernels: "},

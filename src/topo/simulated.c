@@ -56,12 +56,12 @@ static void take_number(reader *r, double v)
     const double most = 1e15, few = 1e6; /* far beyond what can be true; and what integers hold */
     v = fmax(-most, fmin(most, v));      /* that -nan is most is as good */
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
-        if (!strcmp(r->path, name[k])) *count[k] = (int)fmax(-few, fmin(few, v));
+        if (!strcmp(r->path, name[k])) *count[k] = fabs(v) < few ? (int)v : 0;
     if (!strcmp(r->path, ".cache_kept_bytes")) m->kept_bytes = (int64_t)v;
     if (!strcmp(r->path, ".exchange_gbs")) m->exchange_gbs = v;
     if (sscanf(r->path, ".caches.%d.%127s", &i, word) == 2 && i >= 0 && i < CACHES) {
         if (!strcmp(word, "bytes")) r->bytes[i] = (int64_t)v;
-        if (!strcmp(word, "cores")) r->cores[i] = (int)fmax(-few, fmin(few, v));
+        if (!strcmp(word, "cores")) r->cores[i] = fabs(v) < few ? (int)v : 0;
     }
     if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i >= 0 && i < 2)
         m->gbs[WISP_LOAD][level_of(word)][i] = v;

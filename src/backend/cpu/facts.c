@@ -11,8 +11,9 @@ static double l2_bytes(const wisp_machine *m)
 /* Rates that were not measured are those of the CPU that is assumed. */
 static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m, int caches)
 {
+    const double package = 200e9; /* bytes a second of memory, hardly more in any of today */
     const wisp__known *known = ctx->known;
-    const double threads = ctx->threads;
+    const double threads = ctx->threads, link = known->group * caches / ctx->cache_ranks;
     pthread_mutex_lock(&ctx->lock);
     wisp__rates r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
@@ -22,7 +23,7 @@ static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m, int caches)
     if (r.l2 == 0) r.l2 = known->l2 * threads;
     if (r.l3 == 0) r.l3 = known->l3 * threads;
     if (r.exchange == 0) r.exchange = r.l3 / 2;
-    if (r.memory == 0) r.memory = WISP__MIN(known->memory * threads, known->group * caches);
+    if (r.memory == 0) r.memory = WISP__MIN(WISP__MIN(known->memory * threads, link), package * m->packages);
     return r;
 }
 

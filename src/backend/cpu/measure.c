@@ -418,9 +418,9 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
-    const bool had_buffer = ctx->stream;
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp__turn_begin(ctx->team));
+    wisp_status status = wisp__turn_begin(ctx->team);
+    const bool had_buffer = ctx->stream; /* in this turn: another thread may have made it in its own */
+    if (status != WISP_OK) goto out;
     WISP_TRY(ctx->backend->measure ? ctx->backend->measure(ctx, m, what) : measure_all(ctx, m, what));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
     wisp__take_machine(ctx, m);

@@ -53,7 +53,7 @@ int machine_first(tool *t, double seconds, bool *is_measured)
     }
     json_t *o = machine_json(&m, &none);
     char why[MACHINE_WHY];
-    if (o) JSON_PUT(o, J("by_run", true));
+    if (o) JSON_PUT(o, J("by_run", json_true()));
     if (o && !machine_store(t, &m, o, why, sizeof why))
         wisp_ctx_logf(t->ctx, WISP_LOG_INFO, "the machine is measured, but nothing is kept for later runs: %s", why);
     json_decref(o);

@@ -38,7 +38,7 @@ bool machine_is_whole(const json_t *o);
 /* Puts the date into *o, and keeps it for later runs, unless it can't be true. A result that can't be kept is still a
    result. */
 int machine_keep(tool *t, const wisp_machine *m, json_t *o);
-/* The same for who can do without: whether it is kept, or why not, in words. */
+/* The same for who can do without: whether it is kept, or why not, in words. It is no output file of the run. */
 bool machine_store(tool *t, const wisp_machine *m, json_t *o, char *why, size_t size);
 /* first.c: measures a machine that was not, and keeps that, before a run of so many seconds by what is assumed, if it
    is long; *is_measured: whether the choices are to be made anew. Where it can't be measured, the run goes on without.

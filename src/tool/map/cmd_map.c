@@ -186,7 +186,9 @@ static int load(tool *t, map_run *r)
 {
     int rc = map_kept_load(t, r);
     if (!rc) rc = check_kernel(t, r->exact);
-    if (!rc && (map_begin(t, r) || map_kept_evaluate(t, r))) rc = tool_fail_ctx(t);
+    if (!rc && map_begin(t, r)) rc = tool_fail_ctx(t);
+    rc = tool_agree(t, rc); /* before all ranks sum */
+    if (!rc && map_kept_evaluate(t, r)) rc = tool_fail_ctx(t);
     if (rc) return rc;
     r->matrix = r->kept.matrix ? r->kept.matrix : "(not named)";
     map_finish(r);

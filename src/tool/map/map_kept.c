@@ -143,8 +143,9 @@ static wisp_status sum_vectors(tool *t, map_run *r)
 {
     const int64_t terms = map_terms(r->kpm.moments);
     wisp_scalar *c = NULL;
-    wisp_status status;
-    WISP_TRY(wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = wisp_ctx_leave(t->ctx, wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
+    if (status) goto out;
     for (int e = 0; e < r->energies; e++) {
         WISP_TRY(tool_step(t, "energies", (double)e / r->energies, 0));
         map_series(r, r->energy[e], c);
