@@ -132,6 +132,10 @@ check "what it found is JSON" python3 -c "import json, os; [json.load(open(f))['
 "$wisp" machine --json 2>/dev/null | made_up '[10, 20]' >made_up.json
 mv made_up.json "$file"
 first 0 A=1
+first 0 A=1 --threads 1
+check "what is kept of other threads stays" grep -q '"measured": "2020-02-03T04:05:06Z"' "$file"
+sed 's/"cores": [0-9]*,/"cores": 2,/; s/"load": \[[^]]*\]/"load": [0, 0]/g' "$file" >lame.json
+first 0 WISP_MACHINE="$PWD/lame.json"
 sed 's/^  "made_up": true/  "by_run": true/' "$file" >by_run.json
 cp by_run.json "$file"
 first 0 A=1

@@ -33,6 +33,7 @@ struct tool {
     bool printed;                /* JSON was */
     bool machine_told;           /* what becomes of the file that wisp machine keeps */
     bool machine_unknown;        /* there is none that is taken */
+    bool machine_other;          /* it is of this one, but of other threads or kernels */
     char *done;                  /* names of the output files that are complete; NULL: none */
     bool keeping;                /* the run was stopped, and what it has is being written */
     int64_t *weights;            /* [ranks] that were found in this run; NULL: none */

@@ -20,11 +20,13 @@ static double long_run(void)
 }
 
 /* A run whose choices are given, or that was begun before, goes by them; one with little memory has none to spare; and
-   several processes would measure each other. */
+   several processes would measure each other. One that sees another machine is to choose for that; and what `wisp
+   machine` has kept of other threads or kernels is not lost for this. */
 static bool may_measure(const tool *t)
 {
-    return t->machine_unknown && t->processes == 1 && wisp_ctx_processes(t->ctx) == 1 && !plan_has_sides(t) &&
-           !strcmp(wisp_ctx_device(t->ctx), "cpu") && !t->opt.mem_limit && !t->opt.like && !t->opt.resume;
+    return t->machine_unknown && !t->machine_other && !machine_is_simulated() && t->processes == 1 &&
+           wisp_ctx_processes(t->ctx) == 1 && !plan_has_sides(t) && !strcmp(wisp_ctx_device(t->ctx), "cpu") &&
+           !t->opt.mem_limit && !t->opt.like && !t->opt.resume;
 }
 
 static wisp_status measure(tool *t, wisp_machine *m)

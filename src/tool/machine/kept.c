@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool is_simulated(void)
+bool machine_is_simulated(void)
 {
     const char *simulated = getenv("WISP_MACHINE");
     return simulated && *simulated;
@@ -23,7 +23,7 @@ static bool cache_path(const wisp_machine *m, char path[PATH_MAX])
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char host[256] = "";
-    if (is_simulated()) return !*m->device && snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
+    if (machine_is_simulated()) return !*m->device && snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
     gethostname(host, sizeof host - 1);
     for (char *c = host; *c; c++)
         if (*c == '/') *c = '_';
@@ -57,7 +57,7 @@ bool machine_store(tool *t, const wisp_machine *m, json_t *o, char *why, size_t 
 {
     char path[PATH_MAX], date[MACHINE_DATE];
     JSON_PUT(o, J("measured", (const char *)date_text(date, time(NULL))));
-    if (is_simulated()) return true;
+    if (machine_is_simulated()) return true;
     const bool has_place = cache_path(m, path);
     const int error = has_place ? make_folders(path) : 0;
     if (!has_place) snprintf(why, size, "XDG_CACHE_HOME and HOME name no folder");
@@ -78,7 +78,7 @@ int machine_keep(tool *t, const wisp_machine *m, json_t *o)
 {
     char why[MACHINE_WHY], path[PATH_MAX];
     if (machine_store(t, m, o, why, sizeof why)) {
-        if (!is_simulated() && cache_path(m, path)) outfile_done(t, path);
+        if (!machine_is_simulated() && cache_path(m, path)) outfile_done(t, path);
         return EXIT_FINE;
     }
     if (tool_is_stopped(t)) return tool_stopped(t);
@@ -102,6 +102,8 @@ static void take_kernels(tool *t, const json_t *o, const wisp_machine *now)
     wisp_ctx_set_machine(t->ctx, &m); /* what can't be true is not taken, as of a file of this number of threads */
 }
 
+static bool is_by_run(const json_t *o) { return json_object_get(o, "by_run"); }
+
 /* What was kept, if it is of this version, processor, instruction set and number of threads. */
 static json_t *read_file(tool *t, const wisp_machine *m, const char *path, const json_t *now)
 {
@@ -110,6 +112,7 @@ static json_t *read_file(tool *t, const wisp_machine *m, const char *path, const
     const bool of_this = o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa"),
                same = of_this && json_equal(json_object_get(o, "threads"), json_object_get(now, "threads"));
     if (of_this && !same) take_kernels(t, o, m);
+    t->machine_other = !same && o && same_text(o, now, "version") && same_text(o, now, "cpu") && !is_by_run(o);
     if (same && json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
         json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
         return o;
@@ -128,7 +131,8 @@ static void date(json_t *o, const char *path)
 {
     char text[MACHINE_DATE];
     struct stat s;
-    if (is_moment(json_string_value(json_object_get(o, "measured"))) || is_simulated() || stat(path, &s)) return;
+    if (is_moment(json_string_value(json_object_get(o, "measured"))) || machine_is_simulated() || stat(path, &s))
+        return;
     JSON_PUT(o, J("measured", (const char *)date_text(text, s.st_mtime)));
 }
 
@@ -168,8 +172,8 @@ static void say(tool *t, const json_t *o, const char *path, const char *wrong, c
 bool machine_is_whole(const json_t *o)
 {
     const json_t *kernels = json_object_get(o, "kernel_ns");
-    if (is_simulated()) return true;
-    if (json_object_get(o, "by_run")) return false;
+    if (machine_is_simulated()) return true;
+    if (is_by_run(o)) return false;
     for (int k = 0; k < WISP_ROW_KINDS; k++)
         if (!json_is_object(json_object_get(kernels, wisp_rows_name(k)))) return false;
     return true;

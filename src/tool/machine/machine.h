@@ -32,6 +32,8 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 bool machine_kept(tool *t, wisp_machine *m);
 /* The same, as it is in the file; NULL: nothing is taken. then: what happens without it, in words. */
 json_t *machine_read(tool *t, wisp_machine *m, const char *then);
+/* Whether $WISP_MACHINE names another machine. */
+bool machine_is_simulated(void);
 enum { MACHINE_DATE = 32, MACHINE_WHY = 2048 };
 /* Whether it has all that `wisp machine` measures; $WISP_MACHINE stands for what it has. */
 bool machine_is_whole(const json_t *o);
