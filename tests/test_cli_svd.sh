@@ -83,4 +83,8 @@ case $? in 0 | 3) ;; *) fail "values next to 0: exit $?: $(cat err)" ;; esac
 [ $have_python = 0 ] || json out 'not d["complete"] or max(d["singular_values"]) < 1e-8'
 printf '%%%%MatrixMarket matrix coordinate real general\n3 0 0\n' >none.mtx
 refused 1 "none.mtx has no columns" svd none.mtx --largest 1
+printf '%%%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\nnan\n6\n' >nan.mtx
+refused 1 "svd: row 1 of the matrix holds a NaN or an infinity" svd nan.mtx --largest 1
+refused 1 "svd: row 1 of the matrix holds a NaN or an infinity" svd nan.mtx --smallest 1
+refused 1 "svd: row 1 of the matrix holds a NaN or an infinity" svd nan.mtx --interval 1,2 --method dense
 finish
