@@ -157,7 +157,7 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(take_weights(ctx));
     WISP_TRY(find_halo(ctx));
     WISP_TRY(wisp__take_device(ctx));
-    WISP_TRY(wisp__simulate(ctx));
+    WISP_TRY(wisp__simulate(ctx)); /* before the backend, which assumes nothing of the CPU below then */
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));

@@ -1,6 +1,7 @@
 /* Rates of CPUs that were measured: what is assumed until a machine is measured itself. The CPU is told by the numbers
    that its makers give, for names such as "AMD EPYC" tell nothing. */
 #include "known.h"
+#include <math.h>
 #ifdef __x86_64__
 #include "known_kernels.h"
 #include <cpuid.h>
@@ -8,48 +9,49 @@
 #endif
 
 /* Two loads of a register in each turn of a clock of 3 GHz, half a cache line from the second level, a quarter from the
-   third, and a part of what a socket loads from memory. */
+   third. */
 static const wisp__known common = {.name = "a common CPU",
                                    .loads = 2 * 3e9,
                                    .l2 = WISP__LINE / 2 * 3e9,
                                    .l3 = WISP__LINE / 4 * 3e9,
                                    .memory = 20e9,
-                                   .group = 200e9};
+                                   .group = INFINITY};
 
 #ifdef __x86_64__
+/* A last cache of a Zen has a link to memory of its own, which its cores share. Kernels of AVX2 were measured on a Zen
+   4 alone, whose core is that of a Zen 3 to them. */
+static const wisp__known zen3 = {"AMD Zen 3", 7.2e9, 189e9, 104e9, 13e9, 25e9, &zen4_avx2},
+                         zen4 = {"AMD Zen 4", 3.2e9, 118e9, 100e9, 31e9, 37e9, &zen4_avx512},
+                         zen4_by_avx2 = {"AMD Zen 4", 6.7e9, 115e9, 95e9, 31e9, 37e9, &zen4_avx2},
+                         zen5 = {"AMD Zen 5", 7.2e9, 260e9, 108e9, 37e9, 60e9, NULL},
+                         xeon = {"Intel Xeon", 4.7e9, 130e9, 30e9, 12e9, INFINITY, NULL};
+
+/* As the makers write them, with their extensions. */
 typedef struct {
-    unsigned family, model; /* as the makers write them, with their extensions */
-    bool amd, intel;
+    char maker[13];
+    unsigned family, model;
 } cpu_number;
 
-/* Rows go by the first that fits. A last cache of a Zen has a link to memory of its own, which its cores share. Kernels
-   of AVX2 were measured on a Zen 4 alone, whose core is that of a Zen 3 to them. */
+/* Rows go by the first that fits. */
 static const struct {
-    bool amd;
+    const char *maker;
     unsigned family, first, last; /* models */
     const char *isa;
-    wisp__known known;
+    const wisp__known *known;
 } list[] = {
-    {true, 0x19, 0x10, 0x1f, "avx512", {"AMD Zen 4", 3.2e9, 118e9, 100e9, 31e9, 37e9, &zen4_avx512}},
-    {true, 0x19, 0x60, 0xaf, "avx512", {"AMD Zen 4", 3.2e9, 118e9, 100e9, 31e9, 37e9, &zen4_avx512}},
-    {true, 0x1a, 0, 0xff, "avx512", {"AMD Zen 5", 7.2e9, 260e9, 108e9, 37e9, 60e9, NULL}},
-    {true, 0x19, 0x10, 0x1f, "avx2", {"AMD Zen 4", 6.7e9, 115e9, 95e9, 31e9, 37e9, &zen4_avx2}},
-    {true, 0x19, 0x60, 0xaf, "avx2", {"AMD Zen 4", 6.7e9, 115e9, 95e9, 31e9, 37e9, &zen4_avx2}},
-    {true, 0x19, 0, 0xff, "avx2", {"AMD Zen 3", 7.2e9, 189e9, 104e9, 13e9, 25e9, &zen4_avx2}},
-    {false, 6, 0, 0xff, "avx512", {"Intel Xeon", 4.7e9, 130e9, 30e9, 12e9, 200e9, NULL}},
+    {"AuthenticAMD", 0x19, 0x00, 0xff, "avx512", &zen4}, {"AuthenticAMD", 0x19, 0x00, 0x0f, "avx2", &zen3},
+    {"AuthenticAMD", 0x19, 0x20, 0x5f, "avx2", &zen3},   {"AuthenticAMD", 0x19, 0x00, 0xff, "avx2", &zen4_by_avx2},
+    {"AuthenticAMD", 0x1a, 0x00, 0xff, "avx512", &zen5}, {"GenuineIntel", 0x06, 0x00, 0xff, "avx512", &xeon},
 };
 
 static cpu_number number_of_this(void)
 {
     unsigned a, b, c, d;
-    cpu_number n = {0};
-    char maker[13] = "";
+    cpu_number n = {.maker = ""};
     if (!__get_cpuid(0, &a, &b, &c, &d)) return n;
-    memcpy(maker, &b, 4);
-    memcpy(maker + 4, &d, 4);
-    memcpy(maker + 8, &c, 4);
-    n.amd = !strcmp(maker, "AuthenticAMD");
-    n.intel = !strcmp(maker, "GenuineIntel");
+    memcpy(n.maker, &b, 4);
+    memcpy(n.maker + 4, &d, 4);
+    memcpy(n.maker + 8, &c, 4);
     if (!__get_cpuid(1, &a, &b, &c, &d)) return n;
     n.family = a >> 8 & 0xf;
     n.model = a >> 4 & 0xf;
@@ -65,9 +67,9 @@ static const wisp__known *known_cpu(const char *isa)
 #ifdef __x86_64__
     const cpu_number n = number_of_this();
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if ((list[i].amd ? n.amd : n.intel) && n.family == list[i].family && n.model >= list[i].first &&
+        if (!strcmp(n.maker, list[i].maker) && n.family == list[i].family && n.model >= list[i].first &&
             n.model <= list[i].last && !strcmp(isa, list[i].isa))
-            return &list[i].known;
+            return list[i].known;
 #else
     (void)isa;
 #endif

@@ -9,14 +9,17 @@
 
 /* From how many seconds on a run is long: measuring is a small part of it. $WISP_MEASURE_FIRST names others; 0: none
  * is. */
-static double long_run(void)
+static int long_run(tool *t, double *seconds)
 {
-    const double usual = 100;
     const char *text = getenv("WISP_MEASURE_FIRST");
     char *end;
-    if (!text || !*text) return usual;
-    const double found = strtod(text, &end);
-    return *end || !(found >= 0) ? usual : found > 0 ? found : INFINITY;
+    *seconds = 100;
+    if (!text || !*text) return EXIT_FINE;
+    *seconds = strtod(text, &end);
+    if (end == text || *end || !(*seconds >= 0))
+        return tool_usage(t, "WISP_MEASURE_FIRST=%s: take a number of seconds, or 0, or unset it", text);
+    if (*seconds == 0) *seconds = INFINITY;
+    return EXIT_FINE;
 }
 
 /* A run whose choices are given, or that was begun before, goes by them; one with little memory has none to spare; and
@@ -42,8 +45,11 @@ int machine_first(tool *t, double seconds, bool *is_measured)
     const gemm_rates none = {.coretype = "default"};
     char about[TEXT];
     wisp_machine m;
+    double from;
     *is_measured = false;
-    if (!may_measure(t) || !(seconds >= long_run())) return EXIT_FINE;
+    if (!may_measure(t)) return EXIT_FINE;
+    const int rc = long_run(t, &from);
+    if (rc != EXIT_FINE || !(seconds >= from)) return rc;
     t->machine_unknown = false; /* once in a run */
     wisp_ctx_logf(t->ctx, WISP_LOG_INFO,
                   "this machine was not measured, and the run is to take about %s: it is measured first, and kept",
@@ -53,12 +59,13 @@ int machine_first(tool *t, double seconds, bool *is_measured)
         wisp_ctx_logf(t->ctx, WISP_LOG_INFO, "the machine could not be measured: %s", tool_message(t));
         return EXIT_FINE;
     }
+    *is_measured = wisp_ctx_set_machine(t->ctx, &m) == WISP_OK;
+    if (!*is_measured) return EXIT_FINE; /* the log says why */
     json_t *o = machine_json(&m, &none);
     char why[MACHINE_WHY];
     if (o) JSON_PUT(o, J("by_run", json_true()));
     if (o && !machine_store(t, &m, o, why, sizeof why))
         wisp_ctx_logf(t->ctx, WISP_LOG_INFO, "the machine is measured, but nothing is kept for later runs: %s", why);
     json_decref(o);
-    *is_measured = wisp_ctx_set_machine(t->ctx, &m) == WISP_OK;
     return EXIT_FINE;
 }
