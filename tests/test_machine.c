@@ -3,11 +3,28 @@
 #include "backend/backend.h"
 #include "model/model.h"
 #include "ref.h"
+#include "topo/features.h"
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* As the compiler's own library tells it. (That of zig tells nothing; the Python package is built by zig.) */
+static void features(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    const bool fma = __builtin_cpu_supports("avx") && __builtin_cpu_supports("fma"),
+               avx2 = fma && __builtin_cpu_supports("avx2"),
+               avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    assert_int_equal(wisp__cpu_features(), fma * WISP__CPU_FMA + avx2 * WISP__CPU_AVX2 + avx512 * WISP__CPU_AVX512);
+#else
+    assert_int_equal(wisp__cpu_features(), 0);
+#endif
+}
 
 static void topology(void **state)
 {
@@ -369,8 +386,9 @@ static void cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology),  cmocka_unit_test(placement), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
-        cmocka_unit_test(failures),  cmocka_unit_test(exchange),  cmocka_unit_test(rates),    cmocka_unit_test(cost),
+        cmocka_unit_test(features),  cmocka_unit_test(topology), cmocka_unit_test(placement),
+        cmocka_unit_test(ceilings),  cmocka_unit_test(kept),     cmocka_unit_test(failures),
+        cmocka_unit_test(exchange),  cmocka_unit_test(rates),    cmocka_unit_test(cost),
         cmocka_unit_test(simulated), cmocka_unit_test(doubts),
     };
     unsetenv("WISP_MACHINE"); /* this one is meant */

@@ -1,6 +1,7 @@
 """What a person expects of a Python package: Ctrl-C, threads, processes, memory, the README's example."""
 import gc
 import multiprocessing
+import os
 import pathlib
 import re
 import signal
@@ -205,3 +206,16 @@ def test_the_command_is_there():
     command = pathlib.Path(sys.executable).parent / "wisp"
     run = subprocess.run([command, "--version"], capture_output=True, text=True)
     assert run.returncode == 0 and wisp.__version__ in run.stdout
+
+
+def test_the_kernels_of_this_cpu_are_taken_or_missed():
+    """Whoever compiled the library: it sees what this CPU runs, and says so where the build has no such kernels."""
+    cpus = pathlib.Path("/proc/cpuinfo")
+    flags = re.search(r"^flags\s*: (.*)", cpus.read_text() if cpus.exists() else "", re.M)
+    if not flags or not {"avx2", "fma"} <= set(flags[1].split()):
+        pytest.skip("no CPU of x86-64 with AVX2")
+    code = "import logging; logging.basicConfig(level=1); import wisp; print(wisp.Context())"
+    environment = {name: value for name, value in os.environ.items() if name not in ("WISP_ISA", "WISP_MACHINE")}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    assert re.search("cpu, avx|this CPU runs avx", run.stdout + run.stderr)

@@ -27,6 +27,8 @@ def test_exact_moments(n, dtype):
     low, high = M.find_bounds()
     assert low <= w[0] and w[-1] <= high
     rho = M.spectral_density(num_moments=64, bounds=(low, high), exact=True)
+    for mine, asked in zip(rho(), (rho.energies, rho.densities)):
+        np.testing.assert_array_equal(mine, asked)
     np.testing.assert_allclose(rho.moments[0] / n, chebyshev(w, rho.bounds, 64).sum(1) / n, atol=10 * tolerance(dtype))
     # The density is the sum of its damped series.
     a = (high - low) / 2

@@ -10,6 +10,7 @@ from ._errors import IncompleteError
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
 from ._moments import KERNELS, Estimate, Moments
 from ._show import axes
+from ._transport import kwant_orbitals
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -275,6 +276,8 @@ class MapCalls:
     """Calls of a matrix for many rows, and for plane waves."""
 
     def _known_orbitals(self) -> Any:
+        if self._orbitals is None and self._system is not None:
+            self._orbitals = kwant_orbitals(*self._system)
         if self._orbitals is None and isinstance(self._where, str):
             with self._located() as known:
                 self._orbitals = known.orbitals()

@@ -14,7 +14,7 @@ from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._maps import MapCalls
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
-from ._transport import TransportCalls, checked_positions, kwant_orbitals, kwant_positions
+from ._transport import TransportCalls, checked_positions, kwant_positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
@@ -66,8 +66,9 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     (200, 200)
     """
 
-    _where: Any = None
+    _place: Any = None
     _orbitals: Any = None
+    _system: Any = None  # of Kwant, and how many orbitals each of its sites has
     _op: Any = None
 
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
@@ -80,8 +81,8 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         if hasattr(H, "hamiltonian_submatrix"):
             more = {"params": params} if params else {}
             system, (H, orbitals, _) = H, H.hamiltonian_submatrix(sparse=True, return_norb=True, **more)
-            positions = kwant_positions(system, orbitals) if positions is None else positions
-            self._orbitals = kwant_orbitals(system, orbitals)
+            self._system = system, orbitals
+            positions = kwant_positions(system, orbitals) if positions is None and cell is not None else positions
         if isinstance(H, (str, os.PathLike)):
             H = self._open_or_load(H, dtype)
         if H is None:
@@ -91,9 +92,9 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         else:
             self._operator(H, dtype)
         if positions is not None:
-            self._where = checked_positions(positions, self.shape[0], cell)
+            self._place = checked_positions(positions, self.shape[0], cell)
         elif isinstance(self._spec, str) and not os.path.exists(self._spec):
-            self._where = self._spec
+            self._place = self._spec
 
     @classmethod
     def from_rows(cls, rows: Callable[[np.ndarray], Any], shape: tuple[int, int], max_row: int, *,
@@ -138,6 +139,15 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         src, size = struct("wisp_src", rows=shape[0], cols=shape[1], max_row=max_row, type=TYPES[dtype.char], many=f)
         A._create(src, size, None, frame)
         return A
+
+    @property
+    def _where(self) -> Any:
+        """Positions and a cell, or a spec of the gallery, or None. Sites of Kwant are asked when it is needed: it takes longer
+        than to make the matrix."""
+        if self._place is None and self._system is not None:
+            at = kwant_positions(*self._system)
+            self._place = None if at is None else checked_positions(at, self.shape[0], None)
+        return self._place
 
     # ---- how it is made ------------------------------------------------------------------------------
 

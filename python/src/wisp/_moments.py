@@ -317,8 +317,9 @@ class SpectralDensity(Moments):
         value, err, (low, high) = found  # imaginary parts are of chance alone
         return Estimate(np.real(value), np.real(err), (np.real(low), np.real(high)))
 
-    def __call__(self, energy: ArrayLike) -> Any:
-        return self._at(energy).value
+    def __call__(self, energy: ArrayLike | None = None) -> Any:
+        """The density at energies; without any, as Kwant has it: (energies, densities) on the default grid."""
+        return (self.energies, self.densities) if energy is None else self._at(energy).value
 
     def at(self, energy: ArrayLike) -> Estimate:
         """The density at energies, with its error."""

@@ -24,8 +24,8 @@ def kwant_positions(system: Any, orbitals: Sequence[int]) -> np.ndarray | None:
     """The position of each orbital of a finalized system, whose sites have so many; None: it does not tell."""
     if not hasattr(system, "pos"):
         return None
-    at = np.array([np.atleast_1d(system.pos(i)) for i in range(len(orbitals))], float)
-    return np.repeat(at, orbitals, axis=0)
+    at = np.array([system.pos(i) for i in range(len(orbitals))], float)
+    return np.repeat(at.reshape(len(orbitals), -1), orbitals, axis=0)
 
 
 def kwant_orbitals(system: Any, orbitals: Sequence[int]) -> np.ndarray | None:

@@ -1,4 +1,5 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
+#include "../../topo/features.h"
 #include "../../topo/machine.h"
 #include "known.h"
 #include "prepare.h"
@@ -39,12 +40,9 @@ static int list_isas(isa_choice list[ISAS])
 {
     int n = 0;
 #ifdef __x86_64__
-    __builtin_cpu_init();
-    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    list[n++] = (isa_choice){"avx512", avx512, AVX512};
-    list[n++] = (isa_choice){"avx2", avx2, AVX2};
+    const unsigned has = wisp__cpu_features();
+    list[n++] = (isa_choice){"avx512", has & WISP__CPU_AVX512, AVX512};
+    list[n++] = (isa_choice){"avx2", has & WISP__CPU_AVX2, AVX2};
 #endif
 #ifdef __aarch64__
     list[n++] = (isa_choice){"neon", true, NEON};

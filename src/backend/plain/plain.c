@@ -2,6 +2,7 @@
    (kernel/item.h: work-items take turns, and groups go to some threads). Its memory is the host's, at addresses that
    only kernels are told. Work is done when its call returns. */
 #include "../gpu/gpu.h"
+#include "../../topo/features.h"
 #include "../../topo/machine.h"
 #include <dlfcn.h>
 #include <errno.h>
@@ -75,13 +76,7 @@ typedef struct {
 } plain_kernel;
 
 /* The CPU's own fma, where it has to be asked for: the same bits, faster. NULL: nothing is to be said. */
-static const char *fma_option(void)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("fma")) return "-mfma";
-#endif
-    return NULL;
-}
+static const char *fma_option(void) { return wisp__cpu_features() & WISP__CPU_FMA ? "-mfma" : NULL; }
 
 /* Runs the compiler, and waits for it. */
 static bool run_compiler(const char *const *command)
