@@ -1,5 +1,7 @@
+import ctypes
 import gc
 import pickle
+import types
 
 import numpy as np
 import pytest
@@ -103,6 +105,42 @@ def test_rows_by_function():
 
     with pytest.raises(LookupError, match="no such row"):
         wisp.Matrix.from_rows(broken, (10, 10), 3)
+
+
+def chain_rows(arg, first, count, room, rowptr, col, val):
+    """A ring of 1000 sites with 1 and 2j on its bonds, as wisp_many_fn gives rows."""
+    n = 1000
+    for i in range(count + 1):
+        rowptr[i] = 2 * i
+    if 0 < 2 * count <= room:
+        for i in range(count):
+            col[2 * i], col[2 * i + 1] = (first + i + 1) % n, (first + i + n - 1) % n
+            up, down = (2.0, -2.0) if (first + i) % 2 else (1.0, 1.0)
+            val[4 * i], val[4 * i + 1], val[4 * i + 2], val[4 * i + 3] = 0.0, up, 0.0, down
+    return 2 * count
+
+
+def check_chain(rows):
+    M = wisp.Matrix.from_rows(rows, (1000, 1000), 2, dtype=complex)
+    y = (M @ np.eye(1000)[:, [10, 999]]).T
+    assert np.flatnonzero(y[0]).tolist() == [9, 11] and np.flatnonzero(y[1]).tolist() == [0, 998]
+    assert y[0, 9] == 2j and y[0, 11] == -2j and y[1, 0] == 1j
+
+
+def test_rows_by_an_address():
+    integers, numbers = ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_double)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64,
+                                 integers, integers, numbers)
+    function = signature(chain_rows)
+    check_chain(types.SimpleNamespace(address=ctypes.cast(function, ctypes.c_void_p).value))
+
+
+def test_rows_by_numba():
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    t = numba.types
+    signature = t.int64(t.voidptr, t.int64, t.int64, t.int64, t.CPointer(t.int64), t.CPointer(t.int64), t.CPointer(t.float64))
+
+    check_chain(numba.cfunc(signature)(chain_rows))
 
 
 def test_operators_both_ways():

@@ -106,7 +106,9 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         rows : callable
             ``rows(i)`` gives the rows of these numbers, an ascending array of int64, as something that scipy makes a CSR
             matrix of shape (len(i), shape[1]); or as a tuple (data, indices, indptr). It must give the same each time,
-            as it is called twice or more for a row, by one thread at a time.
+            as it is called twice or more for a row, by one thread at a time. Or a compiled function, such as a
+            ``numba.cfunc``, of the signature of ``wisp_many_fn`` in wisp/source.h: its ``address`` is called by many threads
+            at once.
         shape : tuple of int
         max_row : int
             The most entries of a row.
@@ -135,7 +137,8 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
                 _fill(val, found.data[:found.nnz], dtype)
             return found.nnz
 
-        f = callback("wisp_many_fn", many, -1, frame)
+        compiled = getattr(rows, "address", None)
+        f = ffi.cast("wisp_many_fn", compiled) if compiled else callback("wisp_many_fn", many, -1, frame)
         src, size = struct("wisp_src", rows=shape[0], cols=shape[1], max_row=max_row, type=TYPES[dtype.char], many=f)
         A._create(src, size, None, frame)
         return A
