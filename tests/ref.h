@@ -41,8 +41,10 @@ typedef struct {
     uint64_t state;
 } ref_rng;
 uint64_t ref_next(ref_rng *r);
-double ref_uniform(ref_rng *r);             /* [-1, 1) */
-int64_t ref_below(ref_rng *r, int64_t n);   /* [0, n) */
+double ref_uniform(ref_rng *r);           /* [-1, 1) */
+int64_t ref_below(ref_rng *r, int64_t n); /* [0, n) */
+/* Methods of wisp_solve one after the other, without LSMR, which takes A^H as well. */
+static inline int ref_next_method(int m) { return m == WISP_MINRES ? WISP_IDR : m + 1; }
 cplx ref_value(ref_rng *r, wisp_type type); /* rounded to the type */
 
 /* Dense row-major matrices. */

@@ -10,7 +10,7 @@
 #define lapack_complex_float float complex
 #include <lapacke.h>
 
-enum { COLUMNS = 33, STATUSES = WISP_ERR_SINGULAR + 1, METHODS = WISP_MINRES + 1 };
+enum { COLUMNS = 33, STATUSES = WISP_ERR_SINGULAR + 1, METHODS = WISP_IDR + 1 };
 
 typedef enum {
     DEFINITE,   /* Hermitian, condition up to 100 */
@@ -28,7 +28,7 @@ typedef enum {
 } kind;
 static const char *const kind_name[KINDS] = {"definite", "stiff",  "indefinite", "general",  "near",     "open",
                                              "closed",   "scaled", "empty",      "diagonal", "defective"};
-static const char *const method_name[METHODS] = {"default", "cg", "bicgstab", "gmres", "minres"};
+static const char *const method_name[METHODS] = {"default", "cg", "bicgstab", "gmres", "minres", "lsmr", "idr"};
 
 typedef struct {
     kind kind;

@@ -38,17 +38,24 @@ static inline wisp_bounds_opts circles(ref_mat A)
     return (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {low / 2 + high / 2, high / 2 - low / 2, 0}};
 }
 
+static inline wisp_method random_method(ref_rng *r)
+{
+    const int m = (int)ref_below(r, METHODS - 1);
+    return (wisp_method)(m < WISP_LSMR ? m : ref_next_method(WISP_MINRES));
+}
+
 static inline wisp_solve_opts random_options(ref_rng *r, const linear *l)
 {
     static const double fine[] = {0, 1e-3, 1e-6, 1e-10, 1e-12, 1e-15}, coarse[] = {0, 1e-2, 1e-3, 1e-5, 1e-7, 1e-3};
     const int64_t n = l->A.rows;
-    wisp_solve_opts o = {.method = (wisp_method)ref_below(r, METHODS), .precond = WISP_PRECOND_NONE};
+    wisp_solve_opts o = {.method = random_method(r), .precond = WISP_PRECOND_NONE};
     if (!l->hermitian && (o.method == WISP_CG || o.method == WISP_MINRES) && ref_below(r, 8)) o.method = WISP_GMRES;
     if (ref_below(r, 2)) o.precond = (wisp_precond)ref_below(r, WISP_PRECOND_APPLY + 1);
     o.variant = (wisp_variant)ref_below(r, WISP_CLASSICAL + 1);
     if (o.method == WISP_CG && o.precond == WISP_PRECOND_NONE && ref_below(r, 3) == 0) o.variant = WISP_PREDICT;
     if (o.method == WISP_CG && ref_below(r, 3) == 0) o.variant = WISP_HIDDEN;
     o.restart = ref_below(r, 2) ? 0 : (int)(1 + ref_below(r, n + 2));
+    o.shadow = ref_below(r, 2) ? 0 : (int)(1 + ref_below(r, n + 2)) % 65;
     o.tolerance = is_single(l->t.blk) ? coarse[ref_below(r, 6)] : fine[ref_below(r, 6)];
     o.max_iterations = ref_below(r, 3) ? 0 : 1 + ref_below(r, ref_below(r, 2) ? 6 : 4 * n);
     o.guess = ref_below(r, 3) == 0;
@@ -100,7 +107,7 @@ static inline void random_case(wisp_ctx *ctx, uint64_t seed, tally *t)
 
 static inline void print_tally(const tally *t)
 {
-    for (int m = 0; m < METHODS; m++)
+    for (int m = 0; m < METHODS; m = ref_next_method(m))
         for (int s = 0; s < STATUSES; s++)
             if (t->of[m][s])
                 print_message("%-8s %6lld %s\n", method_name[m], (long long)t->of[m][s],

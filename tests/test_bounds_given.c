@@ -191,7 +191,7 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
     if (bad.method == WISP_BOUNDS_GIVEN) REFUSED(wisp_chebyshev_apply(NULL, &y, A, x, 1, &constant, &of));
     static const wisp_precond preconds[] = {WISP_CHEBYSHEV, WISP_NEUMANN};
     for (int p = 0; p < 2; p++)
-        for (int method = WISP_METHOD_DEFAULT; method <= WISP_MINRES; method++) {
+        for (int method = WISP_METHOD_DEFAULT; method <= WISP_IDR; method = ref_next_method(method)) {
             const wisp_solve_opts o = {
                 .method = (wisp_method)method, .precond = preconds[p], .degree = 2, .bounds = bad};
             REFUSED(wisp_solve(NULL, y, A, x, &o));

@@ -70,6 +70,7 @@ static wisp_status solution(const wisp_mat *A, ending *e, wisp_method method)
 static wisp_status cg(const wisp_mat *A, ending *e) { return solution(A, e, WISP_CG); }
 static wisp_status bicgstab(const wisp_mat *A, ending *e) { return solution(A, e, WISP_BICGSTAB); }
 static wisp_status gmres(const wisp_mat *A, ending *e) { return solution(A, e, WISP_GMRES); }
+static wisp_status idr(const wisp_mat *A, ending *e) { return solution(A, e, WISP_IDR); }
 static wisp_status minres(const wisp_mat *A, ending *e) { return solution(A, e, WISP_MINRES); }
 
 static wisp_status pairs(const wisp_mat *A, ending *e, wisp_eig_opts o)
@@ -110,8 +111,8 @@ static void each_solver(void **state)
     static const struct {
         solver_fn fn;
         bool general;
-    } solver[] = {{moments, false}, {evolution, false}, {cg, false},          {bicgstab, true}, {gmres, true},
-                  {minres, false},  {lanczos, false},   {largest_real, true}, {chebfd, false}};
+    } solver[] = {{moments, false}, {evolution, false}, {cg, false},      {bicgstab, true},     {gmres, true},
+                  {idr, true},      {minres, false},    {lanczos, false}, {largest_real, true}, {chebfd, false}};
     static const int results[] = {1, -1, WISP_ERR_IO, WISP_ERR_CANCELLED, 1 << 30};
     wisp_ctx *ctx = *state;
     const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);

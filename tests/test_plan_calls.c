@@ -409,7 +409,7 @@ static void beyond_numbers(void **state)
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
     REF_OK(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_Z, 9, &(wisp_mpk_opts){.steps = 2}, NULL));
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
-    for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++)
+    for (int m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = ref_next_method(m))
         for (int p = WISP_PRECOND_NONE; p <= WISP_PRECOND_APPLY; p++) {
             const wisp_solve_opts o = {
                 .method = (wisp_method)m, .precond = (wisp_precond)p, .apply = nothing, .bounds = given};

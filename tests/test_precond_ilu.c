@@ -270,7 +270,7 @@ static void solutions(void **state)
     static const int widths[] = {1, 3, 5, 33};
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
     for (int kind = ANISOTROPIC; kind <= SMOOTH; kind++)
-        for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++) {
+        for (int m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = ref_next_method(m)) {
             const bool general = kind == CONVECTIVE;
             if (general && (m == WISP_CG || m == WISP_MINRES)) continue;
             const wisp_type type = types[(kind + m) % (kind <= JUMPING ? 2 : 4)];

@@ -17,7 +17,8 @@ static const struct {
     wisp_method method;
     wisp_variant variant;
 } pairs[] = {{WISP_CG, WISP_PIPELINED},       {WISP_CG, WISP_PREDICT},      {WISP_CG, WISP_HIDDEN},
-             {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_GMRES, WISP_PIPELINED}, {WISP_MINRES, WISP_PIPELINED}};
+             {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_GMRES, WISP_PIPELINED}, {WISP_MINRES, WISP_PIPELINED},
+             {WISP_IDR, WISP_PIPELINED}};
 enum { VARIANTS = sizeof pairs / sizeof *pairs };
 
 static wisp_solve_opts variant_options(size_t i, int classical)
@@ -215,7 +216,7 @@ static void widths(void **state)
     for (size_t i = 0; i < sizeof width / sizeof *width; i++)
         for (int t = 0; t < 2; t++) {
             linear l = columns_of_eigenvectors(ctx, t ? WISP_Z : WISP_D, width[i]);
-            for (int m = WISP_CG; m < METHODS; m++)
+            for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
                 for (int v = WISP_PIPELINED; v <= WISP_CLASSICAL; v++) {
                     char what[80];
                     function f;
@@ -241,7 +242,7 @@ static void operators(void **state)
 {
     wisp_ctx *ctx = *state;
     for (wisp_type type = WISP_S; type <= WISP_Z; type++)
-        for (int m = 0; m < METHODS; m++)
+        for (int m = 0; m < METHODS; m = ref_next_method(m))
             for (int p = 0; p <= WISP_PRECOND_APPLY; p++) {
                 ref_rng r = {3};
                 char what[80];

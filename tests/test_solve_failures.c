@@ -62,7 +62,7 @@ static void not_hermitian(void **state)
 {
     wisp_ctx *ctx = *state;
     linear l = system_of(ctx, 3, (double[]){2, 0, 0, 0, 2, 1, 0, 0.5, 2});
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < METHODS; m = ref_next_method(m)) {
         const int needs = m == WISP_CG || m == WISP_MINRES;
         ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m}, needs ? WISP_ERR_HERMITIAN : WISP_OK,
              "entries (1, 2) and (2, 1), counted from 0, are not conjugate; take opts.method = WISP_BICGSTAB or "
@@ -104,7 +104,7 @@ static void singular(void **state)
 static void zero_sides(void **state)
 {
     wisp_ctx *ctx = *state;
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < METHODS; m = ref_next_method(m)) {
         linear l = random_system(ctx, 4, DEFINITE, WISP_Z, 3);
         for (int64_t i = 0; i < l.b.rows * 3; i++) l.b.a[i] = 0;
         for (int guess = 0; guess < 2; guess++) {
@@ -131,7 +131,7 @@ static void stagnation(void **state)
     for (int64_t i = 0; i < N; i++) l.x0.a[i] = 0; /* with a guess it may get somewhere */
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .restart = 2}, WISP_ERR_STAGNATION, "restart");
     linear_free(&l);
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < METHODS; m = ref_next_method(m)) {
         l = random_system(ctx, 3, DEFINITE, m % 2 ? WISP_D : WISP_C, 2);
         ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m, .tolerance = 1e-30}, WISP_ERR_STAGNATION,
              "the arithmetic");
@@ -164,7 +164,7 @@ static void breakdown(void **state)
 static void too_few(void **state)
 {
     wisp_ctx *ctx = *state;
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < METHODS; m = ref_next_method(m)) {
         linear l = random_system(ctx, 8, STIFF, WISP_D, 3);
         for (int most = 1; most < 8; most++)
             ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m, .max_iterations = most}, WISP_ERR_ITERATIONS,
@@ -180,7 +180,7 @@ static void not_finite(void **state)
     wisp_ctx *ctx = *state;
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++)
-        for (int m = 0; m < METHODS; m++) {
+        for (int m = 0; m < METHODS; m = ref_next_method(m)) {
             const wisp_solve_opts o = {.method = (wisp_method)m};
             linear l = random_system(ctx, 6, DEFINITE, WISP_D, 3);
             const cplx b = REF_AT(l.b, 7, 1), x = REF_AT(l.x0, 30, 2);
@@ -260,6 +260,8 @@ static void bad_options(void **state)
         {{.tolerance_abs = HUGE_VAL}, "opts.tolerance_abs is inf"},
         {{.max_iterations = -3}, "opts.max_iterations is -3"},
         {{.restart = -1}, "opts.restart is -1"},
+        {{.shadow = -1}, "opts.shadow is -1"},
+        {{.shadow = 65}, "opts.shadow is 65; it is 1 to 64"},
         {{.restart = 100000}, "opts.restart is 100000"},
         {{.block_rows = -1}, "opts.block_rows is -1"},
         {{.degree = -2}, "opts.degree -2"},
@@ -280,7 +282,7 @@ static void bad_options(void **state)
 static void stopped(void **state)
 {
     wisp_ctx *ctx = *state;
-    for (int m = 0; m < METHODS; m++)
+    for (int m = 0; m < METHODS; m = ref_next_method(m))
         for (int64_t stop = 1; stop < 20; stop += 3)
             for (int guess = 0; guess < 2; guess++) {
                 linear l = random_system(ctx, 21, STIFF, WISP_D, 3);
@@ -345,7 +347,7 @@ static void cancelled_before(void **state)
     wisp_ctx *ctx = *state;
     linear l = random_system(ctx, 33, STIFF, WISP_D, 3);
     wisp_ctx_cancel(ctx);
-    for (int m = 1; m < METHODS; m++)
+    for (int m = 1; m < METHODS; m = ref_next_method(m))
         for (int guess = 0; guess < 2; guess++) {
             const wisp_solve_opts o = {.method = (wisp_method)m, .guess = guess};
             const outcome out = solve(ctx, &l, &o, method_name[m]);
@@ -375,7 +377,7 @@ static void callbacks(void **state)
 {
     wisp_ctx *ctx = *state;
     linear l = random_system(ctx, 21, DEFINITE, WISP_D, 3);
-    for (int m = 0; m < METHODS; m++)
+    for (int m = 0; m < METHODS; m = ref_next_method(m))
         for (int left = 0; left < 8; left++)
             for (int p = 0; p < 2; p++) {
                 failing f = {l.mat, left};
@@ -426,7 +428,7 @@ static void failing_memory(void **state)
 {
     (void)state;
     if (ref_ranks() > 1) return;
-    for (int m = WISP_CG; m < METHODS; m++) {
+    for (int m = WISP_CG; m < METHODS; m = ref_next_method(m)) {
         wisp_method method = (wisp_method)m;
         assert_true(ref_failing_memory(all_of_it, &method, 200, 20) > 10);
     }

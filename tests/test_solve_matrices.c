@@ -18,7 +18,7 @@ static void storages(void **state)
             l.b = ref_random_block(&r, types[t], rows, 2), l.x0 = ref_new(rows, 2);
             ref_round(l.A, types[t]);
             l.hermitian = nearly_hermitian(l.A, types[t]);
-            for (int m = WISP_CG; m < METHODS; m++) {
+            for (int m = WISP_CG; m < METHODS; m = ref_next_method(m)) {
                 const wisp_solve_opts o = {.method = (wisp_method)m, .max_iterations = 25};
                 if (!l.hermitian && (m == WISP_CG || m == WISP_MINRES)) continue;
                 const outcome out = solve(ctx, &l, &o, storage_kind[k].name);
@@ -45,7 +45,7 @@ static void borrowed(void **state)
     const wisp_crs crs = {N, N, WISP_D, WISP_INT64, WISP_INT32, rowptr, col, val};
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_borrow_crs(&A, ctx, &crs));
-    for (int m = 0; m < METHODS; m++)
+    for (int m = 0; m < METHODS; m = ref_next_method(m))
         for (int p = 0; p < WISP_PRECOND_APPLY; p++) {
             const wisp_solve_opts o = {.method = (wisp_method)m, .precond = (wisp_precond)p};
             const outcome out = solve_by(ctx, &l, A, &o, "borrowed");

@@ -188,7 +188,7 @@ static void solutions(void **state)
     enum { PRECONDS = sizeof preconds / sizeof *preconds };
     uint64_t seed = 0;
     for (int k = 0; k < KINDS; k++)
-        for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++)
+        for (int m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = ref_next_method(m))
             for (int p = 0; p < PRECONDS; p++)
                 for (int again = 0; again < (ref_few() ? 1 : 4); again++) {
                     const ref_types t = ref_pair[++seed % REF_PAIRS];
@@ -241,7 +241,7 @@ static void right_sides(void **state)
     for (int64_t i = 0; i < 24; i++)
         for (int j = 0; j < 5; j++) REF_AT(b, i, j) *= unit[j], REF_AT(guess, i, j) = 50 * unit[j];
     wisp_blk *x = blk_of(ctx, A, WISP_D, guess), *y = blk_of(ctx, A, WISP_D, b), *null = blk_of(ctx, A, WISP_D, s.null);
-    for (int m = WISP_CG; m <= WISP_MINRES; m++) {
+    for (int m = WISP_CG; m <= WISP_IDR; m = ref_next_method(m)) {
         const wisp_solve_opts o = {.method = (wisp_method)m, .null = null, .guess = 1, .tolerance = 1e-10};
         wisp_solution sol;
         ref_put(x, guess);
@@ -291,7 +291,7 @@ static void blocks(void **state)
             wisp_blk *q = blk_of(ctx, A, types[t], null);
             ref_mat want = least_squares(m, b);
             const double most = wisp__is_single(types[t]) ? 1e-3 : 1e-9;
-            for (int method = WISP_CG; method <= WISP_MINRES; method++) {
+            for (int method = WISP_CG; method <= WISP_IDR; method = ref_next_method(method)) {
                 wisp_solve_opts o = {.method = (wisp_method)method,
                                      .precond = rows == 1 && t % 2 ? WISP_JACOBI : WISP_BLOCK_JACOBI,
                                      .block_rows = rows,
@@ -449,7 +449,7 @@ static void operators(void **state)
     const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_D, .apply = product, .arg = &f};
     REF_OK(ctx, wisp_mat_from_apply(&O, ctx, &op));
     wisp_blk *x = blk_of(ctx, A, WISP_D, b), *y = blk_of(ctx, A, WISP_D, b), *null = blk_of(ctx, A, WISP_D, s.null);
-    for (int m = WISP_METHOD_DEFAULT; m <= WISP_MINRES; m++) {
+    for (int m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = ref_next_method(m)) {
         REF_OK(ctx, wisp_solve(
                         NULL, x, O, y,
                         &(wisp_solve_opts){.method = (wisp_method)m, .null = null, .tolerance = 1e-10, .restart = 40}));

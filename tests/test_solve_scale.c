@@ -85,7 +85,7 @@ static void powers_of_two(void **state)
     static const int widths[] = {1, 3, 5, 8};
     for (int t = 0; t < 4; t++)
         for (int k = 0; k < 4; k++)
-            for (int m = WISP_CG; m < METHODS; m++)
+            for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
                 for (int p = 0; p < WISP_PRECOND_APPLY; p++) {
                     const int hermitian = kinds[k] != GENERAL, definite = kinds[k] == DEFINITE;
                     if ((m == WISP_CG && !definite) || (m == WISP_MINRES && !hermitian)) continue;
@@ -115,7 +115,7 @@ static void least_numbers(void **state)
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
     for (int t = 0; t < 4; t++)
-        for (int m = 0; m < METHODS; m++) {
+        for (int m = 0; m < METHODS; m = ref_next_method(m)) {
             ref_rng r = {(uint64_t)(7 + t)};
             linear l = random_linear(ctx, &r, DEFINITE, (ref_types){types[t], types[t]}, 40, 3);
             for (int64_t i = 0; i < l.b.rows * l.b.cols; i++) l.b.a[i] = (double)ref_below(&r, 9) - 4;
@@ -143,7 +143,7 @@ static void operators(void **state)
     as_operator = 1;
     for (int t = 0; t < 4; t++)
         for (int k = 0; k < 3; k++)
-            for (int m = WISP_CG; m < METHODS; m++)
+            for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
                 for (int p = 0; p < 2; p++) {
                     const int hermitian = kinds[k] != GENERAL, definite = kinds[k] == DEFINITE;
                     if ((m == WISP_CG && !definite) || (m == WISP_MINRES && !hermitian) ||
@@ -176,7 +176,7 @@ static void operator_too_large(void **state)
 {
     wisp_ctx *ctx = *state;
     as_operator = 1;
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < METHODS; m = ref_next_method(m)) {
         ref_mat A = ref_new(4, 4), b = ref_new(4, 1);
         for (int i = 0; i < 4; i++) {
             REF_AT(b, i, 0) = 1;

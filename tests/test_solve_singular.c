@@ -29,7 +29,8 @@ static ref_mat singular_matrix(ref_rng *r, sort s, wisp_type type, int64_t n)
     return A;
 }
 
-static const wisp_method methods[] = {WISP_GMRES, WISP_BICGSTAB};
+static const wisp_method methods[] = {WISP_GMRES, WISP_BICGSTAB, WISP_IDR};
+enum { GENERAL_METHODS = sizeof methods / sizeof *methods };
 
 static wisp_solve_opts options(ref_rng *r, int m)
 {
@@ -44,9 +45,9 @@ static void said(void **state)
 {
     (void)state;
     enum { SYSTEMS = 24 }; /* all pairs of types and sorts */
-    int of[2][STATUSES] = {0};
+    int of[GENERAL_METHODS][STATUSES] = {0};
     for (uint64_t seed = 1; seed <= SYSTEMS; seed += ref_few() ? 5 : 1)
-        for (int m = 0; m < 2; m++) {
+        for (int m = 0; m < GENERAL_METHODS; m++) {
             ref_rng r = {seed * 7919};
             char what[160];
             wisp_ctx *ctx = ref_isa_ctx(NULL, 1 + (int)(seed % 2));
@@ -69,7 +70,7 @@ static void said(void **state)
             linear_free(&l);
             wisp_ctx_free(ctx);
         }
-    for (int m = 0; m < 2; m++) {
+    for (int m = 0; m < GENERAL_METHODS; m++) {
         int other = 0;
         for (int s = 0; s < STATUSES; s++) other += s == WISP_ERR_SINGULAR ? 0 : of[m][s];
         if (other > of[m][WISP_ERR_SINGULAR] / 20)
@@ -181,7 +182,7 @@ static void not_said(void **state)
     (void)state;
     enum { SYSTEMS = 24 }; /* all pairs of types and sorts */
     for (uint64_t seed = 1; seed <= SYSTEMS; seed += ref_few() ? 5 : 1)
-        for (int m = 0; m < 2; m++) {
+        for (int m = 0; m < GENERAL_METHODS; m++) {
             ref_rng r = {seed * 104729};
             char what[160];
             wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
@@ -289,7 +290,7 @@ static void small_rows(void **state)
         const double s = pow(10, -exponent);
         const double regular[4][4] = {{1, 1}, {0, s}}, diagonal[4][4] = {{1, 0}, {0, s}};
         const double apart[4][4] = {{1, 1, 0, 0}, {2, 2, 0, 0}, {0, 0, s, s}, {0, 0, 0, s}};
-        for (int m = 0; m < 2; m++) {
+        for (int m = 0; m < GENERAL_METHODS; m++) {
             if (end_of(regular, 2, (double[]){0, 1}, methods[m], &residual) == WISP_ERR_SINGULAR)
                 fail_msg("%s: 1e-%d beside 1 is said to be singular", method_name[methods[m]], exponent);
             const wisp_status status = end_of(apart, 4, (double[]){1, 0, 0, 1}, methods[m], &residual);
@@ -297,7 +298,7 @@ static void small_rows(void **state)
                 fail_msg("%s: rows of 1e-%d beside a singular block: %g", method_name[methods[m]], exponent, residual);
         }
         const double beside[4][4] = {{1, 1, 0}, {1, 1, 0}, {0, 0, s}}, nearly[4][4] = {{1, 0, 0}, {0, 0, s}, {0, 0, 0}};
-        for (wisp_method m = WISP_CG; m <= WISP_MINRES; m++) {
+        for (wisp_method m = WISP_CG; m <= WISP_IDR; m = ref_next_method(m)) {
             if (end_of(diagonal, 2, (double[]){1, 1}, m, &residual) == WISP_ERR_SINGULAR)
                 fail_msg("%s: diag(1, 1e-%d) is said to be singular", method_name[m], exponent);
             /* A Hermitian one: r = (d, -d, 0) is left, and not what the small row has. */

@@ -122,10 +122,10 @@ static int in_pieces(const problem *q, ref_rng *r, const char *what)
 static const struct {
     wisp_method method;
     wisp_variant variant;
-} pairs[] = {{WISP_CG, WISP_PIPELINED},    {WISP_CG, WISP_CLASSICAL},       {WISP_CG, WISP_PREDICT},
-             {WISP_CG, WISP_HIDDEN},       {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_BICGSTAB, WISP_CLASSICAL},
-             {WISP_GMRES, WISP_PIPELINED}, {WISP_GMRES, WISP_CLASSICAL},    {WISP_MINRES, WISP_PIPELINED},
-             {WISP_MINRES, WISP_CLASSICAL}};
+} pairs[] = {{WISP_CG, WISP_PIPELINED},     {WISP_CG, WISP_CLASSICAL},       {WISP_CG, WISP_PREDICT},
+             {WISP_CG, WISP_HIDDEN},        {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_BICGSTAB, WISP_CLASSICAL},
+             {WISP_GMRES, WISP_PIPELINED},  {WISP_GMRES, WISP_CLASSICAL},    {WISP_MINRES, WISP_PIPELINED},
+             {WISP_MINRES, WISP_CLASSICAL}, {WISP_IDR, WISP_PIPELINED},      {WISP_IDR, WISP_CLASSICAL}};
 enum { PAIRS = sizeof pairs / sizeof *pairs, PRECONDS = WISP_PRECOND_APPLY + 1 };
 
 /* Columns that are of 1, 4, 7 .. eigenvectors take different numbers of iterations; some are 0. */
@@ -152,6 +152,7 @@ static problem definite(ref_rng *r, int which, ref_types t, int width)
     q.o = (wisp_solve_opts){.method = pairs[which].method,
                             .variant = pairs[which].variant,
                             .restart = (int)ref_below(r, 3) * 7,
+                            .shadow = (which + 2) % 5,
                             .degree = 1 + (int)ref_below(r, 5),
                             .guess = (int)ref_below(r, 2)};
     return q;

@@ -116,7 +116,7 @@ static int ended_rank(void *arg, int rank)
 static void one_ends_it(void **state)
 {
     (void)state;
-    wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB, WISP_IDR};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) ref_ranks_each(RANKS, ended_rank, &methods[i]);
 }
 

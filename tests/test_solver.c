@@ -131,7 +131,7 @@ static void new_values(void **state)
     wisp_ctx *ctx = *state;
     static const wisp_precond preconds[] = {WISP_PRECOND_NONE, WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV,
                                             WISP_NEUMANN};
-    for (int m = WISP_CG; m < METHODS; m++)
+    for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
         for (size_t p = 0; p < sizeof preconds / sizeof *preconds; p++) {
             double slope = 0.1, other = 7e4; /* so that a preconditioner of the one is of little use to the other */
             wisp_src src = chain(&slope), changed = chain(&other);
@@ -226,7 +226,7 @@ static void planned_memory(void **state)
     /* Bytes are counted alike everywhere. */
     REF_OK(ctx, wisp_mat_open(&A, ctx, REF_SANITIZED ? "laplace:nx=10,ny=8,nz=8" : "laplace:nx=20,ny=20,nz=10", NULL));
     wisp_mat_get_info(A, &info);
-    for (int m = WISP_CG; m < METHODS; m++)
+    for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
         for (int width = 1; width <= 5; width += 2)
             for (int p = WISP_PRECOND_NONE; p <= WISP_CHEBYSHEV; p++) {
                 const wisp_solve_opts o = {.method = (wisp_method)m, .precond = (wisp_precond)p, .restart = 12};
@@ -281,7 +281,7 @@ static void failing_memory(void **state)
 {
     (void)state;
     if (ref_elsewhere()) return;
-    for (int m = WISP_CG; m < METHODS; m++)
+    for (int m = WISP_CG; m < METHODS; m = ref_next_method(m))
         for (int p = WISP_PRECOND_NONE; p <= WISP_CHEBYSHEV; p++) {
             wisp_solve_opts o = {.method = (wisp_method)m, .precond = (wisp_precond)p, .restart = 10};
             assert_true(ref_failing_memory(calls, &o, 200, 60) > 10);

@@ -14,14 +14,17 @@
 extern "C" {
 #endif
 
-/* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES: any. DEFAULT: CG for a Hermitian
-   matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or stagnates;
-   and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or stagnates with
-   a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
+/* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES, IDR: any. DEFAULT: CG for a
+   Hermitian matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or
+   stagnates; and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or
+   stagnates with a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
+/* IDR: IDR(s) with biorthogonal vectors (van Gijzen and Sonneveld 2011, ACM Trans. Math. Softw. 38, article 5), of
+   s = opts->shadow random shadow vectors. It takes as many vectors however long it runs, and about the products of a
+   GMRES that never restarts, the more so the larger s is. */
 /* LSMR: a matrix of any shape, of which it takes A^H as well (opts->adjoint): x makes |b - A x|^2 + damp^2 |x|^2 least
    (Fong and Saunders 2011, SIAM J. Sci. Comput. 33, 2950). DEFAULT takes it where A is not square. It has one variant,
    PIPELINED, and no preconditioner. */
-typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES, WISP_LSMR } wisp_method;
+typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES, WISP_LSMR, WISP_IDR } wisp_method;
 /* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).
    PREDICT: for CG only, without a preconditioner. Pipelined; the norm of the next residual is first predicted, to
@@ -31,8 +34,8 @@ typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MIN
    (Ghysels and Vanroose 2014, Parallel Computing 40, 224). It takes more memory and more traffic of vectors than the
    others: for many processes, which wait for reductions. On a single one it gains nothing. */
 typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT, WISP_HIDDEN } wisp_variant;
-/* M^-1 approximates the inverse of A. BICGSTAB and GMRES solve A M^-1 y = b, x = M^-1 y, so that their residual is that
-   of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
+/* M^-1 approximates the inverse of A. BICGSTAB, GMRES and IDR solve A M^-1 y = b, x = M^-1 y: their residual is that of
+   A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
    of two ranks. One that opts->null leaves singular, such as a whole part of a graph, has an inverse all the same.
    CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the truncated
@@ -79,7 +82,7 @@ typedef struct {
     int guess;              /* 1: x holds an initial guess; 0: x begins as 0 */
     int block_rows;         /* BLOCK_JACOBI: rows of a block; 0: 4 */
     int degree;             /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
-    int reserved;           /* 0: room for a field that comes later */
+    int shadow;             /* s of IDR(s), 1 to 64; 0: 4. It keeps 3 s + 2 vectors */
     wisp_bounds_opts bounds; /* CHEBYSHEV, NEUMANN: of the spectrum of A. Zero: found by Lanczos, if A is Hermitian */
     wisp_apply_fn apply;     /* APPLY: y = M^-1 x, as in wisp_operator */
     void *apply_arg;         /* passed to apply() */
@@ -128,6 +131,8 @@ typedef struct {
                        /* With opts->damp of the system (A; damp) x = (b; 0) */
     double norm;       /* LSMR: that |A|, with damp: the most that A is known to make of a vector of length 1, so */
                        /* that its norm is at least this */
+    int shadow;        /* IDR: its s; of other methods 0 */
+    int reserved;      /* 0 */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not

@@ -18,22 +18,15 @@ static wisp_update image(const wisp__krylov *k, int i, const wisp_blk *x, wisp_t
     return (wisp_update){k->v[i], 1, term};
 }
 
-typedef struct {
-    double low; /* |r|^2 of the x that is kept, by the recurrence; 0: none is */
-} column;
 static size_t own(const wisp_solve_opts *o)
 {
     (void)o;
-    return sizeof(column);
+    return sizeof(wisp__low);
 }
-static double low(const wisp__krylov *k, const wisp__krylov_column *c)
+static int low_block(const wisp__krylov *k)
 {
-    const column *own_of = wisp__own(k, c);
-    return own_of->low > 0 ? own_of->low : INFINITY;
-}
-static void set_low(const wisp__krylov *k, const wisp__krylov_column *c, double rr)
-{
-    ((column *)wisp__own(k, c))->low = isfinite(rr) ? rr : 0;
+    (void)k;
+    return LOW;
 }
 
 static wisp_status scalars(wisp__krylov *k, wisp_step step)
@@ -59,7 +52,7 @@ static wisp_status begin(wisp__krylov *k, bool fresh)
                                   {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}},
                                   k->rows ? image(k, MP, k->v[P], &mp) : (wisp_update){0}};
     WISP_TRY(wisp__tell(k, fresh));
-    for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(low(k, &k->col[j]));
+    for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(wisp__low_of(k, &k->col[j]));
     WISP_TRY(wisp__send(k, WISP_BICGSTAB_LOW, 1));
     WISP_TRY(wisp__clear(k));
     WISP_TRY(dots_of_r(k, update, !fresh ? 0 : k->rows ? 3 : 2));
@@ -123,7 +116,7 @@ static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
 static wisp_status hear_low(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) set_low(k, &k->col[j], wisp__set(k, WISP_BICGSTAB_LOW)[j].re);
+        if (wisp__going(&k->col[j])) wisp__set_low(k, &k->col[j], wisp__set(k, WISP_BICGSTAB_LOW)[j].re);
     return WISP_OK;
 }
 static wisp_status hear(wisp__krylov *k, int iterations) { return wisp__hear(k, iterations, hear_low); }
@@ -186,59 +179,8 @@ static wisp_status step(wisp__krylov *k)
 static bool keeps(const wisp__krylov *k, int i)
 {
     bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && low(k, &k->col[j]) < k->col[j].best;
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && wisp__low_of(k, &k->col[j]) < k->col[j].best;
     return i == P || i == SHADOW || (i == LOW && any) || (i == MP && k->rows);
-}
-
-static bool has_moved(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    (void)k;
-    return c->moved;
-}
-static bool moved_for_nothing(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    return c->moved && !(c->verified <= low(k, c));
-}
-
-/* x and the kept one change places where that has moved. The recurrence may have promised too much: then they change
-   back. */
-static wisp_status take_lows(wisp__krylov *k)
-{
-    wisp_status status = WISP_OK;
-    int n = wisp__list(k, has_moved);
-    WISP_TRY(wisp__copy_some(k->r, k->list, k->x, k->list, n));
-    WISP_TRY(wisp__copy_some(k->x, k->list, k->v[LOW], k->list, n));
-    WISP_TRY(wisp__copy_some(k->v[LOW], k->list, k->r, k->list, n));
-    for (int i = 0; i < n; i++) {
-        wisp__krylov_column *c = &k->col[k->list[i]];
-        c->rr = low(k, c); /* until it is known */
-        set_low(k, c, c->verified);
-    }
-    WISP_TRY(wisp__residual(k));
-    n = wisp__list(k, moved_for_nothing);
-    if (n == 0) goto out;
-    WISP_TRY(wisp__copy_some(k->x, k->list, k->v[LOW], k->list, n));
-    WISP_TRY(wisp__residual(k));
-out:
-    return status;
-}
-
-static wisp_status recall(wisp__krylov *k, bool last)
-{
-    bool any = false;
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        const bool fails = c->claimed || c->broken != WISP_OK;
-        const bool ends = last || !isfinite(c->verified) || (fails && c->stalls >= WISP__MOST_STALLS - 1);
-        /* One that can go on does so from where it is, unless that is far worse. */
-        const double less = ends ? 1 : c->broken != WISP_OK ? 0.25 : 0;
-        c->moved = !c->done && !(c->verified <= c->target) && low(k, c) < less * fmin(c->verified, c->best);
-        any |= c->moved;
-    }
-    const wisp_status status = any ? take_lows(k) : WISP_OK;
-    for (int j = 0; j < k->width && status == WISP_OK; j++)
-        if (k->col[j].moved) set_low(k, &k->col[j], INFINITY);
-    return status;
 }
 
 /* With a Hermitian matrix it ends after as many iterations as there are rows, without rounding. Where twice as many
@@ -270,7 +212,8 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .far = wisp__far,
                                      .allows = "the arithmetic allows no less",
                                      .is_stuck = is_stuck,
-                                     .recall = recall,
+                                     .low = low_block,
+                                     .recall = wisp__recall_low,
                                      .next = WISP_MINRES,
                                      .anew = true,
                                      .waits = true};

@@ -28,8 +28,8 @@ typedef struct {
     int64_t iterations;
 } wisp__krylov_column;
 
-/* The longest restart; how often a residual may be no less than before. */
-enum { WISP__MOST_RESTART = 500, WISP__MOST_STALLS = 3 };
+/* The longest restart; the most shadow vectors; how often a residual may be no less than before. */
+enum { WISP__MOST_RESTART = 500, WISP__MOST_SHADOW = 64, WISP__MOST_STALLS = 3 };
 
 /* What is asked of a method. It stands in a file of its own and in the list of solve_opts.c: no other one names it.
    Where an entry may be NULL, what that means is said last. */
@@ -42,6 +42,7 @@ typedef struct {
     const char *allows;   /* why it has stagnated */
     bool chosen;          /* the first such one that takes A is the one where none is named */
     bool restarts;        /* opts.restart is of it: the vectors of its basis */
+    bool shadows;         /* opts.shadow is of it, and each cycle one iteration longer */
     unsigned variants, plain;                /* bits of those that it has alone; of those that take no preconditioner */
     wisp_variant usual;                      /* by default, without a preconditioner; 0: pipelined */
     size_t (*own)(const wisp_solve_opts *o); /* bytes of a struct of its own, for each column; none */
@@ -75,6 +76,7 @@ typedef struct {
     /* After wisp__residual: x and r become those of an x that it kept where columns end (last: all of them), or can't
        go on from here, if that is better; it keeps none */
     wisp_status (*recall)(wisp__krylov *k, bool last);
+    int (*low)(const wisp__krylov *k); /* the block with an earlier x: low.c; there is none */
     wisp_method next; /* goes on with a Hermitian matrix where this one can't; WISP_METHOD_DEFAULT: none */
     bool anew;        /* and that takes neither M^-1, which may be indefinite, nor an x that is far */
     /* A may have any shape, of which A^H is there; what makes |r| least is a solution. */
@@ -201,6 +203,17 @@ static inline wisp_scalar wisp__scalar(double complex z)
     return finite ? (wisp_scalar){creal(z), cimag(z)} : (wisp_scalar){NAN, 0};
 }
 static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
+
+/* Iterations of a cycle, or so many that their mean is that of all. */
+static inline int wisp__cycle(const wisp__method *m, const wisp_solve_opts *o)
+{
+    return m->shadows ? o->shadow + 1 : o->restart;
+}
+/* Terms, or dots, of one call for vectors of a basis. */
+static inline int wisp__basis(const wisp__method *m, const wisp_solve_opts *o)
+{
+    return m->restarts ? o->restart : m->shadows ? 2 * o->shadow : 0;
+}
 
 /* Where a set is; and what the host has brought of it, or has to send there. */
 static inline wisp_place wisp__at(const wisp__krylov *k, int set)
@@ -364,6 +377,19 @@ wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
 wisp_status wisp__project(const wisp_blk *null, wisp_blk *x, double *part);
 /* The solver takes opts.null, if it has not done so, and b loses its part in there. */
 wisp_status wisp__null_begin(wisp__krylov *k);
+
+/* ---- low.c ---- */
+
+/* What a method with `low` keeps of a column comes first in its own struct: |r|^2 of the x in that block, by the
+   recurrence; 0: none is. */
+typedef struct {
+    double rr;
+} wisp__low;
+/* That, or INFINITY. */
+double wisp__low_of(const wisp__krylov *k, const wisp__krylov_column *c);
+void wisp__set_low(const wisp__krylov *k, const wisp__krylov_column *c, double rr);
+/* An entry `recall`. */
+wisp_status wisp__recall_low(wisp__krylov *k, bool last);
 
 /* ---- columns.c ---- */
 

@@ -111,7 +111,7 @@ static wisp_status iterate(wisp__krylov *k, int iterations)
         k->col[j].waits = false;
     }
     for (k->record = 0; k->record < iterations; k->record++) {
-        k->counting = k->counted < k->o.restart;
+        k->counting = k->counted < wisp__cycle(k->method, &k->o);
         WISP_TRY(k->method->step(k));
         k->counted += k->counting;
         k->counting = false;
@@ -317,6 +317,7 @@ static void describe(const wisp__krylov *k)
     s->variant = k->o.variant;
     s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* it may have been dropped */
     s->restart = k->o.restart;
+    s->shadow = k->method && k->method->shadows ? k->o.shadow : 0;
     s->shift = wisp__precond_shift(k->P);
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
     if (s->bytes > 0 && s->precond && !k->rows) {

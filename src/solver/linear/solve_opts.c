@@ -3,8 +3,9 @@
 #include <math.h>
 
 /* All methods, in the order of wisp_method. */
-extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres, wisp__lsmr;
-static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres, &wisp__lsmr};
+extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres, wisp__lsmr, wisp__idr;
+static const wisp__method *const all[] = {&wisp__cg,     &wisp__bicgstab, &wisp__gmres,
+                                          &wisp__minres, &wisp__lsmr,     &wisp__idr};
 enum { METHODS = sizeof all / sizeof *all };
 
 const wisp__method *wisp__method_of(wisp_method m) { return all[m - WISP_CG]; }
@@ -35,6 +36,8 @@ void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
     if (o->max_iterations == 0) o->max_iterations = rows < 1000 ? (rows < 10 ? 100 : 10 * rows) : 10000;
     if (o->restart == 0) o->restart = 30;
     if (o->restart > rows && rows > 0) o->restart = (int)rows;
+    if (o->shadow == 0) o->shadow = 4;
+    if (o->shadow > rows && rows > 0) o->shadow = (int)rows;
     if (o->block_rows == 0) o->block_rows = 4;
     if (o->degree == 0) o->degree = 4;
     const wisp_variant usual = o->precond == WISP_PRECOND_NONE ? wisp__method_of(o->method)->usual : 0;
@@ -110,6 +113,9 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.restart is %d; it is 1 to %d", o->restart,
                               WISP__MOST_RESTART);
+    if (o->shadow < 0 || o->shadow > WISP__MOST_SHADOW)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.shadow is %d; it is 1 to %d", o->shadow,
+                              WISP__MOST_SHADOW);
     if (o->block_rows < 0 || o->degree < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.block_rows is %d, opts.degree %d; they can't be negative",
                               o->block_rows, o->degree);

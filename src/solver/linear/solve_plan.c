@@ -7,7 +7,7 @@ static int64_t small_bytes(wisp_ctx *ctx, const wisp_solve_opts *o, int width, i
 {
     enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
     const int64_t sets = 2 * (WISP_SETS + wisp_ctx_look_every(ctx) + 4 * o->degree); /* on the device and on the host */
-    const int64_t m = method->restarts ? o->restart : 0, scalars = 6 * m + sets + SCALARS;
+    const int64_t m = wisp__basis(method, o), scalars = 6 * m + sets + SCALARS;
     const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + (method->own ? (int64_t)method->own(o) : 0);
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
@@ -33,7 +33,7 @@ static double sums_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, const
 {
     enum { CHUNK = 1024, DOTS = 16 };
     if (wisp_ctx_processes(ctx) == 1) return 0;
-    const double chunk = fmax((double)A->local_rows, CHUNK), dots = (double)(DOTS + o->restart) * width;
+    const double chunk = fmax((double)A->local_rows, CHUNK), dots = (double)(DOTS + o->restart + o->shadow) * width;
     return (fmax(chunk, dots) + CHUNK) * sizeof(wisp_scalar) + (double)A->rows / CHUNK;
 }
 
@@ -113,7 +113,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_TRY(products_plan(&products, ctx, A, type, width, &o));
     /* Terms, and dots, of one call: one for each vector of a basis. */
     const wisp__method *m = wisp__method_of(named == WISP_METHOD_DEFAULT ? wisp__choice(false, false) : named);
-    const int most = most_blocks(&k), lists = 16 + (m->restarts ? o.restart : 0), proof = wisp__proof_columns(type);
+    const int most = most_blocks(&k), lists = 16 + wisp__basis(m, &o), proof = wisp__proof_columns(type);
     const double rows = (double)A->local_rows + (double)A->halo_rows, size = (double)wisp_type_size(type);
     const shape of = shape_of(ctx, A, m), of_most = shape_most(ctx, A, m);
     const double width_of[2] = {(1.0 + most - short_blocks(m, most)) * width, (2.0 + short_blocks(m, most)) * width};
@@ -140,7 +140,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
                         .iteration_seconds = NAN};
     k = (wisp__krylov){.ctx = ctx, .o = o, .P = k.P, .method = wisp__method_of(o.method), .width = width};
     k.separate = o.variant == WISP_CLASSICAL;
-    k.look_every = k.method->restarts ? 1 : wisp_ctx_look_every(ctx);
+    k.look_every = !k.method->hear ? 1 : wisp_ctx_look_every(ctx);
     plan_iteration(plan, A, type, &k, step);
 out:
     return status;

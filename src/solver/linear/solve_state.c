@@ -111,6 +111,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", wisp__variant_name(k->asked_variant)));
     WISP_TRY(same_preconditioner(o, state));
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
+    if (wisp__method_of(k->asked)->shadows) WISP_TRY(wisp_state_samef(state, "opts.shadow", "%d", o->shadow));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
     if (k->method->any_shape) WISP_TRY(wisp_state_samef(state, "opts.damp", "%.17g", o->damp));
@@ -156,7 +157,7 @@ static wisp_status check(const wisp__krylov *k, const position *at)
     if (at->width >= 1 && at->width <= k->s->columns && at->ended >= 0 && at->ended <= k->s->columns &&
         (at->method == k->asked || (asked->next && at->method == asked->next)) && at->variant > 0 &&
         at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
-        at->step_of_cycle <= k->o.restart)
+        at->step_of_cycle <= wisp__cycle(asked, &k->o))
         return WISP_OK;
     return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT,
                           "a state of a linear system that can't be: width %lld, iteration %lld", (long long)at->width,
