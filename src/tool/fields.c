@@ -59,6 +59,7 @@ static const struct {
     {"opts.max_iterations", ANY, "maxit", NULL},
     {"opts.max_rounds", ANY, "maxit", NULL},
     {"opts.restart", ANY, "restart", NULL},
+    {"opts.shadow", ANY, "shadow", NULL},
     {"opts.null", ANY, "null", NULL},
     {"opts.damp", ANY, "damp", NULL},
     {"opts.method = WISP_LSMR", ANY, "method", "--method lsmr"},

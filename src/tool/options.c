@@ -99,6 +99,7 @@ static const struct {
     {"precond", "pc pc-type preconditioner m"},
     {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it eps-max-it"},
     {"restart", "ksp-gmres-restart krylov-dim"},
+    {"shadow", "s ksp-idr-s shadow-space idr-s"},
     {"count", "k nev num num-eigs neig eps-nev"},
     {"smallest", "which sa sm smallest-real smallest-magnitude eps-smallest-real eps-smallest-magnitude"},
     {"largest", "la lm largest-magnitude eps-largest-magnitude"},

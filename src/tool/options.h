@@ -79,7 +79,7 @@ typedef struct {
     int method, solve_variant, precond; /* wisp_method (eig: wisp_eig_method), wisp_variant, wisp_precond; 0 where it */
                                         /* was not given */
     int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
-    int64_t max_iterations, restart;
+    int64_t max_iterations, restart, shadow;
     int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
     double target, watchdog; /* seconds; 0: not given, below 0: off */
     const char *vectors_in, *vectors_out, *left, *where;

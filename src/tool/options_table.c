@@ -161,7 +161,7 @@ const option_def option_table[] = {
           "side are taken without their parts there"),
     CHOICE(
         "method", CMD_SOLVE | CMD_BENCH, method, solve_method_names, 1, END,
-        "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres: any; lsmr: of any "
+        "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres, idr: any; lsmr: of any "
         "shape, x makes |b - A x| least (cg if the matrix is Hermitian, lsmr if it is not square, else gmres; bench: "
         "cg)"),
     CHOICE("variant", CMD_SOLVE, solve_variant, solve_variant_names, 1, END,
@@ -187,6 +187,8 @@ const option_def option_table[] = {
           "less, and at least 100)"),
     COUNT("restart", "M", CMD_SOLVE | CMD_BENCH, restart, 1, 500,
           "gmres: iterations after which it begins anew, 1 to 500 (30)"),
+    COUNT("shadow", "S", CMD_SOLVE, shadow, 1, 64,
+          "idr: its shadow vectors, 1 to 64: more take fewer products, and 3 vectors each (4)"),
     VALUE("interval", "A,B", parse_pair, CMD_EIG, interval, "all eigenvalues from A to B"),
     VALUE("interval", "A,B", parse_pair, CMD_SVD, interval, "all singular values from A to B, A > 0"),
     COUNT("smallest", "K", CMD_SVD, count, 1, INT32_MAX,

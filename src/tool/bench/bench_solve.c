@@ -2,7 +2,7 @@
    them. */
 #include "bench.h"
 
-enum { ITERATIONS = 30 };
+enum { ITERATIONS = 30, SHADOW = 4 }; /* of IDR: whole cycles */
 
 static bool is_classical(const bench_case *c) { return c->variant == VARIANT_CLASSICAL; }
 
@@ -14,6 +14,7 @@ static wisp_solve_opts options_of(const bench_case *c)
     return (wisp_solve_opts){.method = c->method,
                              .variant = variant[c->variant],
                              .restart = c->restart,
+                             .shadow = SHADOW,
                              .tolerance = 1e-150, /* which none reaches */
                              .max_iterations = gmres ? 2 * c->restart : ITERATIONS + 1};
 }
@@ -81,6 +82,7 @@ static double multiply_adds(const bench_case *c)
     case WISP_BICGSTAB: return 6 + 5;
     case WISP_GMRES: return c->restart + 3; /* the mean over a cycle */
     case WISP_MINRES: return 6 + 2;
+    case WISP_IDR: return (3.0 * SHADOW * SHADOW + 5 * SHADOW + 5) / (SHADOW + 1); /* the same */
     default: return 3 + 2;
     }
 }
@@ -93,6 +95,7 @@ static double written_blocks(const bench_case *c)
     case WISP_BICGSTAB: return classical ? 8 : 6;
     case WISP_GMRES: return classical ? 0.5 * c->restart + 2 : 2;
     case WISP_MINRES: return classical ? 7 : 4;
+    case WISP_IDR: return classical ? 2 * SHADOW + 1 + 2.0 / (SHADOW + 1) : (6.0 * SHADOW + 1) / (SHADOW + 1);
     default: return 4;
     }
 }

@@ -31,6 +31,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--variant predict takes no --precond; --variant pipelined does");
     if (o->restart && o->method && o->method != WISP_GMRES)
         return tool_usage(t, "--restart is for --method gmres alone");
+    if (o->shadow && o->method != WISP_IDR) return tool_usage(t, "--shadow is for --method idr alone");
     if (option_seen(o, "bounds") && !polynomial)
         return tool_usage(t, "--bounds is for --precond chebyshev and neumann alone");
     if (o->bounds_method == WISP_BOUNDS_GIVEN && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
@@ -45,6 +46,7 @@ static void set_options(const options *o, wisp_solve_opts *so)
                             .variant = (wisp_variant)o->solve_variant,
                             .precond = (wisp_precond)o->precond,
                             .restart = (int)o->restart,
+                            .shadow = (int)o->shadow,
                             .tolerance = o->tolerance,
                             .tolerance_abs = o->tolerance_abs,
                             .max_iterations = o->max_iterations,

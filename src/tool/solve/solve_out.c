@@ -47,9 +47,9 @@ static json_t *make_json(tool *t, const solve_results *r)
              J_IF(r->opts.tolerance_abs > 0, "tolerance_abs", r->opts.tolerance_abs), J("wanted", s->wanted),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
              J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
-             J_IF(s->method == WISP_GMRES, "restart", s->restart), J_MAYBE(r->least, "damp", r->opts.damp),
-             J_MAYBE(r->least, "optimality", s->optimality), J_MAYBE(r->least, "norm", s->norm),
-             J_MAYBE(r->least, "solved", json_boolean(s->residual <= s->wanted)),
+             J_IF(s->method == WISP_GMRES, "restart", s->restart), J_MAYBE(s->method == WISP_IDR, "shadow", s->shadow),
+             J_MAYBE(r->least, "damp", r->opts.damp), J_MAYBE(r->least, "optimality", s->optimality),
+             J_MAYBE(r->least, "norm", s->norm), J_MAYBE(r->least, "solved", json_boolean(s->residual <= s->wanted)),
              J_MAYBE(r->least, "cols", r->info.cols),
              J_MAYBE(r->least, "optimalities", json_numbers(s->optimalities, s->optimalities ? s->columns : 0)),
              J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
@@ -116,7 +116,8 @@ void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
     char a[4][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
-    if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
+    if (s->method == WISP_GMRES || s->method == WISP_IDR)
+        snprintf(restart, sizeof restart, "(%d)", s->method == WISP_IDR ? s->shadow : s->restart);
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
               wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");

@@ -79,7 +79,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *s)
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
 {
     return plan_check(t, find_bytes, &(asked){in, mo, r, reading},
-                      "fewer columns, a smaller --restart or --precision single takes less");
+                      "fewer columns, a smaller --restart (idr: --shadow) or --precision single takes less");
 }
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
