@@ -336,7 +336,7 @@ rm -f s.ck*
 # While a system is proved to have no solution there is no state to be had, but the signal ends the run, with x.
 awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 40, 40, 80
     for (i = 1; i <= 40; i++) { print i, i, 1; print i, i % 40 + 1, i == 7 ? -2 : i == 8 ? -0.5 : -1 } }' >ring.mtx
-for method in gmres bicgstab; do
+for method in gmres bicgstab idr; do
     at TERM:proving:0 solve ring.mtx --rhs random:1 --method $method --checkpoint s.ck --every 1000 -o ring_x.mtx
     [ $rc = 1 ] && [ -s ring_x.mtx ] || fail "stopped in a proof, $method: status $rc, $(cat err)"
     rm -f s.ck* ring_x.mtx

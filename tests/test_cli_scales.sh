@@ -140,7 +140,7 @@ PY
     printf '%%%%MatrixMarket matrix coordinate real general\n120 1 4\n1 1 3\n17 1 -5\n40 1 0.5\n120 1 7\n' >b.mtx
     for precision in double single; do
         [ $precision = double ] && exponents=$(some -1000 1000) || exponents=$(some -110 110)
-        for method in cg minres gmres bicgstab "cg --precond jacobi" "minres --precond block-jacobi" \
+        for method in cg minres gmres bicgstab idr "cg --precond jacobi" "minres --precond block-jacobi" \
             "cg --precond chebyshev" "gmres --precond neumann"; do
             ok solve A.mtx --rhs b.mtx --method $method --precision $precision -o x.mtx --quiet
             for exponent in $exponents; do

@@ -54,7 +54,7 @@ for i in $(seq 420); do echo "$((i * 7 % 11 - 5)).5"; done >>b.mtx
 printf '%%%%MatrixMarket matrix coordinate complex general\n37 1 3\n1 1 0 1\n5 1 2 -1\n37 1 1e-3 0\n' >c.mtx
 gzip -k b.mtx
 for run in "A.mtx b.mtx" "A.mtx b.mtx --method cg" "A.mtx b.mtx.gz --method minres" "A.mtx b.mtx --method gmres" \
-    "A.mtx b.mtx --method bicgstab" "cage.mtx c.mtx" "cage.mtx c.mtx --method bicgstab" "cage.mtx c.mtx --method gmres"; do
+    "A.mtx b.mtx --method bicgstab" "A.mtx b.mtx --method idr --shadow 2" "cage.mtx c.mtx" "cage.mtx c.mtx --method bicgstab" "cage.mtx c.mtx --method idr" "cage.mtx c.mtx --method gmres"; do
     set -- $run
     ok solve $1 --rhs $2 "${@:3}" -o x.mtx --tol 1e-9 --quiet && solves $1 $2 x.mtx 1.001e-9
     check "wisp solve $run: --quiet is quiet" test ! -s out
@@ -62,7 +62,7 @@ done
 for variant in classical pipelined predict hidden; do
     ok solve A.mtx --rhs b.mtx --method cg --variant $variant -o x.mtx.gz --quiet && solves A.mtx b.mtx x.mtx.gz 1.001e-8
 done
-for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 ilu ic "ilu --method bicgstab" "ic --method minres" "chebyshev --bounds 0.3,11.7"; do
+for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 ilu ic "ilu --method bicgstab" "jacobi --method idr" "ilu --method idr" "ic --method minres" "chebyshev --bounds 0.3,11.7"; do
     ok solve A.mtx --rhs b.mtx --precond $precond -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 done
 # a tolerance of |b - A x| itself: ones in 210 rows are of length 14.5
@@ -163,7 +163,9 @@ cp out three.json
 ok solve $small --rhs random:5 --json
 json out 'abs(d["iterations"] - e["iterations_of"][0]) <= 1' three.json
 ok solve $small --method gmres --restart 5 --precond block-jacobi --json
-json out 'd["method"] == "gmres" and d["restart"] == 5 and d["preconditioner"] == "block-jacobi:4"'
+json out 'd["method"] == "gmres" and d["restart"] == 5 and d["preconditioner"] == "block-jacobi:4" and "shadow" not in d'
+ok solve $small --method idr --shadow 3 --json
+json out 'd["method"] == "idr" and d["shadow"] == 3 and d["restart"] is None and d["products"] >= d["iterations"]'
 ok solve $small
 for line in '^result *converged in' '^iteration *residual' '^0 *1.00e+00' '^method *cg'; do
     check "the summary has $line" grep -q "$line" out
@@ -272,6 +274,8 @@ refused 2 "the name is empty" solve $small --rhs ''
 refused 2 "--variant predict is for --method cg" solve $small --method gmres --variant predict
 refused 2 "--variant predict takes no --precond" solve $small --variant predict --precond jacobi
 refused 2 "--restart is for --method gmres" solve $small --method cg --restart 5
+refused 2 "--shadow is for --method idr" solve $small --shadow 5
+refused 2 "expected a whole number from 1 to 64" solve $small --method idr --shadow 65
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2
 refused 2 "chebyshev needs a spectrum above 0" solve $small --bounds -1,2 --precond chebyshev
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds gershgorin --precond jacobi

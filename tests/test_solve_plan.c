@@ -35,11 +35,11 @@ typedef struct {
 static question ask(ref_rng *r, int c)
 {
     static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
-    static const wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    static const wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB, WISP_IDR};
     static const wisp_precond preconds[] = {WISP_PRECOND_NONE, WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV};
     question q = {.type = types[ref_below(r, 4)], .width = 1 + (int)ref_below(r, 7)};
     q.ring = (ring){.n = 100 + (int64_t)ref_below(r, 8000), .shift = 0.1, .general = c % 3 == 2};
-    q.o.method = methods[q.ring.general ? 2 + ref_below(r, 2) : ref_below(r, 4)];
+    q.o.method = methods[q.ring.general ? 2 + ref_below(r, 3) : ref_below(r, 5)];
     q.o.max_iterations = 300;
     if (ref_below(r, 3) == 0) {
         q.ring.shift = 0; /* no solution */
@@ -47,6 +47,7 @@ static question ask(ref_rng *r, int c)
         q.width = 1 + (int)ref_below(r, 2);
     }
     if (q.o.method == WISP_GMRES) q.o.restart = 1 + (int)ref_below(r, 60);
+    if (q.o.method == WISP_IDR) q.o.shadow = 1 + (int)ref_below(r, 20);
     if (!q.ring.general) q.o.precond = preconds[ref_below(r, q.ring.shift > 0 ? 4 : 2)];
     if (q.o.method == WISP_CG && ref_below(r, 2)) q.o.variant = WISP_CLASSICAL;
     return q;
@@ -149,7 +150,7 @@ static void one_iteration(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int 
 static void planned_bytes(void **state)
 {
     (void)state;
-    static const wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    static const wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB, WISP_IDR};
     static const wisp_variant variants[] = {WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT, WISP_HIDDEN};
     static const wisp_precond preconds[] = {WISP_PRECOND_NONE, WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV,
                                             WISP_NEUMANN};
@@ -158,14 +159,15 @@ static void planned_bytes(void **state)
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1});
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){0}));
-    for (int i = 0; i < 4 * 4 * 5 * 2; i++) {
+    for (int i = 0; i < 5 * 4 * 5 * 2; i++) {
         const int width = i % 2 ? 3 : 1;
         const wisp_type type = i % 3 ? WISP_D : WISP_Z;
-        wisp_solve_opts o = {.method = methods[i / 2 % 4],
-                             .variant = variants[i / 8 % 4],
-                             .precond = preconds[i / 32],
+        wisp_solve_opts o = {.method = methods[i / 2 % 5],
+                             .variant = variants[i / 10 % 4],
+                             .precond = preconds[i / 40],
                              .max_iterations = 8,
                              .restart = 8,
+                             .shadow = 1 + i % 6,
                              .degree = 1 + i % 4,
                              .block_rows = 2,
                              .tolerance = 1e-14,

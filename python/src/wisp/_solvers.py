@@ -21,7 +21,7 @@ _WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WIS
 _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
                 "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
-            "minres": lib.WISP_MINRES, "lsmr": lib.WISP_LSMR}
+            "minres": lib.WISP_MINRES, "lsmr": lib.WISP_LSMR, "idr": lib.WISP_IDR}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
              "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG,
              "ilu": lib.WISP_ILU, "ic": lib.WISP_IC}
@@ -194,7 +194,7 @@ class SolverCalls:
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
-              restart: int = 0, null: ArrayLike | None = None, damp: float = 0,
+              restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0,
               progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
 
@@ -212,7 +212,7 @@ class SolverCalls:
             A guess.
         maxiter : int
             0: 10000, or ten times the rows, if that is less.
-        method : {None, "cg", "minres", "gmres", "bicgstab", "lsmr"}
+        method : {None, "cg", "minres", "gmres", "bicgstab", "idr", "lsmr"}
             None: CG for a Hermitian matrix, which MINRES takes over where it is not positive definite; LSMR for one that
             is not square, or with ``damp``; else GMRES. LSMR stores A^H as well, until the call ends. A column has
             converged for it also where |A^H r| / (|A| |r|), r = b - A x, is within the tolerance.
@@ -220,6 +220,8 @@ class SolverCalls:
             A function gives M^-1 X for columns X.
         restart : int
             m of GMRES(m). 0: 30.
+        shadow : int
+            s of IDR(s), 1 to 64: more take fewer products, and three vectors each. 0: 4.
         null : array of shape (rows,) or (rows, k), optional
             Vectors of which a singular A makes 0, such as ``np.ones(rows)`` for the Laplacian of a graph: x is the
             shortest solution, and one of least residual where b has a part in their span that A does not reach.
@@ -247,7 +249,8 @@ class SolverCalls:
         bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1], columns=True)
         bn = None if null is None else self._block(self._columns(null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
-                         restart=restart, method=_choice("method", method, _METHODS), guess=int(x0 is not None), damp=damp)
+                         restart=restart, shadow=shadow, method=_choice("method", method, _METHODS),
+                         guess=int(x0 is not None), damp=damp)
         keep = adjoint = None
         if o.method == lib.WISP_METHOD_DEFAULT and (damp or self.shape[0] != self.shape[1]):
             o.method = lib.WISP_LSMR
