@@ -30,6 +30,17 @@ refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on std
     grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
     [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
 }
+ends() { # ends STATUS ARGS...: with results, and what `told` looks at
+    checks=$((checks + 1))
+    "$wisp" "${@:2}" >out 2>err
+    local rc=$?
+    [ $rc = "$1" ] || fail "wisp ${*:2}: exit $rc, not $1: $(cat err)"
+}
+unsolved() { ends 3 "$@"; }
+told() { # told FRAGMENT...: each is in the one line of the failure
+    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
+    check "one line: $(cat err)" test "$(wc -l <err)" = 1
+}
 # What `wisp machine` measures beside other work may be refused as what can't be true; then a made-up file takes its place.
 measured() { # measured ARGS...: stdout is in out; a file is kept
     checks=$((checks + 1))

@@ -89,16 +89,7 @@ right() { # right MATRIX.mtx OUT: the answer in OUT is that of numpy; its file o
     cp "$2" right$rights.json && echo "$1 right$rights.json" >>rights
 }
 rights=0
-told() { # told FRAGMENT...: each is in the one line of the failure
-    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
-    check "one line: $(cat err)" test "$(wc -l <err)" = 1
-}
-short() { # short ARGS...: exit 3 and one line, beside the results
-    checks=$((checks + 1))
-    "$wisp" "$@" >out 2>err
-    local rc=$?
-    [ $rc = 3 ] || fail "wisp $*: exit $rc, not 3: $(cat err)"
-}
+short() { ends 3 "$@"; }
 
 # ---- questions, methods, types
 for name in small large wave flow; do ok gen ${!name} -o $name.mtx --quiet; done

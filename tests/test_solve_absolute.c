@@ -44,6 +44,8 @@ static void absolute(void **state)
                     const double least = both && 1e-6 * all[j] > want ? 1e-6 * all[j] : want;
                     if (!(left[j] <= 1.001 * least))
                         fail_msg("method %d, units of %g, column %d: %g", m, scale, j, left[j]);
+                    const double wanted_of = least / all[j];
+                    assert_true(fabs(sol.wanted_of[j] - wanted_of) <= 1e-12 * wanted_of);
                 }
                 const double wanted = both && 1e-6 * all[2] > want ? 1e-6 : want / all[2];
                 assert_true(fabs(sol.wanted - wanted) <= 1e-12 * wanted && sol.residual <= 1.001 * want / all[0]);

@@ -124,8 +124,8 @@ typedef struct {
     double shift; /* ILU, IC: the diagonal was made larger by this times itself, or, of an ILU that is not of CG or */
                   /* MINRES, times the largest entry of its row; 0: it was not */
     double null_part;  /* opts.null: the largest part of a b_j that lies in its span and was left out, over |b_j| */
-    double optimality; /* LSMR: the largest of these, of columns whose residuals are above `wanted`; NaN if one is */
-                       /* not known. Of other methods 0, and NULL */
+    double optimality; /* LSMR: the largest of these, of columns whose residuals are above what was wanted of them; */
+                       /* NaN if one is not known. Of other methods 0, and NULL */
     double
         *optimalities; /* [columns] LSMR: |A^H r| / (|A| |r|) with r = b_j - A x_j, computed from x; 0 where r = 0. */
                        /* With opts->damp of the system (A; damp) x = (b; 0) */
@@ -133,6 +133,7 @@ typedef struct {
                        /* that its norm is at least this */
     int shadow;        /* IDR: its s; of other methods 0 */
     int reserved;      /* 0 */
+    double *wanted_of; /* [columns] as wanted, of each column; 0 where b_j = 0 */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not

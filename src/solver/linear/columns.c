@@ -79,6 +79,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         c->best = c->least = INFINITY;
         c->target = target_of(k, c);
         const double wanted = fmax(k->o.tolerance, absolute_of(k, c) / sqrt(c->bb));
+        k->s->wanted_of[j] = c->bb > 0 ? wanted : 0;
         if (c->bb > 0 && (k->s->wanted == 0 || wanted < k->s->wanted)) k->s->wanted = wanted;
     }
     if (k->s->wanted == 0) k->s->wanted = k->o.tolerance; /* all of b is 0 */

@@ -194,6 +194,11 @@ static inline void wisp__not_known(wisp_solution *s, int of)
     s->residuals[of] = NAN;
     if (s->optimalities) s->optimalities[of] = NAN;
 }
+/* That |A^H r| has to come to beside |A| |r|, where x makes |r| least. */
+static inline double wisp__optimality_wanted(const wisp__krylov *k)
+{
+    return k->o.tolerance > 0 ? k->o.tolerance : wisp__is_single(k->type) ? 1e-4 : 1e-8;
+}
 /* Squares of norms that are so far apart have little to do with each other. */
 static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
 /* What is not finite is so in its real part alone: real blocks take no complex factors. */

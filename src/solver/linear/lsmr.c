@@ -76,14 +76,10 @@ wisp_status wisp__lsmr_check(const wisp_solver *S)
 /* ---- measures --------------------------------------------------------------------------------------- */
 
 static double damp_of(const wisp__krylov *k) { return ldexp(k->o.damp, k->a_exponent); }
-static double tolerance_of(const wisp__krylov *k)
-{
-    return k->o.tolerance > 0 ? k->o.tolerance : wisp__is_single(k->type) ? 1e-4 : 1e-8;
-}
 /* |r|^2, or, where x is nearer to making it least, what this is like beside the tolerance of both. */
 static double judged(const wisp__krylov *k, const wisp__krylov_column *c, double rr, double unlike)
 {
-    const double t = tolerance_of(k);
+    const double t = wisp__optimality_wanted(k);
     return fmin(rr, c->target * (unlike / (t * t)));
 }
 

@@ -225,7 +225,7 @@ static void sum_up(wisp_solution *s)
     s->converged = 1;
     if (s->optimalities) s->optimality = 0;
     for (int i = 0; s->optimalities && i < s->columns; i++)
-        if (!(s->residuals[i] <= s->wanted) && !(s->optimalities[i] <= s->optimality) && !isnan(s->optimality))
+        if (!(s->residuals[i] <= s->wanted_of[i]) && !(s->optimalities[i] <= s->optimality) && !isnan(s->optimality))
             s->optimality = s->optimalities[i];
     for (int i = 0; i < s->columns; i++) {
         if (!(s->residuals[i] <= s->residual) && !isnan(s->residual)) s->residual = s->residuals[i];
@@ -253,15 +253,15 @@ static wisp_status conclude(wisp__krylov *k)
     const bool changed = k->asked != k->o.method;
     if (s->optimalities)
         return wisp_ctx_failf(k->ctx, status,
-                              "solve: %s%s: residual %.2g, and |A^H r| / (|A| |r|) %.2g, after %lld iterations of %s; "
-                              "one of both has to be %.2g at most",
+                              "solve: %s%s: residual %.2g, wanted %.2g, or |A^H r| / (|A| |r|), now %.2g, wanted %.2g, "
+                              "after %lld iterations of %s",
                               wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
-                              s->residuals[first], s->optimalities[first], (long long)s->iterations_of[first],
-                              k->method->name, s->wanted);
+                              s->residuals[first], s->wanted_of[first], s->optimalities[first],
+                              wisp__optimality_wanted(k), (long long)s->iterations_of[first], k->method->name);
     return wisp_ctx_failf(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s%s%s, wanted %.2g%s%s",
                           wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                           s->residuals[first], (long long)s->iterations_of[first], wisp__method_of(k->asked)->name,
-                          changed ? ", which went on as " : "", changed ? k->method->name : "", s->wanted,
+                          changed ? ", which went on as " : "", changed ? k->method->name : "", s->wanted_of[first],
                           take ? "; " : "", take ? take : "");
 }
 
@@ -272,9 +272,10 @@ static wisp_status make_solution(wisp__krylov *k)
     s->residual = NAN;
     s->residuals = calloc(n, sizeof *s->residuals);
     s->iterations_of = calloc(n, sizeof *s->iterations_of);
+    s->wanted_of = calloc(n, sizeof *s->wanted_of);
     s->status = calloc(n, sizeof *s->status);
     for (int j = 0; s->residuals && j < k->width; j++) s->residuals[j] = NAN;
-    if (s->residuals && s->iterations_of && s->status) {
+    if (s->residuals && s->iterations_of && s->wanted_of && s->status) {
         s->columns = k->width;
         return WISP_OK;
     }
@@ -405,6 +406,7 @@ void wisp_solution_free(wisp_solution *s)
     free(s->residuals);
     free(s->iterations_of);
     free(s->optimalities);
+    free(s->wanted_of);
     free(s->status);
     free(s->history);
     *s = (wisp_solution){0};

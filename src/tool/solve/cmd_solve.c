@@ -298,12 +298,21 @@ static bool is_better(const solve_results *r, const options *o)
     return better;
 }
 
+/* The first column that did not converge, whose status is that of the call. */
+static int first_left(const wisp_solution *s)
+{
+    for (int j = 0; j < s->columns; j++)
+        if (s->status[j] != WISP_OK) return j;
+    return 0;
+}
+
 static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
 {
     const wisp_solution *s = &r->s;
     const char *precond = s->precond == WISP_PRECOND_NONE ? "a --precond" : "another --precond";
     const bool is_single = type_is_single(r->type);
-    const bool far = s->residual > 1e3 * s->wanted;
+    const int first = first_left(s);
+    const bool far = s->residuals[first] > 1e3 * s->wanted_of[first];
     if (r->least) {
         snprintf(advice, TEXT, "%s--damp D",
                  r->status == WISP_ERR_ITERATIONS ? "a larger --maxit or " : "a larger --tol or ");
@@ -334,6 +343,30 @@ static void name_method(char method[TEXT], const options *o, const wisp_solution
         snprintf(method, TEXT, "%s", last);
 }
 
+/* How far x came: of one column, for residuals of others do not belong to its |A^H r|, nor to what it had to come to.
+ */
+static void say_reached(char reached[3 * TEXT], const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    const int first = first_left(s);
+    const double residual = s->residuals[first], wanted = s->wanted_of[first];
+    const double optimality = s->optimalities ? s->optimalities[first] : NAN;
+    int left = 0;
+    for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
+    if (isnan(residual))
+        snprintf(reached, 3 * TEXT, "the residual is not known");
+    else if (isfinite(optimality))
+        snprintf(reached, 3 * TEXT, "residual %.1e, wanted at %.1e, or |A^H r| / (|A| |r|), now %.1e, at %.1e",
+                 residual, wanted, optimality, optimality_wanted(r));
+    else if (wanted > 0)
+        snprintf(reached, 3 * TEXT, "residual %.1e, wanted %.1e", residual, wanted);
+    else
+        snprintf(reached, 3 * TEXT, "residual %.1e", residual);
+    if (s->columns > 1)
+        snprintf(reached + strlen(reached), 3 * TEXT - strlen(reached), ", in column %d (%d of %d columns are left)",
+                 first, left, s->columns);
+}
+
 /* Why it has not converged, and what to do. */
 static int say_why(tool *t, const solve_results *r)
 {
@@ -341,21 +374,9 @@ static int say_why(tool *t, const solve_results *r)
     const wisp_solution *s = &r->s;
     const bool gained = is_better(r, o);
     const char *why = stop_reason();
-    const long long n = s->iterations;
+    const long long n = r->status == WISP_ERR_CANCELLED ? s->iterations : s->iterations_of[first_left(s)];
     char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT], method[TEXT];
-    int64_t left = 0;
-    for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
-    snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, s->wanted);
-    if (r->least && isfinite(s->optimality))
-        snprintf(reached, sizeof reached, "residual %.1e, |A^H r| / (|A| |r|) %.1e, one wanted at %.1e", s->residual,
-                 s->optimality, s->wanted);
-    if (r->least && isfinite(s->optimality) && r->opts.tolerance_abs > 0)
-        snprintf(reached, sizeof reached, "residual %.1e, wanted at %.1e, or |A^H r| / (|A| |r|), now %.1e, at %.1e",
-                 s->residual, s->wanted, s->optimality, optimality_wanted(r));
-    if (isnan(s->residual)) snprintf(reached, sizeof reached, "the residual is not known");
-    if (s->columns > 1)
-        snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",
-                 (long long)left, s->columns);
+    say_reached(reached, r);
     if (!gained)
         snprintf(kept, sizeof kept, "no x better than the start was found");
     else if (o->output)

@@ -26,6 +26,7 @@ int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, co
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);
 
 /* solve_out.c */
+bool solve_solved(const wisp_solution *s); /* each column within its tolerance: x is not just that of least residual */
 void solve_summary(const tool *t, const solve_results *r);
 int solve_write(tool *t, const solve_results *r, const wisp_blk *x); /* all outputs that the options ask for */
 #endif

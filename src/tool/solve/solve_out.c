@@ -45,11 +45,12 @@ static json_t *make_json(tool *t, const solve_results *r)
              J("status", r->status ? wisp_status_string(r->status) : "converged"), J("iterations", s->iterations),
              J("residual_true", s->residual), J("tolerance", r->opts.tolerance),
              J_IF(r->opts.tolerance_abs > 0, "tolerance_abs", r->opts.tolerance_abs), J("wanted", s->wanted),
+             J("wanted_of", json_numbers(s->wanted_of, s->wanted_of ? s->columns : 0)),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
              J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
              J_IF(s->method == WISP_GMRES, "restart", s->restart), J_MAYBE(s->method == WISP_IDR, "shadow", s->shadow),
              J_MAYBE(r->least, "damp", r->opts.damp), J_MAYBE(r->least, "optimality", s->optimality),
-             J_MAYBE(r->least, "norm", s->norm), J_MAYBE(r->least, "solved", json_boolean(s->residual <= s->wanted)),
+             J_MAYBE(r->least, "norm", s->norm), J_MAYBE(r->least, "solved", json_boolean(solve_solved(s))),
              J_MAYBE(r->least, "cols", r->info.cols),
              J_MAYBE(r->least, "optimalities", json_numbers(s->optimalities, s->optimalities ? s->columns : 0)),
              J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
@@ -61,6 +62,13 @@ static json_t *make_json(tool *t, const solve_results *r)
                     J("gbs", gigabytes_per_second(r)), J("residuals", json_numbers(s->residuals, s->columns)),
                     J("iterations_of", iterations), J("converged_of", converged),
                     J("residual_history", json_numbers(s->history, s->history ? s->iterations + 1 : 0)));
+}
+
+bool solve_solved(const wisp_solution *s)
+{
+    bool all = true;
+    for (int j = 0; j < s->columns; j++) all &= s->residuals[j] <= s->wanted_of[j];
+    return all;
 }
 
 /* ---- summary ----------------------------------------------------------------------------------- */
@@ -99,14 +107,15 @@ static void show_least(const solve_results *r)
     const wisp_solution *s = &r->s;
     char optimality[TEXT] = "?";
     if (isfinite(s->optimality)) snprintf(optimality, sizeof optimality, "%.2e", s->optimality);
-    if (s->residual <= s->wanted)
+    const bool solved = solve_solved(s);
+    if (solved)
         text_line("", "a solution%s", r->opts.damp > 0 ? "" : ", the shortest one if there was no start");
     else
-        text_line("", "|A^H r| / (|A| |r|) = %s, |A| at least %.4g%s", optimality, s->norm,
-                  s->converged ? ": x makes |r| least" : "");
+        text_line("", "|A^H r| / (|A| |r|) %s %s, |A| at least %.4g%s", s->columns > 1 ? "at most" : "=", optimality,
+                  s->norm, s->converged ? ": x makes |r| least" : "");
     if (r->opts.damp > 0)
         text_line("", "r is (b - A x; -D x), of the matrix (A; D) with --damp D = %g", r->opts.damp);
-    else if (s->residual > s->wanted)
+    else if (!solved)
         text_line("", "r is b - A x");
     text_line("shape", "%lld x %lld%s", (long long)r->info.rows, (long long)r->info.cols,
               r->info.rows == r->info.cols ? "" : ": not square, so by lsmr");
