@@ -295,6 +295,44 @@ static void ends(void **state)
     ref_free(a), ref_free(rhs);
 }
 
+/* Of a square matrix DEFAULT takes damp, too, and says what it lacks. */
+static void damped_by_default(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { ROWS = 40 };
+    ref_rng r = {183};
+    ref_mat a = random_matrix(&r, WISP_Z, ROWS, ROWS, 1), rhs = ref_random_block(&r, WISP_Z, ROWS, 2), found;
+    double size;
+    for (int64_t i = 0; i < ROWS; i++) REF_AT(a, i, i) += 20;
+    wisp_src src = ref_dense_src(a, WISP_Z);
+    wisp_mat *A, *AH;
+    wisp_blk *x, *b;
+    wisp_solution s;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    REF_OK(ctx, wisp_mat_adjoint(&AH, A, NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_Z, 2));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_Z, 2));
+    ref_put(b, rhs);
+    ref_mat want = least(a, rhs, 0.5, 0, &size);
+    wisp_solve_opts o = {.damp = 0.5, .tolerance = 1e-10};
+    REF_FAILS(ctx, wisp_solve(&s, x, A, b, &o), WISP_ERR_ARG, "opts.adjoint");
+    wisp_solution_free(&s);
+    o.adjoint = AH;
+    REF_OK(ctx, wisp_solve(&s, x, A, b, &o));
+    assert_true(s.method == WISP_LSMR && s.optimality <= 1e-10 && s.residual > 1e-3);
+    wisp_solution_free(&s);
+    found = ref_get(x);
+    for (int64_t i = 0; i < (int64_t)ROWS * 2; i++) assert_true(cabs(found.a[i] - want.a[i]) < 1e-7);
+    o = (wisp_solve_opts){.adjoint = AH}; /* without damping another one is taken */
+    REF_OK(ctx, wisp_solve(&s, x, A, b, &o));
+    assert_true(s.method != WISP_LSMR && !s.optimalities);
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b);
+    wisp_mat_free(AH), wisp_mat_free(A);
+    wisp_src_close(&src);
+    ref_free(a), ref_free(rhs), ref_free(found), ref_free(want);
+}
+
 typedef struct {
     const wisp_mat *A;
     int calls, fails_at; /* at this call and all later ones */
@@ -347,6 +385,7 @@ int main(void)
                                        cmocka_unit_test_setup_teardown(shortest, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(ends, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(damped_by_default, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(fails, ref_setup, ref_teardown)};
     return REF_RUN(tests);
 }
