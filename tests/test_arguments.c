@@ -244,6 +244,17 @@ static wisp_status apply_nothing(void *arg, wisp_blk *y, const wisp_blk *x)
 }
 MAKES(wisp_mat_from_apply, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx),
       P(2, (&(wisp_operator){.map = f->map, .type = WISP_D, .apply = apply_nothing})))
+CALL(wisp_mat_get_operator)
+{
+    wisp_mat *made;
+    wisp_operator op = {.map = f->map, .type = WISP_D, .apply = apply_nothing, .arg = f};
+    REF_OK(f->ctx, wisp_mat_from_apply(&made, f->ctx, &op));
+    const wisp_status status = wisp_mat_get_operator(P(0, made), P(1, &op));
+    assert_int_equal(wisp_mat_get_operator(f->A, &op), WISP_ERR_UNSUPPORTED);
+    assert_null(op.apply);
+    wisp_mat_free(made);
+    return status;
+}
 PLAIN(wisp_mat_update, P(0, f->A), P(1, &f->src))
 PROCEDURE(wisp_mat_free, P(0, (wisp_mat *)NULL))
 CALL(wisp_mat_get_info)
@@ -409,6 +420,7 @@ static const argument_row table[] = {
     ROW(wisp_mat_adjoint, 3, 4, 2),
     ROW(wisp_mat_borrow_crs, 3, 0, 2),
     ROW(wisp_mat_from_apply, 3, 0, 2),
+    ROW(wisp_mat_get_operator, 2, 0, 1),
     ROW(wisp_mat_update, 2, 0, 1),
     ROW(wisp_mat_free, 1, 0, ALL),
     ROW(wisp_mat_get_info, 2, 0, ALL),

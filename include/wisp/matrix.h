@@ -150,6 +150,8 @@ typedef struct {
    (wisp_mat_update, wisp_src_open_mat, wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather,
    Gershgorin's bounds) are WISP_ERR_UNSUPPORTED. */
 WISP_SIZED wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op);
+/* *op becomes what an operator was made of, whose map lives as long as it. WISP_ERR_UNSUPPORTED: A is stored. */
+WISP_SIZED wisp_status wisp_mat_get_operator(const wisp_mat *A, wisp_operator *op);
 
 typedef struct {
     int64_t rows, cols, nnz; /* of all ranks (all else is of this rank). nnz: stored entries, duplicates merged; of */

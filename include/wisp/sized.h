@@ -68,6 +68,7 @@ WISP_API wisp_status wisp_mat_open_sized(wisp_mat **A, wisp_ctx *ctx, const char
                                          size_t opts_size);
 WISP_API wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size);
 WISP_API wisp_status wisp_mat_from_apply_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op, size_t op_size);
+WISP_API wisp_status wisp_mat_get_operator_sized(const wisp_mat *A, wisp_operator *op, size_t op_size);
 WISP_API wisp_status wisp_mat_update_sized(wisp_mat *A, const wisp_src *src, size_t src_size);
 WISP_API void wisp_mat_get_info_sized(const wisp_mat *A, wisp_mat_info *info, size_t info_size);
 WISP_API wisp_status wisp_mat_plan_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
@@ -325,6 +326,10 @@ static inline wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const
 static inline wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op)
 {
     return wisp_mat_from_apply_sized(A, ctx, op, sizeof *op);
+}
+static inline wisp_status wisp_mat_get_operator(const wisp_mat *A, wisp_operator *op)
+{
+    return wisp_mat_get_operator_sized(A, op, sizeof *op);
 }
 static inline wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
 {

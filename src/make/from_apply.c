@@ -45,3 +45,14 @@ out:
     wisp_mat_free(A);
     return status;
 }
+
+wisp_status wisp_mat_get_operator(const wisp_mat *A, wisp_operator *op)
+{
+    WISP_NEED(A ? A->ctx : NULL, op);
+    *op = (wisp_operator){0};
+    WISP_NEED(NULL, A);
+    const wisp__operator_mat *m = wisp__operator_of(A);
+    if (!m) return wisp_ctx_failf(A->ctx, WISP_ERR_UNSUPPORTED, "the matrix is stored; it was not made of an operator");
+    *op = m->o;
+    return WISP_OK;
+}

@@ -368,6 +368,51 @@ wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A
     return wisp_ctx_leave(ctx, matrix(C, v, A));
 }
 
+/* ---- shift and invert ------------------------------------------------------------------------------------ */
+
+bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p)
+{
+    wisp_mat_info info;
+    wisp_operator op;
+    wisp_mat_get_info(C, &info);
+    *p = (wisp__pencil){0};
+    if (info.format != WISP_FORMAT_OPERATOR || wisp_mat_get_operator(C, &op) != WISP_OK || op.apply != multiply)
+        return false;
+    const product *of = op.arg;
+    wisp_overlap *v = of->overlap;
+    const wisp_bounds *b = &v->bounds;
+    *p = (wisp__pencil){.overlap = v,
+                        .A = of->A,
+                        .S = v->S,
+                        .exponent = ilogb(b->center) / 2 * 2,
+                        .error = v->series.error / v->series.largest,
+                        .condition = (b->center + b->halfwidth) / (b->center - b->halfwidth),
+                        .terms = v->series.terms};
+    return true;
+}
+
+/* S S^-1/2, with what is missing to T^1/2: half of it before the product, so that this stays in range. */
+wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x)
+{
+    wisp_overlap *v = p->overlap;
+    const int by = v->exponent - p->exponent / 2, half = by / 2;
+    const wisp_aug aug = {.terms = WISP_SCALE, .alpha = wisp__real(ldexp(1, by - half))};
+    wisp_status status;
+    WISP_TRY(take_blocks(v, x, true));
+    WISP_TRY(wisp_copy(v->sum.v, x));
+    WISP_TRY(multiply_root(v, v->between));
+    if (half) WISP_TRY(wisp_scal(v->between, wisp__real(ldexp(1, half))));
+    status = wisp_spmmv(y, v->S, v->between, &aug);
+out:
+    return status;
+}
+
+double wisp__pencil_rounding(const wisp__pencil *p, double eps)
+{
+    enum { OF_FACTORS = 10 };
+    return 2 * (p->error + (double)p->terms * eps) * sqrt(p->condition) + OF_FACTORS * DBL_EPSILON * p->condition;
+}
+
 /* ---- eigenvectors of the pencil ------------------------------------------------------------------------- */
 
 enum { PANEL = 8 };

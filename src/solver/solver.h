@@ -239,6 +239,25 @@ static inline void wisp__put(wisp_type type, void *array, int64_t i, wisp_scalar
     }
 }
 
+/* ---- overlap.c ---- */
+
+/* What wisp_overlap_matrix made C of. Its values are those of A x = lambda S x, and (C - shift)^-1 = T^1/2 (2^-exponent
+   (A - shift S))^-1 T^1/2, T = 2^-exponent S, whose numbers are about 1. */
+typedef struct {
+    wisp_overlap *overlap;
+    const wisp_mat *A, *S;
+    int exponent;
+    double error, condition; /* of S^-1/2, as wisp_overlap_info has it; of S, by its bounds, at most */
+    int64_t terms;
+} wisp__pencil;
+/* false: C was not made by wisp_overlap_matrix. */
+bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p);
+/* y = T^1/2 x, of columns not far from 1; y may be x. */
+wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);
+/* Over the largest |lambda|: as far as products with C, with so large rounding errors, may take values from those that
+   factors of A - shift S show. */
+double wisp__pencil_rounding(const wisp__pencil *p, double eps);
+
 /* ---- means.c ---- */
 
 /* The vectors that enter: all (-1), or one. */

@@ -10,8 +10,9 @@ enum { MOST_ROWS = 1000000 }; /* to order more takes long */
 static bool may_invert(const wisp__eig *k)
 {
     wisp_mat_info info;
+    wisp__pencil pencil;
     const wisp_eig_opts *o = &k->o;
-    wisp_mat_get_info(k->A, &info);
+    wisp_mat_get_info(wisp__eig_pencil(k, &pencil) ? pencil.A : k->A, &info);
     return o->method == WISP_CHEBFD && o->which == WISP_EIG_NEAREST && k->hermitian && k->rows <= MOST_ROWS &&
            o->filter_type == WISP_DEFAULT && o->row_bytes == 0 && o->search == 0 &&
            info.format != WISP_FORMAT_OPERATOR && wisp_ctx_processes(k->ctx) == 1 &&
@@ -57,8 +58,8 @@ static wisp_status refuse_inverse(wisp__eig *k, int64_t bytes)
 {
     if (bytes > 0)
         wisp_ctx_logf(k->ctx, WISP_LOG_INFO,
-                      "eig: chebfd, for with factors of A - target I a run takes about %.3g MB, and there is less room",
-                      (double)bytes / 1e6);
+                      "eig: chebfd, for with factors of %s a run takes about %.3g MB, and there is less room",
+                      wisp__inverse_of(k->inverse), (double)bytes / 1e6);
     wisp__inverse_close(k);
     return WISP_OK;
 }

@@ -123,6 +123,8 @@ typedef struct {
 wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
 void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
+/* What k->A, or the operator that it is 2^e times, was made of; false: it is no pencil's. */
+bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p);
 /* Takes the pairs of a result back. */
 void wisp__eig_drop_pairs(wisp_eigen *e);
 const char *wisp__eig_method_name(wisp_eig_method method);

@@ -49,10 +49,13 @@ struct wisp__factor {
     int64_t rows;
     int64_t megabytes; /* that MUMPS may hold */
     int64_t counted;   /* bytes of it, among the context's memory */
-    int64_t entries;   /* held: of -shift on the diagonal first */
+    int64_t entries;   /* held: those that are multiplied by -shift first */
     int *row, *col;    /* [entries] from 1 */
     double *val;       /* [entries] */
     int64_t at;        /* of them that are there */
+    int64_t shifted;   /* the first ones: of the diagonal, or of S */
+    double *of_S;      /* [shifted] the numbers of S; NULL: each is 1 */
+    bool pencil;
 };
 
 enum { CALL_BEGIN = -1, CALL_ORDER = 1, CALL_FACTOR = 2, CALL_SOLVE = 3, CALL_END = -2 };
@@ -88,10 +91,11 @@ static wisp_status hold(wisp__factor *f, int64_t bytes)
 {
     const wisp_status status = wisp_ctx_count_memory(f->ctx, bytes - f->counted);
     if (status != WISP_OK)
-        return wisp_ctx_failf(f->ctx, status,
-                              "eig: the factors of A - target I take about %.3g MB, which would pass the memory limit: "
-                              "take another opts.method",
-                              (double)bytes / MEGABYTE);
+        return wisp_ctx_failf(
+            f->ctx, status,
+            "eig: the factors of A - target %s take about %.3g MB, which would pass the memory limit: "
+            "take another opts.method",
+            f->pencil ? "S" : "I", (double)bytes / MEGABYTE);
     f->counted = bytes;
     return WISP_OK;
 }
@@ -118,28 +122,18 @@ static double number(wisp_type type, const void *val, int i)
     return wisp__is_single(type) ? (double)((const float *)val)[i] : ((const double *)val)[i];
 }
 
-static wisp_status read_rows(wisp__factor *f, const wisp_mat *A, int exponent, double target)
+/* Rows of 2^exponent M, behind the entries that are there. */
+static wisp_status read_rows(wisp__factor *f, const wisp_mat *M, int exponent)
 {
     wisp_src src = {0};
-    wisp_mat_info info;
     int64_t *col = NULL;
     double *val = NULL;
     wisp_status status;
-    wisp_mat_get_info(A, &info);
-    WISP_TRY(wisp_src_open_mat(&src, A));
-    const int p = f->parts, reals = wisp_type_is_complex(src.type) ? 2 : 1;
-    const int64_t n = p * f->rows;
-    f->entries = n + p * p * info.local_nnz;
+    WISP_TRY(wisp_src_open_mat(&src, M));
+    const int reals = wisp_type_is_complex(src.type) ? 2 : 1;
     const size_t longest = (size_t)src.max_row + 1;
-    WISP_TRY(wisp_alloc(f->ctx, &f->row, (size_t)f->entries, sizeof *f->row));
-    WISP_TRY(wisp_alloc(f->ctx, &f->col, (size_t)f->entries, sizeof *f->col));
-    WISP_TRY(wisp_alloc(f->ctx, &f->val, (size_t)f->entries, sizeof *f->val));
     WISP_TRY(wisp_alloc(f->ctx, &col, longest, sizeof *col));
     WISP_TRY(wisp_alloc(f->ctx, &val, 2 * longest, sizeof *val));
-    for (; f->at < n; f->at++) {
-        f->row[f->at] = f->col[f->at] = (int)f->at + 1;
-        f->val[f->at] = target != 0 ? -target : DBL_EPSILON; /* numbers count in the order: none is 0 */
-    }
     for (int64_t i = 0; i < f->rows; i++) {
         const int count = src.row(src.arg, i, col, val);
         for (int k = 0; k < count; k++)
@@ -150,6 +144,46 @@ out:
     wisp_free(f->ctx, col);
     wisp_free(f->ctx, val);
     wisp_src_close(&src);
+    return status;
+}
+
+static void shift_by(wisp__factor *f, double shift)
+{
+    for (int64_t i = 0; i < f->shifted; i++) f->val[i] = -shift * (f->of_S ? f->of_S[i] : 1);
+}
+
+/* What the shift multiplies. */
+static wisp_status read_S(wisp__factor *f, const wisp__pencil *pencil)
+{
+    wisp_status status = WISP_OK;
+    if (!pencil)
+        for (; f->at < f->parts * f->rows; f->at++) f->row[f->at] = f->col[f->at] = (int)f->at + 1;
+    else
+        WISP_TRY(read_rows(f, pencil->S, -pencil->exponent));
+    f->shifted = f->at;
+    if (!pencil) goto out;
+    WISP_TRY(wisp_alloc(f->ctx, &f->of_S, (size_t)f->shifted, sizeof *f->of_S));
+    memcpy(f->of_S, f->val, (size_t)f->shifted * sizeof *f->of_S);
+out:
+    return status;
+}
+
+/* The entries of S and A, in k's numbers. */
+static wisp_status read_all(wisp__factor *f, const wisp__eig *k, const wisp_mat *A, const wisp__pencil *pencil)
+{
+    wisp_status status;
+    wisp_mat_info a, s = {0};
+    const int p = f->parts, scaled = k->scaled.in_products ? k->scaled.exponent : 0;
+    wisp_mat_get_info(A, &a);
+    if (pencil) wisp_mat_get_info(pencil->S, &s);
+    f->entries = (pencil ? p * p * s.local_nnz : p * f->rows) + p * p * a.local_nnz;
+    WISP_TRY(wisp_alloc(f->ctx, &f->row, (size_t)f->entries, sizeof *f->row));
+    WISP_TRY(wisp_alloc(f->ctx, &f->col, (size_t)f->entries, sizeof *f->col));
+    WISP_TRY(wisp_alloc(f->ctx, &f->val, (size_t)f->entries, sizeof *f->val));
+    WISP_TRY(read_S(f, pencil));
+    shift_by(f, k->o.target != 0 ? k->o.target : -DBL_EPSILON); /* numbers count in the order: none is 0 */
+    status = read_rows(f, A, scaled - (pencil ? pencil->exponent : 0));
+out:
     return status;
 }
 
@@ -193,9 +227,9 @@ static wisp_status check(const wisp__eig *k, const wisp_mat_info *info)
     return WISP_OK;
 }
 
-wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k)
+wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k, const wisp__pencil *pencil)
 {
-    const wisp_mat *A = k->scaled.in_products ? k->scaled.A : k->A;
+    const wisp_mat *A = pencil ? pencil->A : k->scaled.in_products ? k->scaled.A : k->A;
     wisp_mat_info info;
     wisp_status status;
     wisp_mat_get_info(A, &info);
@@ -206,9 +240,10 @@ wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k)
     wisp__factor *f = *factor;
     f->ctx = k->ctx;
     f->hermitian = k->hermitian;
+    f->pencil = pencil != NULL;
     f->rows = info.rows;
     f->parts = k->is_complex ? 2 : 1;
-    WISP_TRY(read_rows(f, A, k->scaled.in_products ? k->scaled.exponent : 0, k->o.target));
+    WISP_TRY(read_all(f, k, A, pencil));
     WISP_TRY(order(f));
 out:
     return status;
@@ -222,12 +257,14 @@ void wisp__factor_free(wisp__factor *f)
     wisp_free(f->ctx, f->row);
     wisp_free(f->ctx, f->col);
     wisp_free(f->ctx, f->val);
+    wisp_free(f->ctx, f->of_S);
     wisp_free(f->ctx, f);
 }
 
 int64_t wisp__factor_bytes(const wisp__factor *f)
 {
-    return f->megabytes * MEGABYTE + f->entries * (int64_t)(2 * sizeof *f->row + sizeof *f->val);
+    return f->megabytes * MEGABYTE + f->entries * (int64_t)(2 * sizeof *f->row + sizeof *f->val) +
+           (f->of_S ? f->shifted * (int64_t)sizeof *f->of_S : 0);
 }
 
 double wisp__factor_flops(const wisp__factor *f) { return f->s.RINFOG(1); }
@@ -244,7 +281,7 @@ wisp_status wisp__factor_make(wisp__factor *f, double shift, int64_t *below, boo
 {
     enum { TRIES = 6 };
     int result = 0;
-    for (int64_t i = 0; i < f->parts * f->rows; i++) f->val[i] = -shift;
+    shift_by(f, shift);
     for (int tries = 0; tries < TRIES; tries++) {
         const wisp_status status = hold(f, f->megabytes * MEGABYTE);
         if (status != WISP_OK) return status;
@@ -267,8 +304,9 @@ wisp_status wisp__factor_solve(wisp__factor *f, double *x, int columns)
     return call(f, CALL_SOLVE) < 0 ? fail(f, "solve with") : WISP_OK;
 }
 #else
-wisp_status wisp__factor_open(wisp__factor **f, const wisp__eig *k)
+wisp_status wisp__factor_open(wisp__factor **f, const wisp__eig *k, const wisp__pencil *pencil)
 {
+    (void)pencil;
     *f = NULL;
     return wisp_ctx_fail(
         k->ctx, WISP_ERR_UNSUPPORTED,

@@ -1,4 +1,6 @@
-/* (A - shift I)^-1 as an operator. Its numbers are those of k->A; the user's function has the user's matrix. */
+/* (A - shift I)^-1 as an operator. Its numbers are those of k->A; the user's function has the user's matrix. Where A is
+   the C of a pencil, (C - shift I)^-1 = S^1/2 (A - shift S)^-1 S^1/2: what S^1/2 lacks in digits moves values by as
+   large a share of their distance from the shift, and what is found is checked with C. */
 #include "inverse.h"
 #include "factor.h"
 #include <string.h>
@@ -9,9 +11,13 @@ struct wisp__inverse {
     wisp__factor *factor; /* NULL: the user's function */
     double shift, size;   /* size: |A - shift I|, about */
     double factored;      /* the shift whose factors there are; NaN: none */
-    wisp_blk *x;          /* 2^-exponent x, for the user */
-    double *column;       /* [columns][rows], for factors */
-    int64_t columns;      /* as many has `column` room for */
+    double far;           /* over size: the farthest value that is wanted is about so far from the target */
+    bool is_pencil;       /* k->A is C, of this pencil */
+    wisp__pencil pencil;
+    wisp_blk *x;     /* 2^-exponent x, for the user */
+    wisp_blk *root;  /* S^1/2 x */
+    double *column;  /* [columns][rows], for factors */
+    int64_t columns; /* as many has `column` room for */
 };
 
 /* ---- products ------------------------------------------------------------------------------------ */
@@ -29,18 +35,23 @@ out:
     return status;
 }
 
-/* y = 2^-e (A - target)^-1 x, A the user's, for 2^e A. */
+/* *x becomes a block like this one. */
+static wisp_status take_like(wisp_blk **x, const wisp_blk *like)
+{
+    if (*x && wisp_blk_type(*x) == wisp_blk_type(like) && wisp_blk_width(*x) == wisp_blk_width(like)) return WISP_OK;
+    wisp_blk_free(*x);
+    *x = NULL;
+    return wisp_blk_create(x, wisp_blk_ctx(like), wisp_blk_map(like), wisp_blk_type(like), wisp_blk_width(like));
+}
+
+/* y = 2^-e (A - target)^-1 x, A the user's, for 2^e A; of a pencil so many times as its roots are made for. */
 static wisp_status by_function(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
 {
     wisp_status status = WISP_OK;
     const wisp__eig *k = v->k;
-    const int by = -k->scaled.exponent;
+    const int by = v->pencil.exponent - k->scaled.exponent;
     if (by == 0) return k->o.invert(k->o.invert_arg, y, x);
-    if (!v->x || wisp_blk_type(v->x) != wisp_blk_type(x) || wisp_blk_width(v->x) != wisp_blk_width(x)) {
-        wisp_blk_free(v->x);
-        v->x = NULL;
-        WISP_TRY(wisp_blk_create(&v->x, k->ctx, wisp_blk_map(x), wisp_blk_type(x), wisp_blk_width(x)));
-    }
+    WISP_TRY(take_like(&v->x, x));
     WISP_TRY(wisp_axpby(v->x, wisp__real(ldexp(1, by / 2)), x, wisp__real(0)));
     WISP_TRY(wisp_scal(v->x, wisp__real(ldexp(1, by - by / 2))));
     WISP_TRY(k->o.invert(k->o.invert_arg, y, v->x));
@@ -87,16 +98,30 @@ out:
     return status;
 }
 
+static wisp_status solve(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
+{
+    return v->factor ? by_factors(v, y, x) : by_function(v, y, x);
+}
+
 static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     wisp__inverse *v = arg;
-    return v->factor ? by_factors(v, y, x) : by_function(v, y, x);
+    wisp_status status;
+    if (!v->is_pencil) return solve(v, y, x);
+    WISP_TRY(take_like(&v->root, x));
+    WISP_TRY(wisp__pencil_root(&v->pencil, v->root, x));
+    WISP_TRY(solve(v, y, v->root));
+    status = wisp__pencil_root(&v->pencil, y, y);
+out:
+    return status;
 }
 
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v) { return v->matrix; }
 wisp__op wisp__inverse_op(const wisp__inverse *v) { return (wisp__op){1, 1, v->shift, v->size, true}; }
 
 /* ---- made ------------------------------------------------------------------------------------------- */
+
+const char *wisp__inverse_of(const wisp__inverse *v) { return v->is_pencil ? "A - target S" : "A - target I"; }
 
 wisp_status wisp__inverse_open(wisp__eig *k)
 {
@@ -105,11 +130,13 @@ wisp_status wisp__inverse_open(wisp__eig *k)
     WISP_TRY(wisp_alloc(k->ctx, &v, 1, sizeof *v));
     k->inverse = v;
     *v = (wisp__inverse){.k = k, .shift = k->o.target, .factored = NAN};
+    v->far = fmin(1, 4.0 * k->o.count / (double)k->rows);
+    v->is_pencil = wisp__eig_pencil(k, &v->pencil);
     const wisp_operator op = {.map = wisp_mat_map(k->A), .type = k->type, .apply = multiply, .arg = v};
     WISP_TRY(wisp_mat_from_apply(&v->matrix, k->ctx, &op));
     if (k->o.invert) goto out;
-    WISP_TRY(wisp__factor_open(&v->factor, k));
-    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: factors of A - target I take about %.3g MB and %.3g Gflop",
+    WISP_TRY(wisp__factor_open(&v->factor, k, v->is_pencil ? &v->pencil : NULL));
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: factors of %s take about %.3g MB and %.3g Gflop", wisp__inverse_of(v),
                   (double)wisp__factor_bytes(v->factor) / 1e6, wisp__factor_flops(v->factor) / 1e9);
 out:
     return status;
@@ -122,6 +149,7 @@ void wisp__inverse_close(wisp__eig *k)
     wisp_mat_free(v->matrix);
     wisp__factor_free(v->factor);
     wisp_blk_free(v->x);
+    wisp_blk_free(v->root);
     wisp_free(k->ctx, v->column);
     wisp_free(k->ctx, v);
     k->inverse = NULL;
@@ -140,7 +168,7 @@ static double by_kernels(const wisp__eig *k)
    kernels, and it has about twenty more for each number of the factors; a solution is bound by memory. There are about
    three and a half factorizations, and six products for each pair, which are made orthogonal to the search space. A
    filter's products, of wide blocks, are faster than they are counted, above all with wide registers: for that all of
-   this counts more. */
+   this counts more. The roots of a pencil are products like a filter's. */
 double wisp__inverse_work(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
@@ -148,14 +176,16 @@ double wisp__inverse_work(const wisp__inverse *v)
                  columns = fmax(24, 2.5 * k->o.count), threads = wisp_ctx_threads(k->ctx);
     const double factors = 3.5 * (2 * wisp__factor_flops(v->factor) + 20 * solve), solves = 2.5 * solve * products;
     const double ortho = (k->is_complex ? 16 : 4) * (double)k->rows * columns * products;
-    return by_kernels(k) * (threads * (factors + solves) + ortho);
+    const double roots = v->is_pencil ? wisp__slower * k->flops * products : 0;
+    return by_kernels(k) * (threads * (factors + solves) + ortho) + roots;
 }
 
 int64_t wisp__inverse_bytes(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
     const int64_t column = k->rows * (int64_t)(k->is_complex ? 2 * sizeof(double) : sizeof(double));
-    return v->factor ? wisp__factor_bytes(v->factor) + WISP__MOST_BLOCK * column : 0;
+    const int64_t root = v->is_pencil ? WISP__MOST_BLOCK * wisp__eig_held(k) * (int64_t)wisp_type_size(k->type) : 0;
+    return v->factor ? wisp__factor_bytes(v->factor) + WISP__MOST_BLOCK * column + root : root;
 }
 
 /* Of a random vector b: |A b|/|b|; then how long (A - shift)^-1 makes it, and |(A - shift) (A - shift)^-1 b - b|. */
@@ -196,16 +226,50 @@ out:
 
 /* A value at a distance d makes products so large that their rounding, or that of factors, moves another one at D by
    about D^2/d rounding errors: so near none may be, for the farthest that is wanted. That one is taken to lie four
-   times as far as it would, were the values spread evenly. Copies of a value that is nearer than D/10^4 come out of
-   rounding too slowly, whatever the tolerance. But a shift that lies far from the target, by the distance of two such
-   values, would find other ones than are asked for. */
+   times as far as it would, were the values spread evenly, or as they are counted. Copies of a value that is nearer
+   than D/10^4 come out of rounding too slowly, whatever the tolerance. But a shift that lies far from the target, by
+   the distance of two such values, would find other ones than are asked for. */
 static double nearest_of(const wisp__inverse *v)
 {
-    static const double of_factors = 100 * DBL_EPSILON, least = 1e-4, of_spacing = 0.05;
+    static const double least = 1e-4, of_spacing = 0.05;
     const wisp__eig *k = v->k;
-    const double spacing = 2 / (double)k->rows, far = fmin(1, 2 * k->o.count * spacing);
-    const double share = fmax((k->eps / 16 + of_factors) / k->o.tolerance * far, least) * far;
-    return fmax(fmin(share, of_spacing * spacing), of_factors) * v->size;
+    const double of_roots = v->is_pencil ? (double)v->pencil.terms * sqrt(v->pencil.condition) : 0,
+                 of_factors = (100 + of_roots) * DBL_EPSILON, spacing = v->far / (2 * k->o.count);
+    const double share = fmax((k->eps / 16 + of_factors) / k->o.tolerance * v->far, least) * v->far;
+    return fmax(fmin(share, of_spacing * spacing), 100 * DBL_EPSILON) * v->size;
+}
+
+/* How many values lie up to so far from the target; INFINITY: a border is one of them. */
+static wisp_status count_within(wisp__inverse *v, double far, double *counted)
+{
+    wisp_status status = WISP_OK;
+    int64_t below[2] = {0, 0};
+    bool singular = false;
+    for (int side = 0; side < 2 && !singular; side++)
+        WISP_TRY(factor_at(v, v->k->o.target + (side ? far : -far) * v->size, below + side, &singular));
+    *counted = singular ? INFINITY : (double)(below[1] - below[0]);
+out:
+    return status;
+}
+
+/* Values may lie far more densely about the target than over the whole spectrum: by counts, few more than are wanted
+   come before v->far then. Those of a multiplet stay, however near one looks. */
+static wisp_status look_around(wisp__inverse *v)
+{
+    enum { TRIES = 8, MANY = 4 };
+    static const double same = 0.9, aside = 0.7, least = 100 * DBL_EPSILON;
+    wisp_status status = WISP_OK;
+    const double count = v->k->o.count;
+    double before = INFINITY, far = v->far, counted;
+    for (int i = 0; i < TRIES && far > least; i++) {
+        WISP_TRY(count_within(v, far, &counted));
+        if (counted < INFINITY && counted > same * before) break;
+        if (counted < INFINITY) v->far = far, before = counted;
+        if (counted <= MANY * count) break;
+        far *= counted < INFINITY ? 2 * count / counted : aside;
+    }
+out:
+    return status;
 }
 
 /* |A - shift I|, by the bounds of a Hermitian matrix. */
@@ -234,15 +298,34 @@ static wisp_status check_function(wisp__inverse *v)
     const wisp_status status = look(v, &p);
     if (status != WISP_OK) return status;
     if (!k->hermitian) v->size = p.norm + fabs(v->shift);
-    if (p.error <= most * fmax(1, v->size * p.growth * k->eps / most)) return WISP_OK;
+    const double rounding = v->is_pencil ? wisp__pencil_rounding(&v->pencil, k->eps) : k->eps;
+    if (p.error <= most * fmax(1, v->size * p.growth * rounding / most)) return WISP_OK;
     return wisp_ctx_failf(k->ctx, WISP_ERR_CALLBACK,
-                          "eig: opts.invert is not (A - target I)^-1: of a vector of length 1 it leaves a residual of "
-                          "%.2g",
-                          p.error);
+                          "eig: opts.invert is not (%s)^-1: of a vector of length 1 it leaves a residual of %.2g",
+                          wisp__inverse_of(v), p.error);
 }
 
-/* The target may be an eigenvalue, or nearly: then a place beside it is taken. The mean share of an eigenvector in a
-   random one tells how near the nearest value is. */
+/* *nearest: how far the nearest value is from the shift, about: the mean share of an eigenvector in a random one tells.
+   0: there are no factors. */
+static wisp_status try_shift(wisp__inverse *v, double *nearest)
+{
+    const wisp__eig *k = v->k;
+    wisp_status status;
+    int64_t below;
+    bool singular;
+    probe p;
+    *nearest = 0;
+    WISP_TRY(factor_at(v, v->shift, &below, &singular));
+    if (singular && !(v->size > 0)) v->size = fmax(fabs(k->o.target), 1);
+    if (singular) goto out;
+    WISP_TRY(look(v, &p));
+    if (!k->hermitian) v->size = p.norm + fabs(v->shift);
+    *nearest = 1 / (p.growth * sqrt((double)k->rows));
+out:
+    return status;
+}
+
+/* The target may be an eigenvalue, or nearly: then a place beside it is taken. */
 static wisp_status choose_shift(wisp__inverse *v)
 {
     enum { TRIES = 8 };
@@ -251,18 +334,12 @@ static wisp_status choose_shift(wisp__inverse *v)
     wisp_status status = WISP_OK;
     for (int i = 0; i < TRIES; i++) {
         const double side = i % 2 ? 1 : -1, size = i ? pow(3, (i - 1) / 2) * step * nearest_of(v) : 0;
-        int64_t below;
-        bool singular;
+        double nearest;
         v->shift = k->o.target + side * size;
-        WISP_TRY(factor_at(v, v->shift, &below, &singular));
-        if (singular) {
-            if (!(v->size > 0)) v->size = fmax(fabs(k->o.target), 1);
-            continue;
-        }
-        probe p;
-        WISP_TRY(look(v, &p));
-        if (!k->hermitian) v->size = p.norm + fabs(v->shift);
-        if (1 / (p.growth * sqrt((double)k->rows)) > nearest_of(v)) return WISP_OK;
+        WISP_TRY(try_shift(v, &nearest));
+        if (nearest > nearest_of(v)) return WISP_OK;
+        if (i == 0 && k->hermitian) WISP_TRY(look_around(v));
+        if (nearest > nearest_of(v)) return WISP_OK;
     }
     if (v->factored == v->shift) return WISP_OK; /* as good as there is */
     status = wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "eig: the matrix is singular at and beside opts.target, %g",
@@ -278,14 +355,20 @@ wisp_status wisp__inverse_begin(wisp__inverse *v)
     const int64_t bytes = wisp__inverse_bytes(v);
     if (k->o.bytes > 0 && bytes > k->o.bytes)
         return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM,
-                              "eig: the factors of A - target I would take about %.3g MB, and %.3g MB are left for "
-                              "them: take another opts.method",
-                              (double)bytes / 1e6, (double)k->o.bytes / 1e6);
+                              "eig: the factors of %s would take about %.3g MB, and %.3g MB are left for them: take "
+                              "another opts.method",
+                              wisp__inverse_of(v), (double)bytes / 1e6, (double)k->o.bytes / 1e6);
     if (k->hermitian) measure(v);
     if (k->hermitian && v->factor) fit_tolerance(v->k);
     const wisp_status status = v->factor ? choose_shift(v) : check_function(v);
     k->e->filter_seconds += wisp_now() - before;
     return status;
+}
+
+double wisp__inverse_count_error(const wisp__inverse *v)
+{
+    static const double least = 1e3 * DBL_EPSILON;
+    return v->is_pencil ? fmax(wisp__pencil_rounding(&v->pencil, v->k->eps), least) : least;
 }
 
 bool wisp__inverse_counts(const wisp__inverse *v) { return v->factor || v->k->o.below; }

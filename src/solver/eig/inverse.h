@@ -1,4 +1,5 @@
-/* (A - shift I)^-1, by the user's function or by factors of the library's own, for Krylov spaces of it. */
+/* (A - shift I)^-1, by the user's function or by factors of the library's own, for Krylov spaces of it. Of a pencil's C
+   by those of A - shift S. */
 #ifndef WISP_INVERSE_H
 #define WISP_INVERSE_H
 #include "arnoldi.h"
@@ -16,6 +17,10 @@ wisp__op wisp__inverse_op(const wisp__inverse *v);
 bool wisp__inverse_counts(const wisp__inverse *v);
 /* How many eigenvalues A has below the number; -1: nothing tells. */
 wisp_status wisp__inverse_below(wisp__inverse *v, double shift, int64_t *below);
+/* So far a value may be from that which is counted, over the largest |value|. */
+double wisp__inverse_count_error(const wisp__inverse *v);
+/* "A - target I", or that of a pencil. */
+const char *wisp__inverse_of(const wisp__inverse *v);
 /* What it holds at most beside what the library counts. */
 int64_t wisp__inverse_bytes(const wisp__inverse *v);
 /* Of a whole search with factors, in flops of dense kernels on all threads. */

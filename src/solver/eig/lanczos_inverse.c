@@ -22,12 +22,13 @@ void wisp__lanczos_nearest(const wisp__eig *k, const double *theta, const double
 }
 
 /* So far from a value that is not on the border the eigenvalue may be that it stands for, with the rounding of counts:
-   a factorization is that of a matrix that differs from A by some units. */
+   a factorization is that of a matrix that differs from A by some units, or of a pencil that C is near to. */
 static double room_of(const wisp__lanczos *L)
 {
     const wisp__eig *k = L->k;
     const wisp_bounds *b = &k->e->bounds;
-    return 2 * k->o.tolerance * k->scale + 1e3 * DBL_EPSILON * fmax(b->halfwidth + fabs(b->center), L->a.op.scale);
+    return 2 * k->o.tolerance * k->scale +
+           wisp__inverse_count_error(k->inverse) * fmax(b->halfwidth + fabs(b->center), L->a.op.scale);
 }
 
 /* No value that was locked lies so near to this border that it might be on either side of it. */

@@ -66,8 +66,6 @@ static int check_options(tool *t)
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (pencil_check(t)) return EXIT_USAGE;
-    if (o->overlap && o->method == WISP_EIG_INVERT)
-        return tool_usage(t, "--overlap and --method invert exclude each other: take --method chebfd");
     if (o->overlap && o->method == WISP_KRYLOV_SCHUR)
         return tool_usage(t, "--overlap is for Hermitian matrices, and --method krylov-schur for others");
     if (o->overlap && option_seen(o, "largest-real"))

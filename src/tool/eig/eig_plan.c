@@ -135,7 +135,7 @@ static void look_at_inverse(const wisp_mat *A, const eig_results *r, eig_plan *p
     enum { MANY = 1000000 };
     wisp_plan plan;
     wisp_eig_opts o = r->opts;
-    if (o.which != WISP_EIG_NEAREST || o.method != WISP_EIG_DEFAULT || r->pencil.C || r->info.rows > MANY) return;
+    if (o.which != WISP_EIG_NEAREST || o.method != WISP_EIG_DEFAULT || r->info.rows > MANY) return;
     o.method = WISP_EIG_INVERT;
     if (eig_plan_of(r, &plan, &p->inverse, A, &o)) p->inverse = (wisp_eig_choice){0};
 }
