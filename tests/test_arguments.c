@@ -249,9 +249,9 @@ CALL(wisp_mat_get_operator)
     wisp_mat *made;
     wisp_operator op = {.map = f->map, .type = WISP_D, .apply = apply_nothing, .arg = f};
     REF_OK(f->ctx, wisp_mat_from_apply(&made, f->ctx, &op));
-    const wisp_status status = wisp_mat_get_operator(P(0, made), P(1, &op));
     assert_int_equal(wisp_mat_get_operator(f->A, &op), WISP_ERR_UNSUPPORTED);
     assert_null(op.apply);
+    const wisp_status status = wisp_mat_get_operator(P(0, made), P(1, &op));
     wisp_mat_free(made);
     return status;
 }

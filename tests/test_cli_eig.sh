@@ -342,7 +342,6 @@ refused 2 "-n is for --target; --interval gives all in it" eig $small --interval
 refused 2 "-n is for --target alone" eig $small --smallest 3 -n 3
 refused 2 "--method chebfd is for --interval and --target" eig $small --smallest 3 --method chebfd
 refused 2 "--method invert is for --target" eig $small --smallest 3 --method invert
-refused 2 "--overlap and --method invert exclude each other" eig $small --target 0 --method invert --overlap $small
 if "$wisp" --version | grep -q '^features:.* mumps'; then # the middle of a chain: 4 itself, and 4 +- 2 sin(pi k/302)
     chain=laplace:points=5,nx=301,ny=1
     "$wisp" eig $chain --target 4 -n 3 --method invert --json >inverse.json
