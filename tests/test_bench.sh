@@ -155,6 +155,8 @@ json out 'all(r["method"] == "gmres" and r["restart"] == 5 for r in rows) and ro
 ok bench solve matpde:nx=12,ny=12 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
 # (and the passes in which BiCGStab keeps an x)
 json out '[(r["width"], r.get("against"), int(r["passes"]), r["reductions"]) for r in rows] == [(1, None, 4, 2), (3, "single", 4, 2), (1, None, 4, 2)]'
+ok bench solve matpde:nx=12,ny=12 --method idr --repeats 7 --json
+json out 'len(rows) == 2 and rows[0]["variant"] == "pipelined" and 4.4 <= rows[0]["passes"] <= 5.4 and rows[0]["reductions"] == 2'
 ok bench solve topi:nx=3,ny=3,nz=3 --method minres --against classical --widths 2 --repeats 7 --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(r["passes"] > 1 for r in rows)'
 # Eigenpairs: the filter beside a KPM step, single precision beside double, dense operations beside LAPACK's.

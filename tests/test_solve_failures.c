@@ -128,6 +128,7 @@ static void stagnation(void **state)
     for (int i = 0; i < N; i++) shift[i * N + (i + 1) % N] = 1;
     linear l = system_of(ctx, N, shift);
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .restart = N}, WISP_OK, "");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_IDR}, WISP_OK, "");
     for (int64_t i = 0; i < N; i++) l.x0.a[i] = 0; /* with a guess it may get somewhere */
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .restart = 2}, WISP_ERR_STAGNATION, "restart");
     linear_free(&l);
@@ -154,8 +155,11 @@ static void breakdown(void **state)
         ref_free(out.x);
     }
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES}, WISP_OK, "");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_IDR}, WISP_OK, "");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_IDR, .shadow = 1}, WISP_OK, ""); /* any omega serves */
     linear_free(&l);
     l = system_of(ctx, 2, (double[]){0, 1, 0, 0}); /* A maps b to 0 */
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_IDR}, WISP_ERR_BREAKDOWN, "broke down");
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .max_iterations = 50}, WISP_ERR_BREAKDOWN, "broke down");
     ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .precond = WISP_JACOBI}, WISP_ERR_BREAKDOWN, "zero");
     linear_free(&l);
