@@ -24,6 +24,7 @@ jobs=("${@:2}")
     "solve laplace:nx=5,ny=4 --method cg"
     "solve matpde:nx=4,ny=4 --method gmres --restart 3 --rhs random:1x2"
     "solve matpde:nx=4,ny=4 --method bicgstab"
+    "solve matpde:nx=4,ny=4 --method idr --shadow 2"
     "eig anderson:nx=12,ny=9,nz=1,disorder=3 --largest 2 --method lanczos --tol 1e-2"
     "evolve anderson:nx=4,ny=3,nz=1,disorder=2 --time 0.1 --site 0"
 )

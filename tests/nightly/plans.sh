@@ -24,12 +24,13 @@ hermitian() {
 job() {
     local single
     single=$(maybe --precision single)
-    case $(one_of dos ldos count solve gmres eig inner evolve power) in
+    case $(one_of dos ldos count solve gmres idr eig inner evolve power) in
     dos) echo "dos $(hermitian) --moments $(number 2 40) --vectors $(number 1 40) $(maybe --width "$(number 1 16)") $single" ;;
     ldos) echo "ldos $(hermitian) --moments $(number 2 40) --sites 0,3,7,11 $single" ;;
     count) echo "count $(hermitian) --interval 0,1 --moments $(number 4 40) --vectors $(number 1 9) $single" ;;
     solve) echo "solve hpcg:nx=$(number 4 24),ny=$(number 4 24),nz=$(number 4 16) --method $(one_of cg minres bicgstab) --rhs random:1x$(number 1 9) --tol 0.5 $(maybe --precond "$(one_of jacobi block-jacobi:8 chebyshev:4)") $single" ;;
     gmres) echo "solve matpde:nx=$(number 8 60),ny=$(number 8 60) --method gmres --restart $(number 2 40) --rhs random:1x$(number 1 5) --tol 0.9 $single" ;;
+    idr) echo "solve matpde:nx=$(number 8 60),ny=$(number 8 60) --method idr --shadow $(number 1 20) --rhs random:1x$(number 1 5) --tol 0.9 $single" ;;
     eig) echo "eig $(hermitian) $(one_of --smallest --largest) $(number 1 12) --tol 1e-2 $(maybe --search "$(number 8 60)") $single" ;;
     inner) echo "eig anderson:nx=$(number 8 20),ny=$(number 8 20),nz=$(number 1 8),disorder=4 --interval 0,0.$(number 1 3) --tol 1e-4" ;;
     evolve) echo "evolve $(hermitian) --time 0.$(number 1 9) --site 0 $(maybe --watch 0,1,2) $single" ;;
