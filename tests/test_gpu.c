@@ -153,7 +153,7 @@ static void blocks(void **state)
 {
     static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
     static const int width[] = {1, 3, 4, 33};
-    static const int64_t rows[] = {0, 1, 77, 5003};
+    static const int64_t rows[] = {0, 1, 77, 2003};
     wisp_ctx *ctx[DEVICES], *cpu = ref_ctx(&(wisp_ctx_opts){.device = "cpu", .threads = 1});
     made *m = calloc(3, sizeof *m);
     (void)state;
