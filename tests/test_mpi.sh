@@ -80,6 +80,16 @@ for run in "dos topi:nx=5,ny=4,nz=3 --moments 50 --vectors 3 --width 2" "eig gra
     same one.json many.json 3 "$run on plain,cpu"
 done
 
+if "$wisp" --version | grep -q '^features:.* hdf5'; then
+    echo "- memory that one of 2 processes has not: one line, and a common end"
+    for at in $(seq 82 6 130); do
+        rc=0
+        WISP_ALLOC_FAIL_AT=$at@1 by 2 "$wisp" map graphene:nx=20,ny=20 --energies 0 --moments 64 --vectors 4 --save map.h5 >out 2>err || rc=$?
+        [ $rc = 0 ] || { [ $rc = 1 ] && [ "$(grep -c '^wisp: ' err)" = 1 ] && grep -q '^wisp: .*out of memory' err; } ||
+            fail "map --save, allocation $at: exit $rc: $(cat err)"
+    done
+fi
+
 echo "- files of each format, by 2 processes that measure their rates"
 "$wisp" dos m.mtx --moments 64 --vectors 3 --width 2 --json >one.json
 for name in m.crs m.mtx.gz; do

@@ -94,7 +94,7 @@ static int find_bounds(tool *t, map_run *r, const wisp_mat *A)
 static int compute(tool *t, map_run *r, wisp_mat *A)
 {
     r->method = wisp_kpm_bounds_opts(r->info.type, r->info.rows, &r->kpm).method;
-    int rc = map_begin(t, r) ? tool_fail_ctx(t) : EXIT_FINE;
+    int rc = tool_agree(t, map_begin(t, r) ? tool_fail_ctx(t) : EXIT_FINE);
     if (!rc && !t->resumed) rc = find_bounds(t, r, A);
     if (!rc && r->kpm.moments > WISP_CHEBYSHEV_TERMS)
         rc = tool_fail(t, "--resolution %g needs %lld moments; at most %d are taken", t->opt.resolution,

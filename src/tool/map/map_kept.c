@@ -29,7 +29,9 @@ static wisp_status no_memory(tool *t)
 
 wisp_status map_kept_rows(tool *t, map_run *r, const wisp_moments *m)
 {
-    if (!map_kept_begin(r)) return no_memory(t);
+    wisp_ctx_enter(t->ctx);
+    const wisp_status status = wisp_ctx_leave(t->ctx, map_kept_begin(r) ? WISP_OK : no_memory(t));
+    if (status != WISP_OK) return status;
     memcpy(r->kept.mu + r->done * m->n, m->mu, (size_t)(m->vectors * m->n) * sizeof *m->mu);
     r->kept.seconds += m->seconds, r->kept.flops += m->flops;
     return WISP_OK;
@@ -59,6 +61,25 @@ out:
     return status;
 }
 
+static void free_work(tool *t, workspace *w)
+{
+    for (int i = 0; i < 2; i++) wisp_blk_free(w->v[i]);
+    wisp_free(t->ctx, w->numbers);
+    *w = (workspace){0};
+}
+
+static wisp_status make_work(tool *t, const map_run *r, const wisp_mat *A, workspace *w, int width)
+{
+    wisp_map *map = wisp_mat_map(A);
+    wisp_status status;
+    free_work(t, w);
+    w->local = wisp_map_local(map, &w->first);
+    WISP_TRY(wisp_alloc(t->ctx, &w->numbers, (size_t)(w->local * width) + 1, wisp_type_size(r->info.type)));
+    for (int i = 0; i < 2; i++) WISP_TRY(wisp_blk_create(&w->v[i], t->ctx, map, r->info.type, width));
+out:
+    return status;
+}
+
 static wisp_status some_vectors(tool *t, map_run *r, wisp_mat *A, workspace *w, int width)
 {
     const double h = r->bounds.halfwidth;
@@ -83,29 +104,20 @@ static wisp_status some_vectors(tool *t, map_run *r, wisp_mat *A, workspace *w, 
         WISP_TRY(wisp_ctx_sum(t->ctx, r->kept.mu + from, all));
         WISP_TRY(wisp_ctx_sum(t->ctx, r->kept.imag + from, all));
     }
-    r->done += width;
 out:
     wisp_free(t->ctx, shift);
     return status;
 }
 
-static void free_work(tool *t, workspace *w)
+/* One rank may be cancelled, or want for memory: then all stop here. */
+static wisp_status batch(tool *t, map_run *r, wisp_mat *A, workspace *w, int width, bool anew)
 {
-    for (int i = 0; i < 2; i++) wisp_blk_free(w->v[i]);
-    wisp_free(t->ctx, w->numbers);
-    *w = (workspace){0};
-}
-
-static wisp_status make_work(tool *t, const map_run *r, const wisp_mat *A, workspace *w, int width)
-{
-    wisp_map *map = wisp_mat_map(A);
-    wisp_status status;
-    free_work(t, w);
-    w->local = wisp_map_local(map, &w->first);
-    WISP_TRY(wisp_alloc(t->ctx, &w->numbers, (size_t)(w->local * width) + 1, wisp_type_size(r->info.type)));
-    for (int i = 0; i < 2; i++) WISP_TRY(wisp_blk_create(&w->v[i], t->ctx, map, r->info.type, width));
-out:
-    return status;
+    wisp_status status = WISP_OK;
+    wisp_ctx_enter(t->ctx);
+    if (!map_kept_begin(r)) status = no_memory(t);
+    if (status == WISP_OK && anew) status = make_work(t, r, A, w, width);
+    if (status == WISP_OK) status = some_vectors(t, r, A, w, width);
+    return wisp_ctx_leave(t->ctx, status);
 }
 
 wisp_status map_kept_vectors(tool *t, map_run *r, wisp_mat *A)
@@ -114,13 +126,12 @@ wisp_status map_kept_vectors(tool *t, map_run *r, wisp_mat *A)
     wisp_status status = WISP_OK;
     workspace w = {0};
     int made = 0;
-    if (!map_kept_begin(r)) return no_memory(t);
     while (r->done < r->kpm.vectors) {
         const int64_t left = r->kpm.vectors - r->done;
         const int width = left < r->width ? (int)left : r->width;
-        if (width != made) WISP_TRY(make_work(t, r, A, &w, width));
+        WISP_TRY(batch(t, r, A, &w, width, width != made));
         made = width;
-        WISP_TRY(some_vectors(t, r, A, &w, width));
+        r->done += width;
     }
 out:
     free_work(t, &w);

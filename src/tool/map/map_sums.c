@@ -99,6 +99,26 @@ out:
     return status;
 }
 
+/* One rank may have no memory: then none waits for its sums. */
+static wisp_status add_all(tool *t, map_run *r, workspace *w, int width)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx_enter(t->ctx);
+    for (int e = 0; e < r->energies && status == WISP_OK; e++) status = add_up(t, r, w, e, width);
+    return wisp_ctx_leave(t->ctx, status);
+}
+
+/* The vectors of the next batch, and room for what is made of them: on all ranks, or on none. */
+static wisp_status begin_batch(tool *t, map_run *r, workspace *w, int width, bool anew)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx_enter(t->ctx);
+    if (anew) status = make_work(t, r, w, width);
+    if (status == WISP_OK)
+        status = wisp_blk_fill_random(w->x, WISP_RANDOM_TRACE, t->opt.seed, STREAM_START, (uint32_t)r->done);
+    return wisp_ctx_leave(t->ctx, status);
+}
+
 /* resume: the batch goes on from the kept state. */
 static wisp_status some_vectors(tool *t, map_run *r, workspace *w, int width, bool resume)
 {
@@ -107,9 +127,8 @@ static wisp_status some_vectors(tool *t, map_run *r, workspace *w, int width, bo
     wisp_status status;
     checkpoint_set(t, &o);
     if (!resume) o.resume = NULL;
-    WISP_TRY(wisp_blk_fill_random(w->x, WISP_RANDOM_TRACE, t->opt.seed, STREAM_START, (uint32_t)r->done));
     WISP_TRY(wisp_chebyshev_apply(&e, w->y, w->A, w->x, r->energies, w->f, &o));
-    for (int i = 0; i < r->energies; i++) WISP_TRY(add_up(t, r, w, i, width));
+    WISP_TRY(add_all(t, r, w, width));
     r->done += width;
 out:
     return status;
@@ -124,7 +143,7 @@ static wisp_status all_vectors(tool *t, map_run *r, wisp_mat *A)
     while (r->done < r->kpm.vectors) {
         const int64_t left = r->kpm.vectors - r->done;
         const int width = left < r->width ? (int)left : r->width;
-        if (width != made) WISP_TRY(make_work(t, r, &w, width));
+        WISP_TRY(begin_batch(t, r, &w, width, width != made));
         made = width;
         WISP_TRY(tool_step(t, "map", (double)r->done / (double)r->kpm.vectors, 0));
         WISP_TRY(some_vectors(t, r, &w, width, resume));
