@@ -80,6 +80,12 @@ refused 1 "not Hermitian" eig a.mtx --overlap matpde:nx=10,ny=12 --largest 2
 refused 1 "not Hermitian" eig matpde:nx=10,ny=12 --overlap s.mtx --largest 2
 printf "%%%%MatrixMarket matrix coordinate real symmetric\n120 120 1\n1 1 nan\n" >nan.mtx
 refused 1 "--overlap nan.mtx: row 0 of the matrix holds a NaN" eig a.mtx --overlap nan.mtx --largest 2
+sed 's/^1 1 .*/1 1 nan/' nan.mtx >not.mtx
+for question in 'eig not.mtx --largest 2' 'count not.mtx --interval=0,inf'; do # it is not S that is to blame
+    # shellcheck disable=SC2086 # words
+    refused 1 "not.mtx: row 0 of the matrix holds a NaN" $question --overlap s.mtx
+    check "S is not named: $(cat err)" test "$(grep -c -- --overlap err)" = 0
+done
 refused 2 "name the same file" eig a.mtx --overlap s.mtx --largest 2 -o s.mtx
 for method in dense lanczos; do
     refused 1 "--overlap s.mtx: S has eigenvalues beyond the bounds 0.9 to 1.1; take wider --overlap-bounds, or none" \

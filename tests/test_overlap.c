@@ -380,6 +380,7 @@ static void refused(void **state)
     wisp_overlap *v;
     wisp_mat *C;
     wisp_blk *x, *y;
+    wisp_overlap_info info;
     REF_OK(ctx, wisp_overlap_create(&v, M, NULL));
     assert_int_equal(wisp_overlap_matrix(&C, v, other), WISP_ERR_MISMATCH); /* another map */
     assert_null(C);
@@ -392,7 +393,11 @@ static void refused(void **state)
     const wisp_bounds_opts given = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 0.01}};
     REF_OK(ctx, wisp_overlap_create(&v, M, &(wisp_overlap_opts){.bounds = given}));
     REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+    wisp_overlap_get_info(v, &info);
+    assert_true(info.beyond == 0);
     assert_int_equal(wisp_overlap_apply(v, x, x), WISP_ERR_BOUNDS);
+    wisp_overlap_get_info(v, &info);
+    assert_true(info.beyond == 1);
     wisp_overlap_free(v);
     assert_int_equal(wisp_overlap_create(&v, M, &(wisp_overlap_opts){.tolerance = 2}), WISP_ERR_ARG);
     assert_int_equal(wisp_overlap_create(&v, M, &(wisp_overlap_opts){.terms = 2}), WISP_ERR_ARG);

@@ -30,8 +30,10 @@ typedef struct {
 
 typedef struct {
     wisp_bounds bounds; /* of S */
-    int64_t terms; /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
-    double error;  /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
+    int64_t terms;  /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
+    double error;   /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
+    int64_t beyond; /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
+                    /* solver that was given C maybe with another status */
 } wisp_overlap_info;
 
 /* Finds the bounds of S, and the polynomial. S must live as long as the result, opts may be NULL. WISP_ERR_HERMITIAN

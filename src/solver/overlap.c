@@ -15,6 +15,7 @@ struct wisp_overlap {
     double *norm;            /* [2][width] */
     wisp_scalar *factor;     /* [width] */
     int *by;                 /* [width] powers of 2 that were taken out of columns */
+    int64_t beyond;          /* products that met eigenvalues of S beyond the bounds */
 };
 
 static int inverse_root(void *arg, double above_low, wisp_scalar *value)
@@ -143,6 +144,7 @@ void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
     info->bounds = v->bounds;
     info->terms = v->series.terms;
     info->error = v->series.error / v->series.largest;
+    info->beyond = v->beyond;
 }
 
 static void free_blocks(wisp_overlap *v)
@@ -188,9 +190,10 @@ out:
 }
 
 /* Who reads it may know of another matrix, and of other bounds. */
-static wisp_status name_bounds(const wisp_overlap *v)
+static wisp_status name_bounds(wisp_overlap *v)
 {
     const wisp_bounds *b = &v->bounds;
+    v->beyond++;
     return wisp_ctx_failf(v->ctx, WISP_ERR_BOUNDS,
                           "overlap: S has eigenvalues beyond the bounds %.10g to %.10g; take wider "
                           "wisp_overlap_opts.bounds, or none, so that they are found",

@@ -81,12 +81,17 @@ static int fail_of_overlap(tool *t)
     return tool_fail(t, "--overlap %s: %s", t->opt.overlap, why);
 }
 
-/* What S is to blame for says so, within what the operator's product says. */
-int pencil_fail(tool *t, wisp_status status)
+int pencil_fail(tool *t, const pencil *p, wisp_status status)
 {
-    const char *of_S = t->opt.overlap ? strstr(tool_message(t), call) : NULL;
-    if (!of_S || tool_is_stopped(t)) return tool_fail_matrix(t, status);
-    return tool_fail(t, "--overlap %s: %s", t->opt.overlap, of_S + strlen(call));
+    const bool of_S = p->overlap && (status == WISP_ERR_BOUNDS || status == WISP_ERR_CALLBACK);
+    wisp_overlap_info now = {0};
+    if (of_S) wisp_overlap_get_info(p->overlap, &now);
+    if (now.beyond == 0 || tool_is_stopped(t)) return tool_fail_matrix(t, status);
+    return tool_fail(
+        t,
+        "--overlap %s: S has eigenvalues beyond the bounds %.10g to %.10g; take wider --overlap-bounds, or "
+        "none, so that they are found",
+        t->opt.overlap, now.bounds.center - now.bounds.halfwidth, now.bounds.center + now.bounds.halfwidth);
 }
 
 /* S^-1/2. */
@@ -106,6 +111,14 @@ static int make_root(tool *t, pencil *p)
     return EXIT_FINE;
 }
 
+/* Whether it is A that can't be taken, and not what becomes of it with S. */
+static bool is_of_A(const wisp_mat *A, wisp_status status)
+{
+    wisp_mat_props props;
+    if (status != WISP_ERR_NUMERIC) return status == WISP_ERR_HERMITIAN;
+    return wisp_mat_get_props(A, &props) == WISP_OK && props.nonfinite_row >= 0;
+}
+
 int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info *info)
 {
     if (!t->opt.overlap) return EXIT_FINE;
@@ -113,7 +126,7 @@ int pencil_make(tool *t, pencil *p, const wisp_mat *A, int width, wisp_mat_info 
     if (!rc) rc = make_root(t, p);
     if (rc) return rc;
     const wisp_status status = wisp_overlap_matrix(&p->C, p->overlap, A);
-    if (status) return pencil_fail(t, status);
+    if (status) return is_of_A(A, status) ? tool_fail_matrix(t, status) : fail_of_overlap(t);
     wisp_mat_info c;
     p->A = A;
     wisp_mat_get_info(p->C, &c);
@@ -161,7 +174,7 @@ int pencil_start(tool *t, const pencil *p, wisp_blk *x)
     status = wisp_spmmv(x, p->S, root, NULL);
 out:
     wisp_blk_free(root);
-    return status ? pencil_fail(t, status) : EXIT_FINE;
+    return status ? pencil_fail(t, p, status) : EXIT_FINE;
 }
 
 static double condition_root(const pencil *p)
@@ -193,7 +206,7 @@ int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, do
     wisp_status status = wisp_overlap_apply(p->overlap, e->vectors, e->vectors);
     if (status == WISP_OK)
         status = wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality);
-    if (status != WISP_OK) return pencil_fail(t, status);
+    if (status != WISP_OK) return pencil_fail(t, p, status);
     const double unit = absolute ? 1 : unit_of(p, e, tolerance);
     for (int i = 0; i < e->found; i++) e->residual[i] /= unit;
     return EXIT_FINE;

@@ -26,7 +26,7 @@ int64_t pencil_blocks(const pencil *p, int64_t columns, int64_t column_bytes);
 /* Of pencil_finish, with so many vectors, at most. */
 int64_t pencil_finish_bytes(const pencil *p, double columns, int64_t column_bytes);
 /* Why a solver that was given C failed. */
-int pencil_fail(tool *t, wisp_status status);
+int pencil_fail(tool *t, const pencil *p, wisp_status status);
 /* Vectors of the pencil to those of C. */
 int pencil_start(tool *t, const pencil *p, wisp_blk *x);
 /* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S.

@@ -268,7 +268,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE)
         r->dense_fits = dense_fits(r, searched(r, A));
     if (has_pairs(r->status)) return deliver(t, r, A);
-    return pencil_fail(t, r->status);
+    return pencil_fail(t, &r->pencil, r->status);
 }
 
 /* Why it is not complete, and what to do. */
