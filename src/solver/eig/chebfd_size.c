@@ -244,11 +244,18 @@ bool wisp__chebfd_is_whole(const wisp__chebfd *c)
 
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
 {
-    return wisp_ctx_failf(
-        c->k->ctx, WISP_ERR_UNSUPPORTED,
-        "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
-        "shorter interval",
-        c->wanted, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
+    const wisp_eig_opts *o = &c->k->o;
+    const double low = wisp__eig_shown(c->k, c->low), high = wisp__eig_shown(c->k, c->high);
+    if (o->which == WISP_EIG_NEAREST)
+        return wisp_ctx_failf(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                              "eig: about %.0f eigenvalues lie around %.6g, in %.6g .. %.6g, and too many next to them "
+                              "for a filter; take fewer pairs (opts.count), another opts.target, or opts.method = "
+                              "WISP_EIG_INVERT",
+                              c->wanted, wisp__eig_shown(c->k, o->target), low, high);
+    return wisp_ctx_failf(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                          "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take "
+                          "a shorter interval",
+                          c->wanted, low, high);
 }
 
 /* ---- a look for what is missing --------------------------------------------------------------- */
