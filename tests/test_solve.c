@@ -30,11 +30,13 @@ static wisp_solve_opts variant_options(size_t i, int classical)
                              .max_iterations = 2000};
 }
 
-/* Fails unless both are as many, but for 5% or 2. Of BiCGStab any rounding makes a difference, as 3 b for b does. */
+/* Fails unless both are as many, but for 5% or 2. Of BiCGStab and IDR any rounding makes a difference, as 3 b for b
+ * does. */
 static void check_apart(wisp_ctx *ctx, size_t i, const int64_t n[2], const char *what)
 {
     const double sensitive = wisp_ctx_look_every(ctx) > 1 ? 0.3 : 0.15; /* residuals are replaced elsewhere */
-    const double apart = fabs((double)(n[0] - n[1])), part = pairs[i].method == WISP_BICGSTAB ? sensitive : 0.05;
+    const bool is_sensitive = pairs[i].method == WISP_BICGSTAB || pairs[i].method == WISP_IDR;
+    const double apart = fabs((double)(n[0] - n[1])), part = is_sensitive ? sensitive : 0.05;
     if (apart > 2 && apart > part * (double)n[1])
         fail_msg("%s: %s, variant %d: %lld iterations; classical: %lld", what, method_name[pairs[i].method],
                  (int)pairs[i].variant, (long long)n[0], (long long)n[1]);
