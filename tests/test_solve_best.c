@@ -1,4 +1,4 @@
-/* BiCGStab, whose residuals wander: x is about the best of all that it has met, however it ends. */
+/* BiCGStab and IDR, whose residuals wander: x is about the best of all that it has met, however it ends. */
 #include "solve_cases.h"
 
 /* The least residual by the recurrence, which is that of x as long as no larger one has left its rounding there, and as
@@ -16,12 +16,14 @@ static int follow(void *arg, int64_t iteration, double residual)
     return 0;
 }
 
+static const wisp_method wanders[] = {WISP_BICGSTAB, WISP_IDR};
+
 /* Whether the last x was far worse. */
 static int run(wisp_ctx *ctx, const linear *l, const wisp_solve_opts *opts, const char *what)
 {
     course c = {.unit = unit(l->t.blk), .most = 1, .least = 1};
     wisp_solve_opts o = *opts;
-    o.method = WISP_BICGSTAB, o.observe = follow, o.observe_arg = &c;
+    o.observe = follow, o.observe_arg = &c;
     const outcome out = solve(ctx, l, &o, what);
     if (!(out.s.residual <= 1.5 * c.least)) fail_msg("%s: %g, least %g", what, out.s.residual, c.least);
     ref_free(out.x);
@@ -41,7 +43,9 @@ static void ends_with_the_best(void **state)
         const ref_types t = ref_pair[seed % REF_PAIRS];
         const int64_t n = 20 + ref_below(&r, 60);
         linear l = linear_of(ctx, wild(&r, n, t.mat), t, ref_random_block(&r, t.blk, n, 1));
-        wisp_solve_opts o = {.variant = seed % 2 ? WISP_PIPELINED : WISP_CLASSICAL, .guess = 0};
+        wisp_solve_opts o = {.method = wanders[seed / 2 % 2],
+                             .variant = seed % 2 ? WISP_PIPELINED : WISP_CLASSICAL,
+                             .shadow = 1 + (int)(seed / 4 % 5)};
         o.tolerance = is_single(t.blk) ? 1e-5 : 1e-10;
         o.max_iterations = 1 + ref_below(&r, 2 * n);
         snprintf(what, sizeof what, "seed %d: %s and %s, %d rows, %d iterations", (int)seed, wisp_type_name(t.mat),
@@ -75,7 +79,8 @@ static void goes_on_with_fewer_columns(void **state)
             for (int j = 0; j < 3; j++)
                 REF_AT(b, i, j) = j == 1 && i < hard ? ref_value(&r, t.blk) : j != 1 && i >= hard;
         linear l = linear_of(ctx, A, t, b);
-        wisp_solve_opts o = {.tolerance = 1e-8, .max_iterations = EASY + 4 + ref_below(&r, hard)};
+        wisp_solve_opts o = {
+            .method = wanders[seed / 2 % 2], .tolerance = 1e-8, .max_iterations = EASY + 4 + ref_below(&r, hard)};
         snprintf(what, sizeof what, "seed %d: %d rows, %d iterations", (int)seed, (int)n, (int)o.max_iterations);
         worse += run(ctx, &l, &o, what);
         ref_free(B);

@@ -185,7 +185,7 @@ static void all_methods(void **state)
 
 enum { SYSTEMS = 40 };
 
-/* BiCGStab with residuals that wander: an earlier x is in its state. */
+/* BiCGStab and IDR with residuals that wander: an earlier x is in its state. */
 static void an_earlier_x(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void an_earlier_x(void **state)
         q.l = (linear){.kind = KINDS, .t = t, .A = wild(&r, n, t.mat), .b = ref_random_block(&r, t.blk, n, 2)};
         ref_round(q.l.A, t.mat), ref_round(q.l.b, t.blk);
         q.l.x0 = ref_new(n, 2);
-        q.o = (wisp_solve_opts){.method = WISP_BICGSTAB, .max_iterations = 5 + ref_below(&r, 2 * n)};
+        q.o = (wisp_solve_opts){.method = seed / 2 % 2 ? WISP_IDR : WISP_BICGSTAB,
+                                .max_iterations = 5 + ref_below(&r, 2 * n)};
         q.o.variant = seed % 2 ? WISP_PIPELINED : WISP_CLASSICAL;
         pieces += in_pieces(&q, &r, "an earlier x");
         problem_free(&q);
