@@ -371,6 +371,20 @@ END
 else
     refused 1 "libmumps-seq-dev" eig $small --target 0.1 --method invert
 fi
+# Of a matrix that is not Hermitian: few rows by LAPACK, which proves it; more by factors, which do not.
+ok eig matpde:nx=9,ny=8 --target 2 -n 3 --json
+json out 'd["method"] == "dense" and d["complete"] and d["proof"] == "all" and len(d["eigenvalues"]) >= 3'
+ok eig matpde:nx=9,ny=8 --target 2 -n 3 --plan --json
+json out 'd["method"] == "dense"'
+if "$wisp" --version | grep -q '^features:.* mumps'; then
+    "$wisp" gen matpde:nx=60,ny=56 -o rows.mtx --quiet
+    short eig rows.mtx --target 2 -n 2 --tol 1e-4 --json
+    json out 'd["method"] == "invert" and not d["complete"] and d["proof"] != "inertia"'
+    short eig rows.mtx --target 2 -n 2 --tol 1e-4
+    check "no filter is named: $(cat out)" grep -q '^  *[0-9]* factorizations$' out
+else
+    refused 1 "libmumps-seq-dev" eig matpde:nx=60,ny=56 --target 2 -n 2
+fi
 refused 2 "--interval and --target take chebfd" eig $small --target 0 --method lanczos
 refused 2 "--interval and --target take chebfd" eig $small --interval 0,1 --method krylov-schur
 ok eig $small --largest-real 2 --method lanczos
@@ -414,7 +428,7 @@ refused 1 "eig: --smallest is 101, and the matrix has 100 rows" eig $small --sma
 refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
 refused 1 "eig: --tol-abs, 1e-17, is below what double allows" eig $small --smallest 1 --tol-abs 1e-17
 refused 2 "exclude each other" eig $small --smallest 1 --tol-abs 1e-9 --tol 1e-9
-refused 1 "flow.mtx: " eig flow.mtx --target 0
+refused 1 "flow.mtx: " eig flow.mtx --interval 0,1
 refused 1 "flow.mtx: " eig flow.mtx --interval 0,1 --method dense
 printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx
 refused 1 "wide.mtx is 3 x 4, and only a square matrix has eigenvalues" eig wide.mtx --smallest 1

@@ -26,12 +26,11 @@ extern "C" {
    of inertia, with two more factorizations or opts.below; of another one they are never complete. What MUMPS
    holds, by its own estimate and then by its word, counts among the context's memory; a call that would take more than
    opts.bytes or the context's limit is refused before it factors (WISP_ERR_NOMEM). It works on the host, in one thread.
-   DEFAULT: INVERT with opts.invert, else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this
+   DEFAULT: INVERT with opts.invert, and for NEAREST of a matrix that is not Hermitian; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this
    order. Where CHEBFD would, but the question is NEAREST, and INVERT is to be had on the CPU, it is that one that takes
    less by the model of docs/solvers.md, as far as memory allows; filter_type, search, row_bytes and a kept state of
    CHEBFD keep that one. But for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan
-   of CHEBFD, or once another method has taken as long; and for SMALLEST, or NEAREST by opts.invert, of a matrix that is
-   not Hermitian. An operator is taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A
+   of CHEBFD, or once another method has taken as long; and for SMALLEST or NEAREST of a matrix that is not Hermitian. An operator is taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A
    named method changes to DENSE by itself: CHEBFD for at most 3000 rows, where the search space would have half of them
    or more; LANCZOS, KRYLOV_SCHUR and INVERT, where the rows are hardly more than their columns. */
 typedef enum {

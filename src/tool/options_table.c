@@ -208,7 +208,7 @@ const option_def option_table[] = {
            "Hermitian matrices; krylov-schur: for the others, any matrix; dense: all by LAPACK, for small matrices, "
            "Hermitian ones with --interval; invert: --target by factors of A - X (MUMPS), any matrix, in one process "
            "(dense up to 3000 rows where it takes less, else the first of "
-           "these that fits)"),
+           "these that fits; --target in a matrix that is not Hermitian: dense up to 3000 rows, else invert)"),
     CHOICE(
         "method", CMD_SVD, method, eig_method_names, 1, END,
         "by which eigenvalues of [[0, A], [A^H, 0]] are found. chebfd: Chebyshev filters, for --interval and "

@@ -94,11 +94,13 @@ static wisp_status defaults(wisp__eig *k)
 {
     wisp_eig_opts *o = &k->o;
     const bool by_cost = o->method == WISP_EIG_DEFAULT;
+    /* No filter is for other matrices than Hermitian ones; few rows go to LAPACK. */
+    const bool takes_inverse = o->invert || (o->which == WISP_EIG_NEAREST && !k->hermitian);
     k->filter_work = k->invert_work = NAN;
     if (o->count == 0) o->count = 1;
     if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
     if (by_cost)
-        o->method = o->invert      ? WISP_EIG_INVERT
+        o->method = takes_inverse  ? WISP_EIG_INVERT
                     : is_inner(o)  ? WISP_CHEBFD
                     : k->hermitian ? WISP_LANCZOS
                                    : WISP_KRYLOV_SCHUR;

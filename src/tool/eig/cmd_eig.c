@@ -143,17 +143,18 @@ static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src
     return start_from_file(t, *start, src, t->opt.vectors_in);
 }
 
-/* The inner questions refuse such a matrix, and name the option. At the ends it is searched by other methods, and, but
-   for --largest-real, by absolute values. */
+/* An interval and filters refuse such a matrix, and name the option. It is searched by other methods, and for
+   --smallest and --largest by absolute values. */
 static void warn_of_rounding(const tool *t, const eig_results *r, const wisp_mat_props *props)
 {
     const wisp_eig_which which = r->opts.which;
     if (props->hermitian || !props->nearly_hermitian || props->nonfinite_row >= 0) return;
-    if (which == WISP_EIG_INTERVAL || which == WISP_EIG_NEAREST) return;
+    if (which == WISP_EIG_INTERVAL || r->opts.method == WISP_CHEBFD) return;
+    const bool by_size = which == WISP_EIG_SMALLEST || which == WISP_EIG_LARGEST;
     wisp_ctx_logf(t->ctx, WISP_LOG_WARN,
                   "%s is Hermitian but for rounding, and is treated as not Hermitian%s; --hermitian-part makes it "
                   "Hermitian",
-                  t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ": eigenvalues are ordered by absolute values");
+                  t->opt.arg[0], by_size ? ": eigenvalues are ordered by absolute values" : "");
 }
 
 /* reading: the most that was held before the matrix is made. */

@@ -252,7 +252,9 @@ void eig_summary(const tool *t, const eig_results *r)
               t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->factored)
         text_line("", "%d factorizations%s", e->factored,
-                  r->opts.method == WISP_EIG_DEFAULT ? ", which take less than a filter (--method chebfd)" : "");
+                  r->opts.method == WISP_EIG_DEFAULT && r->hermitian
+                      ? ", which take less than a filter (--method chebfd)"
+                      : "");
     if (e->degree)
         text_line("", "degree %s%s%s, %d %s%s", text_count(a, e->degree), e->filter_type ? " in " : "",
                   e->filter_type ? wisp_type_name(e->filter_type) : "", e->rounds, eig_round_word(e),
