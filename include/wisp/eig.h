@@ -22,17 +22,19 @@ extern "C" {
    one is never complete by it. DENSE: all eigenvalues of a matrix of at most 20000 rows by LAPACK; INTERVAL wants a
    Hermitian one. INVERT: for NEAREST, the same Krylov methods with (A - target I)^-1, by opts.invert or by factors of
    MUMPS (Amestoy et al. 2001, SIAM J. Matrix Anal. Appl. 23, 15; wisp_features: "mumps"), which need a stored matrix
-   and one rank; the pairs are checked with A itself. Those of a Hermitian matrix are proven complete by Sylvester's law
-   of inertia, with two more factorizations or opts.below; of another one they are never complete. What MUMPS
-   holds, by its own estimate and then by its word, counts among the context's memory; a call that would take more than
-   opts.bytes or the context's limit is refused before it factors (WISP_ERR_NOMEM). It works on the host, in one thread.
-   DEFAULT: INVERT with opts.invert, and for NEAREST of a matrix that is not Hermitian; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this
-   order. Where CHEBFD would, but the question is NEAREST, and INVERT is to be had on the CPU, it is that one that takes
-   less by the model of docs/solvers.md, as far as memory allows; filter_type, search, row_bytes and a kept state of
-   CHEBFD keep that one. But for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan
-   of CHEBFD, or once another method has taken as long; and for SMALLEST or NEAREST of a matrix that is not Hermitian. An operator is taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A
-   named method changes to DENSE by itself: CHEBFD for at most 3000 rows, where the search space would have half of them
-   or more; LANCZOS, KRYLOV_SCHUR and INVERT, where the rows are hardly more than their columns. */
+   and one rank (of a matrix of wisp_overlap_matrix: A and S; A - target S is factored); the pairs are checked with A
+   itself. Those of a Hermitian matrix are proven complete by Sylvester's law of inertia, with two more factorizations
+   or opts.below; of another one they are never complete. What MUMPS holds, by its own estimate and then by its word,
+   counts among the context's memory; a call that would take more than opts.bytes or the context's limit is refused
+   before it factors (WISP_ERR_NOMEM). It works on the host, in one thread. DEFAULT: INVERT with opts.invert, and for
+   NEAREST of a matrix that is not Hermitian; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first
+   in this order. Where CHEBFD would, but the question is NEAREST, and INVERT is to be had on the CPU, it is that one
+   that takes less by the model of docs/solvers.md, as far as memory allows; filter_type, search, row_bytes and a kept
+   state of CHEBFD keep that one. But for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by
+   the plan of CHEBFD, or once another method has taken as long; and for SMALLEST or NEAREST of a matrix that is not
+   Hermitian. An operator is taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A named
+   method changes to DENSE by itself: CHEBFD for at most 3000 rows, where the search space would have half of them or
+   more; LANCZOS, KRYLOV_SCHUR and INVERT, where the rows are hardly more than their columns. */
 typedef enum {
     WISP_EIG_DEFAULT,
     WISP_CHEBFD,
@@ -118,7 +120,8 @@ typedef struct {
                    /* with the same bits on another machine is given that of wisp_eigen */
     /* INVERT: y = (A - target I)^-1 x, of blocks of up to 64 columns, as wisp_operator has its products: on A's map,
        each rank its local rows, of the vectors' type; NULL: by MUMPS. A random vector is tried first
-       (WISP_ERR_CALLBACK: it is no such inverse). Errors of it cost restarts, and no pair is given for them. */
+       (WISP_ERR_CALLBACK: it is no such inverse). Errors of it cost restarts, and no pair is given for them. Where the
+       matrix was made by wisp_overlap_matrix: (A - target S)^-1 of the A and S there, and below() counts for these. */
     wisp_apply_fn invert;
     wisp_below_fn below; /* with `invert`; NULL: nothing proves then that no pair is missing */
     void *invert_arg;    /* passed to invert() and below() */

@@ -47,7 +47,8 @@ WISP_API void wisp_overlap_free(wisp_overlap *overlap);
 
 /* *C becomes S^-1/2 A S^-1/2, an operator on the map of both, which must be the same (wisp_mat_opts.map;
    WISP_ERR_MISMATCH). A is Hermitian, or an operator that is taken for that; it, and overlap, must live as long as C.
-   Products hold three blocks like theirs. C has the type of A, or, if S alone is complex, that with complex numbers. */
+   Products hold three blocks like theirs. C has the type of A, or, if S alone is complex, that with complex numbers.
+   wisp_eig knows it: WISP_EIG_INVERT factors A - target S. */
 WISP_API wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *overlap, const wisp_mat *A);
 /* y = S^-1/2 x: from eigenvectors of C to those of A x = lambda S x, with x^H S x = 1 for those of length 1. Blocks on
    S's map, of one type and width; y may be x. WISP_ERR_MISMATCH: they are not; WISP_ERR_BOUNDS: S has eigenvalues

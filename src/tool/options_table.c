@@ -206,7 +206,8 @@ const option_def option_table[] = {
     CHOICE("method", CMD_EIG, method, eig_method_names, 1, END,
            "chebfd: Chebyshev filters, for --interval and --target; lanczos: block Lanczos, for the others; both take "
            "Hermitian matrices; krylov-schur: for the others, any matrix; dense: all by LAPACK, for small matrices, "
-           "Hermitian ones with --interval; invert: --target by factors of A - X (MUMPS), any matrix, in one process "
+           "Hermitian ones with --interval; invert: --target by factors of A - X (MUMPS), any matrix, in one process, "
+           "also with --overlap "
            "(dense up to 3000 rows where it takes less, else the first of "
            "these that fits; --target in a matrix that is not Hermitian: dense up to 3000 rows, else invert)"),
     CHOICE(

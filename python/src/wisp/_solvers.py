@@ -129,7 +129,7 @@ class SolverCalls:
         method : {None, "chebfd", "lanczos", "krylov-schur", "dense", "invert"}
             "invert" is shift and invert, for ``target``: by factors of MUMPS, where the library has it ("mumps" is in
             ``wisp.features``). It proves that no pair of a Hermitian matrix is missing; of another one it never does, and
-            there is an IncompleteError. By default ``target`` takes it where it is to be had and takes less than a
+            there is an IncompleteError. With ``overlap`` the factors are those of A - target S. By default ``target`` takes it where it is to be had and takes less than a
             filter, "chebfd", does.
         overlap : scipy sparse matrix or numpy array, optional
             S of A x = lambda S x, in a basis that is not orthogonal: A Hermitian, S Hermitian and positive definite, as

@@ -1,0 +1,275 @@
+/* Pairs of A x = lambda S x nearest to a number by shift and invert, against LAPACK: by factors of the library's own,
+   and by a function of the test's. */
+#include "invert_cases.h"
+#include "pencil_cases.h"
+
+static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
+
+typedef struct {
+    pencil p;
+    double *e, error; /* values, ascending; how far one may be off */
+    int64_t n;
+    bool single;
+    wisp_eig_opts o;
+} question;
+
+/* Values of S from 1 to `condition`, by random steps. */
+static ref_mat overlap_of(ref_rng *r, wisp_type type, int64_t n, double condition)
+{
+    double *e = calloc((size_t)n, sizeof *e);
+    assert_non_null(e);
+    for (int64_t i = 0; i < n; i++) e[i] = pow(condition, n > 1 ? (double)i / (double)(n - 1) : 0);
+    ref_mat S = hermitian_of(r, e, n, type);
+    free(e);
+    return S;
+}
+
+/* Asks for the nearest ones. So far a value may be off: by the tolerance, and by rounding of C and of LAPACK's. */
+static question ask(wisp_ctx *ctx, ref_mat A, wisp_type type_A, ref_mat S, wisp_type type_S, double condition)
+{
+    const wisp_overlap_opts given = {
+        .bounds = {.method = WISP_BOUNDS_GIVEN,
+                   .given = {.center = (0.98 + 1.02 * condition) / 2, .halfwidth = (1.02 * condition - 0.98) / 2}}};
+    question q = {.n = A.rows, .single = type_A == WISP_S || type_A == WISP_C};
+    q.e = values_of(A, S);
+    q.p = make(ctx, A, type_A, S, type_S, condition > 1 ? &given : NULL);
+    q.o = (wisp_eig_opts){
+        .which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .tolerance = q.single ? 2e-5 : 1e-9, .count = 1};
+    wisp_overlap_info info;
+    wisp_overlap_get_info(q.p.overlap, &info);
+    const double eps = q.single ? 1.2e-7 : 2.2e-16, most = fmax(fabs(q.e[0]), fabs(q.e[q.n - 1]));
+    q.error = most * (q.o.tolerance + 30 * eps * (double)info.terms * sqrt(condition) + 30 * eps * condition);
+    return q;
+}
+
+static void end_question(question *q)
+{
+    free(q->e);
+    drop(&q->p);
+}
+
+static question random_question(wisp_ctx *ctx, uint64_t seed)
+{
+    static const wisp_type types[][2] = {{WISP_D, WISP_D}, {WISP_Z, WISP_Z}, {WISP_D, WISP_Z},
+                                         {WISP_Z, WISP_D}, {WISP_S, WISP_S}, {WISP_C, WISP_C}};
+    ref_rng r = {seed};
+    const wisp_type *type = types[ref_below(&r, 6)];
+    const bool single = type[0] == WISP_S || type[0] == WISP_C;
+    const int64_t n = ref_below(&r, 5) ? 141 + ref_below(&r, 160) : 1 + ref_below(&r, 140);
+    const double condition = n == 1 ? 1 : pow(10, (single ? 0.8 : 1.2) * (1.02 + ref_uniform(&r)));
+    ref_mat A = random_hermitian(&r, type[0], n, 1), S = overlap_of(&r, type[1], n, condition);
+    question q = ask(ctx, A, type[0], S, type[1], condition);
+    q.o.count = 1 + (int)ref_below(&r, n < 7 ? n : 7);
+    q.o.block = (int)ref_below(&r, 4);
+    q.o.seed = seed;
+    q.o.target = seed % 3 ? q.e[0] + (q.e[n - 1] - q.e[0]) * (1 + ref_uniform(&r)) / 2 : q.e[ref_below(&r, n)];
+    return q;
+}
+
+static void check(const question *q, const wisp_eigen *v, const char *what)
+{
+    assert_int_equal(v->proof, !v->complete                  ? WISP_PROOF_NONE
+                               : v->method == WISP_EIG_DENSE ? WISP_PROOF_ALL
+                                                             : WISP_PROOF_INERTIA);
+    const demand d = demand_of(&q->o, q->e, q->n, 3 * q->error);
+    if (!v->complete || matches(v, q->e, &d, q->error)) return;
+    for (int i = 0; i < v->found; i++) print_message("found %.12g\n", v->value[i].re);
+    for (int64_t i = d.may_from; i < d.may_to; i++) print_message("there is %.12g\n", q->e[i]);
+    fail_msg("%s: seed %llu, %lld rows, %d nearest to %.17g: %d found, from %lld to %lld are there", what,
+             (unsigned long long)q->o.seed, (long long)q->n, q->o.count, q->o.target, v->found,
+             (long long)(d.to - d.from), (long long)(d.may_to - d.may_from));
+}
+
+/* x = S^-1/2 y solve A x = lambda S x, and are orthonormal by S. */
+static void check_vectors(wisp_ctx *ctx, const question *q, wisp_eigen *v)
+{
+    double residual[256], orthogonality;
+    assert_true(v->found < 256);
+    REF_OK(ctx, wisp_overlap_apply(q->p.overlap, v->vectors, v->vectors));
+    REF_OK(ctx, wisp_overlap_residuals(q->p.overlap, q->p.A, v->value, v->vectors, residual, &orthogonality));
+    for (int i = 0; i < v->found; i++) assert_true(residual[i] <= 2 * q->error);
+    assert_true(orthogonality < (q->single ? 1e-2 : 1e-6));
+}
+
+static void by_factors(void **state)
+{
+    int right = 0, told = 0;
+    if (!has_factors()) return;
+    for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 12); seed++) {
+        question q = random_question(*state, seed);
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.p.C, &q.o);
+        if (status != WISP_OK && status != WISP_ERR_INCOMPLETE)
+            fail_msg("seed %llu: %s", (unsigned long long)seed, message_of(*state));
+        if (status != WISP_OK) print_message("seed %llu: %s\n", (unsigned long long)seed, message_of(*state));
+        right += status == WISP_OK, told += status != WISP_OK;
+        check(&q, &v, "factors");
+        if (v.found > 0) check_vectors(*state, &q, &v);
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+    assert_true(told <= 1 + right / 10);
+}
+
+/* S^1/2 M S^1/2 has M's values, some of them many times. */
+static void multiplets(void **state)
+{
+    if (!has_factors()) return;
+    for (int c = 0; c < (ref_few() ? 2 : 8); c++) {
+        enum { N = 190, COPIES = 6 };
+        ref_rng r = {(uint64_t)c + 1};
+        const wisp_type type = c % 2 ? WISP_Z : WISP_D;
+        double *e = calloc(N, sizeof *e);
+        for (int i = 0; i < N; i++) e[i] = 0.1 * (i / COPIES) - 1;
+        ref_mat M = hermitian_of(&r, e, N, type), S = overlap_of(&r, type, N, 10), root = power_of(S, 0.5);
+        ref_mat left = ref_times(root, M), A = ref_times(left, root);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j <= i; j++)
+                REF_AT(A, j, i) = conj(REF_AT(A, i, j) = i == j ? creal(REF_AT(A, i, j)) : REF_AT(A, i, j));
+        ref_round(A, type);
+        question q = ask(*state, A, type, S, type, 10);
+        q.o.count = 1 + c, q.o.target = c / 2 % 2 ? e[60] : 0.033;
+        wisp_eigen v;
+        REF_OK(*state, wisp_eig(&v, q.p.C, &q.o));
+        assert_true(v.complete && v.method == WISP_EIG_INVERT && v.found % COPIES == 0);
+        check(&q, &v, "multiplets");
+        wisp_eigen_free(&v);
+        ref_free(M), ref_free(root), ref_free(left);
+        free(e);
+        end_question(&q);
+    }
+}
+
+/* By a function of the test's: (A - target S)^-1, in any units; with a count of values all is proven. */
+static void by_function(void **state)
+{
+    static const int by[][2] = {{0, 0}, {-400, -400}, {400, 380}, {0, 300}, {300, 0}};
+    for (int c = 0; c < 5; c++)
+        for (int own = has_factors() ? 0 : 1; own < 2; own++) {
+            enum { N = 170 };
+            const double target = 0.21;
+            ref_rng r = {(uint64_t)c + 3};
+            ref_mat A = random_hermitian(&r, WISP_Z, N, 1), S = random_overlap(&r, WISP_D, N), M = ref_new(N, N);
+            for (int64_t i = 0; i < N * N; i++) M.a[i] = A.a[i] - target * S.a[i];
+            double *e = values_of(A, S);
+            by_test t = {.inverse = inverse_of(M, 0), .value = e, .scale = ldexp(1, by[c][0])};
+            times(A, by[c][0], WISP_Z), times(S, by[c][1], WISP_D);
+            question q = {.p = make(*state, A, WISP_Z, S, WISP_D, NULL), .e = e, .n = N, .error = 1e-7};
+            q.o = (wisp_eig_opts){.which = WISP_EIG_NEAREST, .count = 4};
+            wisp_eig_opts o = q.o;
+            q.o.target = target, o.target = ldexp(target, by[c][0] - by[c][1]);
+            if (own) o.invert = solve, o.below = c == 0 ? NULL : count_below, o.invert_arg = &t;
+            o.method = WISP_EIG_INVERT;
+            for (int i = 0; i < N; i++) e[i] = ldexp(e[i], own ? -by[c][1] : 0); /* what count_below multiplies */
+            wisp_eigen v;
+            const wisp_status status = wisp_eig(&v, q.p.C, &o);
+            for (int i = 0; i < N; i++) e[i] = ldexp(e[i], own ? by[c][1] : 0);
+            if (status != (o.invert && !o.below ? WISP_ERR_INCOMPLETE : WISP_OK))
+                fail_msg("units %d, own %d: %s", c, own, message_of(*state));
+            assert_true(v.method == WISP_EIG_INVERT && v.found == 4 && (!own || t.solved > 0));
+            for (int i = 0; i < v.found; i++) v.value[i].re = ldexp(v.value[i].re, by[c][1] - by[c][0]);
+            check(&q, &v, "function");
+            wisp_eigen_free(&v);
+            ref_free(t.inverse);
+            t.inverse = inverse_of(q.p.dense_A, 0.1 * t.scale);
+            if (own && c == 0) {
+                REF_FAILS(*state, wisp_eig(&v, q.p.C, &o), WISP_ERR_CALLBACK, "is not (A - target S)^-1");
+                wisp_eigen_free(&v);
+            }
+            ref_free(t.inverse), ref_free(M);
+            end_question(&q);
+        }
+}
+
+/* A chain's hopping and 4 on the diagonal beside it: both have the same vectors. */
+typedef struct {
+    wisp_mat *A, *S, *C;
+    wisp_overlap *overlap;
+} chains;
+
+static chains make_chains(wisp_ctx *ctx, const char *A, const char *S)
+{
+    chains c;
+    REF_OK(ctx, wisp_mat_open(&c.A, ctx, A, NULL));
+    REF_OK(ctx, wisp_mat_open(&c.S, ctx, S, &(wisp_mat_opts){.map = wisp_mat_map(c.A)}));
+    REF_OK(ctx, wisp_overlap_create(&c.overlap, c.S, NULL));
+    REF_OK(ctx, wisp_overlap_matrix(&c.C, c.overlap, c.A));
+    return c;
+}
+
+static void drop_chains(chains *c)
+{
+    wisp_mat_free(c->C);
+    wisp_overlap_free(c->overlap);
+    wisp_mat_free(c->S), wisp_mat_free(c->A);
+}
+
+/* By default it is taken where it takes less; the plan says so, and what it holds. */
+static void by_default(void **state)
+{
+    enum { N = 3500, K = 5 };
+    if (!has_factors()) return;
+    chains c = make_chains(*state, "square:nx=3500,ny=1", "laplace:points=5,nx=3500,ny=1");
+    const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .count = K, .target = 0.1};
+    double e[N];
+    for (int i = 0; i < N; i++) {
+        const double hopping = -2 * cos(acos(-1) * (i + 1) / (N + 1));
+        e[i] = hopping / (4 + hopping);
+    }
+    qsort(e, N, sizeof *e, by_size);
+    wisp_plan plan;
+    wisp_eig_choice choice;
+    wisp_eigen v;
+    int64_t before, most;
+    REF_OK(*state, wisp_eig_plan(&plan, &choice, c.C, &o));
+    assert_true(choice.method == WISP_EIG_INVERT && choice.factor_bytes > 0 && choice.invert_work < choice.filter_work);
+    wisp_ctx_memory(*state, &before, NULL);
+    REF_OK(*state, wisp_eig(&v, c.C, &o));
+    wisp_ctx_memory(*state, NULL, &most);
+    const int64_t roots = 4 * choice.block * N * (int64_t)sizeof(double); /* that C keeps */
+    assert_true(most - before <= plan.bytes_most + roots);
+    assert_true(v.complete && v.method == WISP_EIG_INVERT && v.proof == WISP_PROOF_INERTIA && v.found == K);
+    const demand d = demand_of(&o, e, N, 1e-9);
+    assert_true(matches(&v, e, &d, 1e-9));
+    wisp_eigen_free(&v);
+    wisp_eig_opts little = o;
+    little.method = WISP_EIG_INVERT, little.bytes = 100000;
+    REF_FAILS(*state, wisp_eig(&v, c.C, &little), WISP_ERR_NOMEM, "the factors of A - target S would take");
+    wisp_eigen_free(&v);
+    drop_chains(&c);
+}
+
+/* What has no entries has no factors. */
+static void refused(void **state)
+{
+    chains c = make_chains(*state, "square:nx=200,ny=1", "laplace:points=5,nx=200,ny=1");
+    const wisp_operator op = {.map = wisp_mat_map(c.A), .type = WISP_D, .apply = apply_stored, .arg = c.A};
+    const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 2};
+    wisp_mat *A, *C;
+    wisp_eigen v;
+    REF_OK(*state, wisp_mat_from_apply(&A, *state, &op));
+    REF_OK(*state, wisp_overlap_matrix(&C, c.overlap, A));
+    REF_FAILS(*state, wisp_eig(&v, C, &o), WISP_ERR_UNSUPPORTED,
+              ref_ranks() > 1 ? "on one rank alone" : "an operator has no entries");
+    wisp_eigen_free(&v);
+    if (!has_factors()) {
+        REF_FAILS(*state, wisp_eig(&v, c.C, &o), WISP_ERR_UNSUPPORTED,
+                  ref_ranks() > 1 ? "on one rank alone" : "libmumps-seq-dev");
+        wisp_eigen_free(&v);
+        wisp_eig_opts any = o;
+        any.method = WISP_EIG_DEFAULT;
+        REF_OK(*state, wisp_eig(&v, c.C, &any));
+        assert_true(v.complete && v.method != WISP_EIG_INVERT);
+        wisp_eigen_free(&v);
+    }
+    wisp_mat_free(C), wisp_mat_free(A);
+    drop_chains(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors), cmocka_unit_test(multiplets),
+                                       cmocka_unit_test(by_function), cmocka_unit_test(by_default),
+                                       cmocka_unit_test(refused)};
+    return REF_RUN_CTX(tests);
+}
