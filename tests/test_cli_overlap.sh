@@ -76,28 +76,28 @@ json out "d['overlap']['terms'] > 10 and d['matrix_bytes'] > 0"
 near="sorted(sorted($value, key=lambda v: abs(v - 0.3))[:1])"
 if "$wisp" --version | grep -q '^features:.* mumps'; then
     for s in s.mtx z.mtx; do
-        ok eig a.mtx --overlap $s --target 0.3 --method invert --json
+        ok eig a.mtx --overlap $s --target 0.3 -n 1 --method invert --json
         json out "d['complete'] and close(d['eigenvalues'], $near, 1e-7) and d['method'] == 'invert' and d['proof'] == 'inertia'"
         json out "d['orthogonality'] < 1e-8 and d['factored'] >= 3 and d['overlap']['file'] == '$s'"
     done
-    ok eig a.mtx --overlap s.mtx --target 0.3 --method invert --precision single --json
+    ok eig a.mtx --overlap s.mtx --target 0.3 -n 1 --method invert --precision single --json
     json out "d['complete'] and close(d['eigenvalues'], $near, 1e-3) and d['method'] == 'invert'"
-    ok eig far.a.mtx --overlap far.s.mtx --target 0.3 --method invert --json
+    ok eig far.a.mtx --overlap far.s.mtx --target 0.3 -n 1 --method invert --json
     json out "d['complete'] and close(d['eigenvalues'], $near, 1e-7)"
-    ok eig a.mtx --overlap s.mtx --target 0.3 --method invert --plan
+    ok eig a.mtx --overlap s.mtx --target 0.3 -n 1 --method invert --plan
     check "the plan has factors" grep -q '^factors  *about' out
     ok eig square:nx=3500,ny=1,periodic=none --overlap laplace:points=5,nx=3500,ny=1 --target 0.1 -n 3 --json
     json out "d['complete'] and d['method'] == 'invert' and d['proof'] == 'inertia'"
     refused 1 "the factors of A - target S would take" eig square:nx=60000,ny=1,periodic=none --overlap laplace:points=5,nx=60000,ny=1 \
         --target 0.1 --method invert --mem-limit 60MB
 else
-    refused 1 "libmumps-seq-dev" eig a.mtx --overlap s.mtx --target 0.3 --method invert
+    refused 1 "libmumps-seq-dev" eig a.mtx --overlap s.mtx --target 0.3 -n 1 --method invert
 fi
-ok eig a.mtx --overlap s.mtx --target 0.3 --json
+ok eig a.mtx --overlap s.mtx --target 0.3 -n 1 --json
 json out "d['complete'] and close(d['eigenvalues'], $near, 1e-7)"
 
-refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --target 0.3 --method invert
-refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --target 0.3 --method invert
+refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --target 0.3 -n 1 --method invert
+refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --target 0.3 -n 1 --method invert
 refused 1 "no/s.mtx: neither a file" eig a.mtx --overlap no/s.mtx --largest 2
 refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --largest 2
 refused 1 "--overlap-bounds" eig a.mtx --overlap a.mtx --largest 2
