@@ -35,7 +35,7 @@ static wisp_solve_opts variant_options(size_t i, int classical)
 static void check_apart(wisp_ctx *ctx, size_t i, const int64_t n[2], const char *what)
 {
     const double sensitive = wisp_ctx_look_every(ctx) > 1 ? 0.3 : 0.15; /* residuals are replaced elsewhere */
-    const bool is_sensitive = pairs[i].method == WISP_BICGSTAB || pairs[i].method == WISP_IDR;
+    const int is_sensitive = pairs[i].method == WISP_BICGSTAB || pairs[i].method == WISP_IDR;
     const double apart = fabs((double)(n[0] - n[1])), part = is_sensitive ? sensitive : 0.05;
     if (apart > 2 && apart > part * (double)n[1])
         fail_msg("%s: %s, variant %d: %lld iterations; classical: %lld", what, method_name[pairs[i].method],

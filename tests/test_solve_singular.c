@@ -298,7 +298,7 @@ static void small_rows(void **state)
                 fail_msg("%s: rows of 1e-%d beside a singular block: %g", method_name[methods[m]], exponent, residual);
         }
         const double beside[4][4] = {{1, 1, 0}, {1, 1, 0}, {0, 0, s}}, nearly[4][4] = {{1, 0, 0}, {0, 0, s}, {0, 0, 0}};
-        for (wisp_method m = WISP_CG; m <= WISP_IDR; m = ref_next_method(m)) {
+        for (wisp_method m = WISP_CG; m <= WISP_IDR; m = (wisp_method)ref_next_method((int)m)) {
             if (end_of(diagonal, 2, (double[]){1, 1}, m, &residual) == WISP_ERR_SINGULAR)
                 fail_msg("%s: diag(1, 1e-%d) is said to be singular", method_name[m], exponent);
             /* A Hermitian one: r = (d, -d, 0) is left, and not what the small row has. */
