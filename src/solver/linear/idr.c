@@ -119,18 +119,21 @@ out:
     return status;
 }
 
+/* The first n columns of k->list become 0. */
+static wisp_status erase(const wisp__krylov *k, wisp_blk *y, int n)
+{
+    wisp_blk *view = NULL;
+    wisp_status status = n ? wisp_blk_pick(&view, y, n, k->list) : WISP_OK;
+    if (n && status == WISP_OK) status = wisp_blk_fill(view, wisp__real(0));
+    wisp_blk_free(view);
+    return status;
+}
+
 /* The columns of k->list have no vectors yet. */
 static wisp_status begin(wisp__krylov *k, int n)
 {
     wisp_status status = WISP_OK;
-    wisp_blk *view = NULL;
-    if (n == 0) goto out;
-    for (int i = size_of(k); i < low_block(k); i++) {
-        WISP_TRY(wisp_blk_pick(&view, k->v[i], n, k->list));
-        WISP_TRY(wisp_blk_fill(view, wisp__real(0)));
-        wisp_blk_free(view);
-        view = NULL;
-    }
+    for (int i = size_of(k); i < low_block(k); i++) WISP_TRY(erase(k, k->v[i], n));
     for (int i = 0; i < n; i++) {
         const int j = k->list[i];
         own_of(k, j)->omega = 1;
@@ -139,7 +142,6 @@ static wisp_status begin(wisp__krylov *k, int n)
             for (int m = 0; m < size_of(k); m++) row_of(k, j, l)[m] = l == m;
     }
 out:
-    wisp_blk_free(view);
     return status;
 }
 
@@ -187,6 +189,12 @@ static wisp_status resume(wisp__krylov *k)
 /* ---- a step ----------------------------------------------------------------------------------------- */
 
 static void breaks(wisp__krylov_column *c) { c->broken = WISP_ERR_BREAKDOWN; }
+
+/* M^-1 or A have made what is not finite, of which 0 times is not 0, either: x would go with it. */
+static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return !isfinite(wisp__set(k, WISP_SET_YY)[c - k->col].re);
+}
 
 /* Factors of v = r - G c, where M c = f from i on, and of u_i = U c + omega M^-1 v: so p_l^H v = 0 from l = i on. */
 static void choose_direction(wisp__krylov *k, int i, int j)
@@ -324,6 +332,9 @@ static wisp_status step_in_cycle(wisp__krylov *k, int i)
     WISP_TRY(wisp__pass(k, NULL, 0, inner, dots_with(k, inner, size_of(k), g_of(k, i), false)));
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++) choose_step(k, i, j);
+    const int lost = wisp__list(k, is_lost);
+    WISP_TRY(erase(k, u_of(k, i), lost));
+    WISP_TRY(erase(k, g_of(k, i), lost));
     status = update(k, i);
 out:
     return status;
@@ -364,6 +375,7 @@ static wisp_status shorten(wisp__krylov *k)
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++)
         choose_omega(k, j, wisp__number(k, k->P ? DOT : WISP_SET_XY, j), wisp__set(k, WISP_SET_YY)[j].re);
+    if (k->P) WISP_TRY(erase(k, image(k), wisp__list(k, is_lost)));
     WISP_TRY(keep_low(k));
     WISP_TRY(send_factors(k));
     WISP_TRY(wisp__clear(k));
