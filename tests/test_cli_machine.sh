@@ -150,7 +150,7 @@ check "wisp machine measures anew what a run has found" sh -c "! grep -q by_run 
 rm -f "$file"
 : >file
 first 1 XDG_CACHE_HOME="$dir/file"
-check "a folder that can't be is told" grep -q "nothing is kept for later runs: .*" err
+check "a folder that can't be is told" grep -qE "nothing is kept for later runs: | can.t be true: .*; they are not taken" err
 
 # not_kept WORDS COMMAND...: all is printed, and one line says why it is not kept
 not_kept() {

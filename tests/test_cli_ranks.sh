@@ -77,7 +77,7 @@ PY
     done
 done
 
-# So do all files of a run, whatever was done with the matrix before; WISP_WEIGHTS are far from what is found.
+# So do all files of a run (of a width that does not hang on rates), whatever was done with the matrix before; WISP_WEIGHTS are far from what is found.
 "$wisp" gen graphene:nx=20,ny=15,vacancies=0.05 -o g.mtx >gen
 python3 - <<'PY'
 import random
@@ -105,9 +105,9 @@ PY
 }
 for by in $(some nonzeros measured); do
     for ranks in $(some 3 2); do
-        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --order rcm
-        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --precision auto --hermitian-part
-        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --partition levels
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --width 2 --order rcm
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --width 2 --precision auto --hermitian-part
+        dealt $ranks $by dos g.mtx --moments 40 --vectors 3 --width 2 --partition levels
         dealt $ranks $by solve laplace:nx=30,ny=11,nz=1 --rhs b.mtx --x0 x0.mtx --precond block-jacobi:8 -o x.mtx
     done
     dealt 2 $by eig laplace:nx=30,ny=11,nz=1 --smallest 3 --vectors-in x0.mtx

@@ -31,12 +31,12 @@ static int64_t bytes_of_run(wisp__eig *k)
     return status == WISP_OK ? plan.bytes_most + wisp__inverse_bytes(k->inverse) : -1;
 }
 
-/* Within the limit of the options, and that of the context. */
-static bool has_room(const wisp__eig *k, int64_t bytes)
+/* Within the limit of the options, and that of the context, which counts `held` of them already. */
+static bool has_room(const wisp__eig *k, int64_t bytes, int64_t held)
 {
     if (bytes < 0 || (k->o.bytes > 0 && bytes > k->o.bytes)) return false;
-    if (wisp_ctx_count_memory(k->ctx, bytes) != WISP_OK) return false;
-    wisp_ctx_count_memory(k->ctx, -bytes);
+    if (wisp_ctx_count_memory(k->ctx, bytes - held) != WISP_OK) return false;
+    wisp_ctx_count_memory(k->ctx, held - bytes);
     return true;
 }
 
@@ -66,13 +66,16 @@ static wisp_status refuse_inverse(wisp__eig *k, int64_t bytes)
 
 wisp_status wisp__eig_by_cost(wisp__eig *k)
 {
+    int64_t before, now;
     k->dense_work = k->most_work;
     if (!may_invert(k)) return WISP_OK;
     if (is_kept(k, WISP_EIG_INVERT)) {
         take_inverse(k);
         return wisp__inverse_open(k);
     }
+    wisp_ctx_memory(k->ctx, &before, NULL);
     const wisp_status status = wisp__inverse_open(k);
+    wisp_ctx_memory(k->ctx, &now, NULL);
     if (status == WISP_ERR_CANCELLED) return status;
     if (status != WISP_OK) return refuse_inverse(k, 0);
     k->invert_work = wisp__inverse_work(k->inverse);
@@ -80,7 +83,7 @@ wisp_status wisp__eig_by_cost(wisp__eig *k)
     const int64_t bytes = bytes_of_run(k);
     if (!(k->invert_work < k->most_work)) {
         wisp__inverse_close(k);
-    } else if (!has_room(k, bytes)) {
+    } else if (!has_room(k, bytes, now - before)) {
         return refuse_inverse(k, bytes);
     } else if (k->o.resume || k->invert_work > k->filter_work) {
         k->most_work = k->invert_work;
