@@ -214,7 +214,7 @@ def test_the_kernels_of_this_cpu_are_taken_or_missed():
     flags = re.search(r"^flags\s*: (.*)", cpus.read_text() if cpus.exists() else "", re.M)
     if not flags or not {"avx2", "fma"} <= set(flags[1].split()):
         pytest.skip("no CPU of x86-64 with AVX2")
-    code = "import logging; logging.basicConfig(level=1); import wisp; print(wisp.Context())"
+    code = "import logging; logging.basicConfig(level=1); import wisp; print(wisp.Context(level='perf'))"
     environment = {name: value for name, value in os.environ.items() if name not in ("WISP_ISA", "WISP_MACHINE")}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stderr
