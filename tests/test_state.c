@@ -26,7 +26,7 @@ static wisp_status shelf_items(void *arg, wisp_state *s)
 {
     shelf *h = arg;
     wisp_status status;
-    char name[24];
+    char name[32];
     int32_t little = h->reads ? 0 : 77;
     WISP_TRY(wisp_state_samef(s, "rows", "%lld", (long long)h->rows));
     WISP_TRY(wisp_state_data(s, "little", &little, sizeof little));

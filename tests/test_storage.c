@@ -77,7 +77,7 @@ static void width_of_half(void **state)
     wisp_mat *A;
     wisp_choice c;
     for (int n = 0; n <= 12; n += 4) {
-        char spec[40];
+        char spec[64];
         snprintf(spec, sizeof spec, "laplace:nx=%d,ny=%d,nz=%d", n + 1, n + 1, n + 1);
         REF_OK(ctx, wisp_mat_open(&A, ctx, spec, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}));
         REF_OK(ctx, wisp_mat_choose(A, WISP_D, 16, 100, &c));
