@@ -20,14 +20,21 @@ ok() { # ok ARGS...: exit 0, nothing on stderr; stdout is in out
     [ -s err ] && [ $rc = 0 ] && fail "wisp $*: on stderr: $(cat err)"
     return $rc
 }
+# The shell itself looks at what stderr holds: a program for each question would be begun thousands of times.
+one_line() { # one_line: stderr (err) is one line, in $line
+    local lines
+    mapfile lines <err
+    line=${lines[0]-}
+    [ ${#lines[@]} = 1 ] && [ "${line: -1}" = $'\n' ]
+}
 refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on stderr with the fragment, nothing on stdout
     checks=$((checks + 1))
     "$wisp" "${@:3}" >out 2>err
-    local rc=$?
+    local rc=$? line
     [ $rc = "$1" ] || fail "wisp ${*:3}: exit $rc, not $1: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
-    grep -q '^wisp: ' err || fail "wisp ${*:3}: no 'wisp: ' before: $(cat err)"
-    grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
+    one_line || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
+    [[ $line == 'wisp: '* ]] || fail "wisp ${*:3}: no 'wisp: ' before: $(cat err)"
+    [[ $line == *"$2"* ]] || fail "wisp ${*:3}: no '$2' in: $(cat err)"
     [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
 }
 ends() { # ends STATUS ARGS...: with results, and what `told` looks at
@@ -38,16 +45,20 @@ ends() { # ends STATUS ARGS...: with results, and what `told` looks at
 }
 unsolved() { ends 3 "$@"; }
 told() { # told FRAGMENT...: each is in the one line of the failure
-    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
-    check "one line: $(cat err)" test "$(wc -l <err)" = 1
+    local fragment line
+    checks=$((checks + $# + 1))
+    one_line || fail "one line: $(cat err)"
+    for fragment in "$@"; do
+        [[ $line == *"$fragment"* ]] || fail "'$fragment' in: $(cat err)"
+    done
 }
 # What `wisp machine` measures beside other work may be refused as what can't be true; then a made-up file takes its place.
 measured() { # measured ARGS...: stdout is in out; a file is kept
     checks=$((checks + 1))
     "$wisp" machine "$@" >out 2>err
-    local rc=$?
+    local rc=$? line
     [ $rc = 0 ] && [ ! -s err ] && return
-    [ $rc = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .* but nothing is kept for later runs: .* can't be true: .*; measure again" err ||
+    [ $rc = 3 ] && one_line && grep -q "^wisp: .* but nothing is kept for later runs: .* can't be true: .*; measure again" err ||
         fail "wisp machine $*: exit $rc: $(cat err)"
     "$wisp" machine "$@" --json 2>/dev/null | made_up '[10, 20]' >made_up.json
     mv made_up.json "$XDG_CACHE_HOME/wisp/machine-$(uname -n).json"
@@ -87,11 +98,11 @@ e = load(sys.argv[3]) if len(sys.argv) > 3 else None
 if not eval("(" + sys.argv[2] + ")"):
     sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
 PY
-# check.py for one question after the other: an interpreter takes longer to begin than to answer.
+# One script after the other: an interpreter takes longer to begin than to answer.
 cat >answers.py <<'PY'
 import json, math, os, sys, traceback
 answers, rest = os.fdopen(os.dup(1), "w"), b""
-os.dup2(2, 1) # what check.py prints is no answer
+os.dup2(2, 1) # what scripts print is no answer
 def word(): # each ends with a 0
     global rest
     while b"\0" not in rest:
@@ -102,11 +113,11 @@ def word(): # each ends with a 0
     first, _, rest = rest.partition(b"\0")
     return os.fsdecode(first)
 while True:
-    sys.argv = ["check.py"] + [word() for _ in range(int(word()))]
+    sys.argv = [word() for _ in range(int(word()))]
     right = 1
     try:
-        with open("check.py") as f:
-            exec(compile(f.read(), "check.py", "exec"), {"__name__": "__main__"})
+        with open(sys.argv[0]) as f:
+            exec(compile(f.read(), sys.argv[0], "exec"), {"__name__": "__main__"})
     except SystemExit as end:
         right = int(not end.code)
         if not right:
@@ -114,19 +125,27 @@ while True:
     except Exception:
         right = 0
         traceback.print_exc()
+    sys.stdout.flush()
     print(right, file=answers, flush=True)
 PY
 if [ $have_python = 1 ] && [ -z "${SANITIZED:-}" ]; then
     coproc answerer { exec "$interpreter" -IS answers.py; }
     exec {questions}>&"${answerer[1]}" {answers}<&"${answerer[0]}" # which subshells have, too
 fi
+holds() { # holds SCRIPT.py ARGS...: it ends without a fault; what it prints goes to stderr
+    if [ -z "${questions:-}" ]; then
+        python3 "$@" >&2
+        return
+    fi
+    local right
+    printf '%s\0' $# "$@" >&"$questions"
+    read -r right <&"$answers" && [ "$right" = 1 ]
+}
 json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (and the other, e)
     # A sanitizer has nothing to say of results, which other builds show.
     [ $have_python = 1 ] && [ -z "${SANITIZED:-}" ] || return 0
     checks=$((checks + 1))
-    local right
-    printf '%s\0' $# "$@" >&"$questions"
-    read -r right <&"$answers" && [ "$right" = 1 ] || fail "json $1"
+    holds check.py "$@" || fail "json $1"
 }
 
 stop() { # stop TASK SIGNAL PART ARGS...: a run that gets the signal when so much of the task is done, and ends by it

@@ -2,6 +2,11 @@
    over hundreds of runs: where many states make up a density, and where few do, or one, or only the kernel's tails. */
 #include "kpm_dense.h"
 
+/* From one number of vectors to the next: the ends of their range, here; nightly_bars.c has those between, too. */
+#ifndef BARS_STEP
+#define BARS_STEP 8
+#endif
+
 enum { REGIONS = 6, POINTS = 200, VECTORS = 4800 };
 enum { BULK, FEW, ISOLATED, GAP, TAIL, COUNTS };
 static const char *const region_name[] = {"bulk", "few states", "single states", "gaps", "tails", "counts"};
@@ -79,7 +84,7 @@ static void check_coverage(wisp_ctx *ctx, const char *name, wisp_mat *A, ref_mat
     REF_OK(ctx, wisp_kpm(&all, A, &o));
     o.bounds.method = WISP_BOUNDS_GIVEN, o.bounds.given = all.bounds;
     find_exact(ctx, x, A, dense, o);
-    for (int64_t vectors = 8; vectors <= 64; vectors *= 2) {
+    for (int64_t vectors = 8; vectors <= 64; vectors *= BARS_STEP) {
         tally t[REGIONS] = {0};
         wisp_moments m = all;
         m.vectors = vectors;

@@ -3,7 +3,7 @@
 . "$2/tests/cli.sh"
 small=hubbard:sites=5,up=2,down=2,disorder=1,periodic=x # 100 rows
 large=hubbard:sites=7,up=3,down=3,U=3,disorder=1         # 1225 rows
-wave=topi:nx=5,ny=5,nz=5,disorder=1                      # 500 rows, complex
+wave=topi:nx=4,ny=4,nz=4,disorder=1                      # 256 rows, complex
 flow=matpde:nx=24,ny=24                                  # 576 rows, not symmetric
 
 python=

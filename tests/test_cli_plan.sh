@@ -1,6 +1,15 @@
 # Runs of the command with no more memory than --plan says they take at most, and what they took beside both numbers.
 . "$(dirname "$0")/cli.sh"
 
+cat >bounded.py <<'PY'
+import json, sys
+p, r = json.load(open("plan.json")), json.load(open("out"))
+took, total, bound = r["memory_bytes"], p["total_bytes"], p["bound_bytes"]
+print("%s: %.2f MB, planned %.2f of it, bound %.2f" % (sys.argv[2], took / 1e6, total / took, bound / took))
+assert 0 < took <= bound
+assert sys.argv[1] or took < 4e6 or abs(total / took - 1) <= 0.2
+assert r["format"] == p["format"]
+PY
 # planned COMMAND MATRIX OPTIONS...: bound and estimate against the run (the plan's limit leaves no room to measure the
 # speed of memory, which takes longer than all the rest)
 planned() {
@@ -12,15 +21,7 @@ planned() {
     ok "$@" --json --mem-limit "$bound" || return
     [ $have_python = 1 ] || return 0
     checks=$((checks + 3))
-    python3 - "${only_bound:-}" "$*" <<'PY' || fail "wisp $*: the run and its plan"
-import json, sys
-p, r = json.load(open("plan.json")), json.load(open("out"))
-took, total, bound = r["memory_bytes"], p["total_bytes"], p["bound_bytes"]
-print("%s: %.2f MB, planned %.2f of it, bound %.2f" % (sys.argv[2], took / 1e6, total / took, bound / took))
-assert 0 < took <= bound
-assert sys.argv[1] or took < 4e6 or abs(total / took - 1) <= 0.2
-assert r["format"] == p["format"]
-PY
+    holds bounded.py "${only_bound:-}" "$*" || fail "wisp $*: the run and its plan"
 }
 
 short="--moments 16 --vectors 4"

@@ -13,7 +13,7 @@ with open(sys.argv[2], "w") as out:
     for i, j, *value in lines:
         print(i, j, *("%.17g" % math.ldexp(float(v), int(sys.argv[3])) for v in value), file=out)
 PY
-multiply() { python3 multiply.py "$@" || fail "multiply $*"; }
+multiply() { holds multiply.py "$@" || fail "multiply $*"; }
 cat >in_units.py <<'PY'
 import math, sys
 def read(name):
@@ -21,7 +21,7 @@ def read(name):
 x, exponent, y = read(sys.argv[1]), int(sys.argv[2]), read(sys.argv[3])
 sys.exit(not (0 < len(x) == len(y) and all(math.ldexp(a, exponent) == b for a, b in zip(x, y))))
 PY
-in_units() { check "$1" python3 in_units.py "${@:2}"; } # in_units WHAT X EXPONENT Y: y is x times 2^EXPONENT, digit by digit
+in_units() { check "$1" holds in_units.py "${@:2}"; } # in_units WHAT X EXPONENT Y: y is x times 2^EXPONENT, digit by digit
 same() { check "$1" cmp -s <(grep -v '^[#%]' "$2") <(grep -v '^[#%]' "$3"); } # same WHAT FILE FILE: but for comments
 
 # some EXPONENTS...: all of them, or the first one for a sanitizer, to which digits are nothing.
@@ -120,7 +120,7 @@ PY
             multiply "$1" scaled.mtx "$exponent"
             by_one=${more:+$more$(times 0.003 "$exponent")}
             ok eig scaled.mtx --method "$3" "$4${numbers:+=$(times "$numbers" "$exponent")}" ${by_one:+"$by_one"} --precision "$2" --json --quiet
-            check "eig $1, $2, $3, times 2^$exponent" python3 alike.py one.json out "$exponent" $([ "$2" = double ] && echo 1e-7 || echo 1e-3)
+            check "eig $1, $2, $3, times 2^$exponent" holds alike.py one.json out "$exponent" $([ "$2" = double ] && echo 1e-7 || echo 1e-3)
         done
     }
     ok gen topi:nx=4,ny=4,nz=4,disorder=1 -o wave.mtx

@@ -207,7 +207,7 @@ static void planned_intervals(void **state)
     int found = 0;
     for (int i = ref_few() ? 2 : 0; i < 6; i += ref_few() ? 3 : 1) {
         ref_rng r = {(uint64_t)i + 100};
-        chain c = {.n = 900 + (int64_t)ref_below(&r, 900), .factor = 1, .single = i % 4 == 3};
+        chain c = {.n = 600 + (int64_t)ref_below(&r, 600), .factor = 1, .single = i % 4 == 3};
         if (c.single) c.n /= 2; /* whose filters reach less far */
         const wisp_src src = {
             .rows = c.n, .cols = c.n, .max_row = 3, .type = c.single ? WISP_S : WISP_D, .row = chain_row, .arg = &c};

@@ -8,7 +8,7 @@ static void storages(void **state)
 {
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
-    const int64_t rows = ref_few() ? 300 : 700; /* the oracle is dense */
+    const int64_t rows = ref_few() ? 300 : 450; /* the oracle is dense */
     for (int k = 0; k < storage_kinds; k++)
         for (int t = 0; t < 4 && !storage_kind[k].far; t++) {
             ref_rng r = {(uint64_t)k};

@@ -284,7 +284,7 @@ static void low_temperatures(void **state)
                                               .given = {0.5 * (low + high), 0.5 * (high - low), NAN}};
             REF_OK(ctx, wisp_kpm(&m, A, &o));
             int refused = 0;
-            for (double T = 100; T > 1e-200; T = T > 1e-6 ? T / 1.3 : T * 1e-30) {
+            for (double T = 100; T > 1e-200; T = T > 1e-6 ? T / 1.7 : T * 1e-30) {
                 wisp_ensemble e;
                 const wisp_status status = wisp_thermal(ctx, &m, NULL, T, &e);
                 if (status == WISP_OK) {
