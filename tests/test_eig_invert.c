@@ -106,6 +106,24 @@ static void by_factors(void **state)
     assert_true(tally.told <= 1 + tally.right / 10); /* large multiplets in single precision */
 }
 
+/* Targets far outside the spectrum: rounding of products from there would be all that is left of their differences. */
+static void from_far(void **state)
+{
+    static const double far[] = {40, 1e3, 1e6, 1e12};
+    eig_tally tally = {0};
+    if (!has_factors()) return;
+    for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 24); seed++) {
+        question q = random_question(*state, seed, false);
+        q.o.target = (seed / 4 % 2 ? 1 : -1) * far[seed % 4];
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.A, &q.o);
+        check(*state, &q, &v, status, &tally);
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+    assert_true(tally.told <= 1 + tally.right / 10);
+}
+
 /* Multiplets, of which any are asked for. */
 static void of_any(void **state)
 {
@@ -361,9 +379,9 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_function),     cmocka_unit_test(by_factors), cmocka_unit_test(of_any),
-        cmocka_unit_test(chain),           cmocka_unit_test(tight),      cmocka_unit_test(one_level),
-        cmocka_unit_test(many_copies),     cmocka_unit_test(units),      cmocka_unit_test(not_hermitian),
-        cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
+        cmocka_unit_test(by_function),   cmocka_unit_test(by_factors),      cmocka_unit_test(from_far),
+        cmocka_unit_test(of_any),        cmocka_unit_test(chain),           cmocka_unit_test(tight),
+        cmocka_unit_test(one_level),     cmocka_unit_test(many_copies),     cmocka_unit_test(units),
+        cmocka_unit_test(not_hermitian), cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
     return REF_RUN_CTX(tests);
 }

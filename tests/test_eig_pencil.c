@@ -111,6 +111,35 @@ static void by_factors(void **state)
     assert_true(told <= 1 + right / 10);
 }
 
+/* Targets far outside the spectrum, in single precision: products with the inverse would hardly differ from value to
+   value there. And tolerances that are larger than the search begins with. */
+static void from_far(void **state)
+{
+    static const double far[] = {3, 40, 1e3, 1e6};
+    static const double tolerance[] = {1e-4, 1e-2};
+    const double condition = 30;
+    if (!has_factors()) return;
+    for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 16); seed++) {
+        ref_rng r = {seed};
+        const wisp_type type = seed % 2 ? WISP_S : WISP_C;
+        const int64_t n = 141 + ref_below(&r, 80);
+        ref_mat A = random_hermitian(&r, type, n, 1), S = overlap_of(&r, type, n, condition);
+        question q = ask(*state, A, type, S, type, condition);
+        q.o.seed = seed, q.o.tolerance = tolerance[seed / 4 % 2], q.o.count = 1 + (int)(seed % 3);
+        q.error *= seed / 4 % 2 ? 10 : 1;
+        const double half = (q.e[n - 1] - q.e[0]) / 2;
+        q.o.target = (q.e[n - 1] + q.e[0]) / 2 + (seed / 2 % 2 ? 1 : -1) * half * far[seed % 4];
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.p.C, &q.o);
+        if (status != WISP_OK) fail_msg("seed %llu: %s", (unsigned long long)seed, message_of(*state));
+        assert_true(v.method == WISP_EIG_INVERT && v.found >= q.o.count);
+        check(&q, &v, "far");
+        check_vectors(*state, &q, &v);
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+}
+
 /* S^1/2 M S^1/2 has M's values, some of them many times. */
 static void multiplets(void **state)
 {
@@ -263,8 +292,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors), cmocka_unit_test(multiplets),
-                                       cmocka_unit_test(by_function), cmocka_unit_test(by_default),
-                                       cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors), cmocka_unit_test(from_far),
+                                       cmocka_unit_test(multiplets), cmocka_unit_test(by_function),
+                                       cmocka_unit_test(by_default), cmocka_unit_test(refused)};
     return REF_RUN_CTX(tests);
 }

@@ -31,19 +31,24 @@ static wisp_status take_absolute(wisp__eig *k)
     return WISP_OK;
 }
 
+/* Residuals that are rounding alone are small enough. */
+void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
+{
+    const wisp_bounds *b = &k->e->bounds;
+    k->o.tolerance = tolerance;
+    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / tolerance);
+}
+
 wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 {
     const double before = wisp_now();
     wisp_status status = WISP_OK;
     if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
     status = wisp__eig_find_bounds(k, products);
-    const wisp_bounds *b = &k->e->bounds;
     k->e->bounds_seconds = wisp_now() - before;
     if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
-    if (status != WISP_OK) return status;
-    /* Residuals that are rounding alone are small enough. */
-    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / k->o.tolerance);
-    return WISP_OK;
+    if (status == WISP_OK) wisp__eig_set_tolerance(k, k->o.tolerance);
+    return status;
 }
 
 /* ---- progress and ends ---------------------------------------------------------------------------- */

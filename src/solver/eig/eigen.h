@@ -103,6 +103,8 @@ void wisp__eig_scale_back(wisp__eig *k);
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
+/* This tolerance is in force, of Hermitian matrices; k->scale follows. */
+void wisp__eig_set_tolerance(wisp__eig *k, double tolerance);
 /* By which residuals are multiplied for the result. */
 double wisp__eig_unit(const wisp__eig *k);
 /* A residual, or the tolerance, for messages. */

@@ -10,6 +10,8 @@ struct wisp__inverse {
     wisp_mat *matrix;     /* the operator */
     wisp__factor *factor; /* NULL: the user's function */
     double shift, size;   /* size: |A - shift I|, about */
+    double asked;         /* the user's target, where k->o.target has been moved towards the spectrum */
+    double allowed;       /* the tolerance that was asked for, of which k->o.tolerance is a part at first */
     double factored;      /* the shift whose factors there are; NaN: none */
     double far;           /* over size: the farthest value that is wanted is about so far from the target */
     bool is_pencil;       /* k->A is C, of this pencil */
@@ -129,7 +131,7 @@ wisp_status wisp__inverse_open(wisp__eig *k)
     wisp__inverse *v = NULL;
     WISP_TRY(wisp_alloc(k->ctx, &v, 1, sizeof *v));
     k->inverse = v;
-    *v = (wisp__inverse){.k = k, .shift = k->o.target, .factored = NAN};
+    *v = (wisp__inverse){.k = k, .shift = k->o.target, .asked = k->o.target, .factored = NAN};
     v->far = fmin(1, 4.0 * k->o.count / (double)k->rows);
     v->is_pencil = wisp__eig_pencil(k, &v->pencil);
     const wisp_operator op = {.map = wisp_mat_map(k->A), .type = k->type, .apply = multiply, .arg = v};
@@ -279,16 +281,61 @@ static void measure(wisp__inverse *v)
     v->size = b->halfwidth + fabs(b->center - v->shift);
 }
 
-/* Values are counted as one where residuals do not tell them apart: so these have to be small beside the distance that
-   values would have, were they spread evenly. That takes little with an inverse. */
-static void fit_tolerance(wisp__eig *k)
+/* What rounding leaves of residuals over the halfwidth, at most: a product with the inverse is as wrong as the numbers
+   between are large, and so is one with A. */
+static double reachable(const wisp__inverse *v)
 {
-    const wisp_bounds *b = &k->e->bounds;
-    const double least = wisp__is_single(k->type) ? 1e-4 : 1e-12, enough = fmax(0.02 / (double)k->rows, least);
-    if (k->o.tolerance <= enough) return;
-    k->o.tolerance = enough;
-    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / enough);
+    const wisp_bounds *b = &v->k->e->bounds;
+    const double each = v->is_pencil ? wisp__pencil_rounding(&v->pencil, v->k->eps) : 16 * v->k->eps;
+    return each * fmax(b->halfwidth + fabs(b->center), v->size) / b->halfwidth;
 }
+
+/* Values are counted as one where residuals do not tell them apart: so these have to be small beside the distance that
+   values would have, were they spread evenly. That takes little with an inverse, as far as rounding allows it. */
+static void fit_tolerance(wisp__inverse *v)
+{
+    wisp__eig *k = v->k;
+    const double least = wisp__is_single(k->type) ? 1e-4 : 1e-12;
+    const double enough = fmax(fmax(0.02 / (double)k->rows, least), reachable(v));
+    v->allowed = k->o.tolerance;
+    if (k->o.tolerance > enough) wisp__eig_set_tolerance(k, enough);
+}
+
+bool wisp__inverse_loosen(wisp__inverse *v)
+{
+    enum { STEP = 10 };
+    wisp__eig *k = v->k;
+    if (!(k->o.tolerance < v->allowed)) return false;
+    wisp__eig_set_tolerance(k, fmin(STEP * k->o.tolerance, v->allowed));
+    wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: rounding spoils residuals that small; those of %.1g are looked for",
+                  wisp__eig_residual(k, k->o.tolerance));
+    return true;
+}
+
+/* From a target beyond the spectrum the nearest values are those of its end, wherever the target is. Products from far
+   away hardly differ from value to value, and rounding of them counts as many times: so they are taken from nearby. */
+static wisp_status move_target(wisp__inverse *v)
+{
+    static const double beside = 0.125;
+    wisp__eig *k = v->k;
+    wisp_status status = WISP_OK;
+    const wisp_bounds *b = &k->e->bounds;
+    const double all = b->halfwidth + fabs(b->center), beyond = fabs(k->o.target - b->center) - b->halfwidth;
+    const double room = fmax(beside * b->halfwidth, 16 * wisp__inverse_count_error(v) * all);
+    const bool above = k->o.target > b->center;
+    int64_t below;
+    bool singular;
+    if (beyond <= room) return WISP_OK;
+    const double place = b->center + (above ? 1 : -1) * (b->halfwidth + room);
+    WISP_TRY(factor_at(v, place, &below, &singular));
+    if (singular || below != (above ? k->rows : 0)) return WISP_OK; /* the bounds are wrong */
+    k->o.target = v->shift = place;
+    measure(v);
+out:
+    return status;
+}
+
+double wisp__inverse_asked(const wisp__inverse *v) { return v->asked; }
 
 static wisp_status check_function(wisp__inverse *v)
 {
@@ -310,12 +357,12 @@ static wisp_status check_function(wisp__inverse *v)
 static wisp_status try_shift(wisp__inverse *v, double *nearest)
 {
     const wisp__eig *k = v->k;
-    wisp_status status;
+    wisp_status status = WISP_OK;
     int64_t below;
-    bool singular;
+    bool singular = false;
     probe p;
     *nearest = 0;
-    WISP_TRY(factor_at(v, v->shift, &below, &singular));
+    if (v->factored != v->shift) WISP_TRY(factor_at(v, v->shift, &below, &singular));
     if (singular && !(v->size > 0)) v->size = fmax(fabs(k->o.target), 1);
     if (singular) goto out;
     WISP_TRY(look(v, &p));
@@ -358,9 +405,11 @@ wisp_status wisp__inverse_begin(wisp__inverse *v)
                               "eig: the factors of %s would take about %.3g MB, and %.3g MB are left for them: take "
                               "another opts.method",
                               wisp__inverse_of(v), (double)bytes / 1e6, (double)k->o.bytes / 1e6);
+    wisp_status status = WISP_OK;
     if (k->hermitian) measure(v);
-    if (k->hermitian && v->factor) fit_tolerance(v->k);
-    const wisp_status status = v->factor ? choose_shift(v) : check_function(v);
+    if (k->hermitian && v->factor) status = move_target(v);
+    if (k->hermitian && v->factor) fit_tolerance(v);
+    if (status == WISP_OK) status = v->factor ? choose_shift(v) : check_function(v);
     k->e->filter_seconds += wisp_now() - before;
     return status;
 }

@@ -10,6 +10,11 @@ void wisp__inverse_close(wisp__eig *k);
 /* Once k's bounds and scale are known, if it has any: factors. The shift is the target, or near it where that is too
    near to an eigenvalue. */
 wisp_status wisp__inverse_begin(wisp__inverse *v);
+/* The user's target: that of k->o may be another one, from which values have the same order. */
+double wisp__inverse_asked(const wisp__inverse *v);
+/* Residuals stay above the tolerance in force: it becomes a larger one, as far as the user allows. false: it is that
+   already. */
+bool wisp__inverse_loosen(wisp__inverse *v);
 /* The operator, on A's map. */
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v);
 wisp__op wisp__inverse_op(const wisp__inverse *v);

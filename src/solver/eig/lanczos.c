@@ -227,33 +227,51 @@ static int search_columns(const wisp__eig *k, int block)
     return (m + block - 1) / block * block;
 }
 
-wisp_status wisp__eig_lanczos(wisp__eig *k)
+static int most_locked(const wisp__eig *k) { return 2 * k->o.count + MORE_MULTIPLETS; }
+
+/* A search, and what it gives. */
+static wisp_status search(wisp__eig *k)
 {
-    wisp__lanczos L = {.k = k, .a.at.strict = 0.5};
-    const int block = block_of(k);
-    L.m = search_columns(k, block);
-    L.most = 2 * k->o.count + MORE_MULTIPLETS;
-    if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
-    /* The inverse's place hangs on the bounds, also where a run goes on. */
-    const bool kept = k->o.resume && !k->inverse;
-    wisp_status status = kept ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
-    if (status == WISP_OK && k->inverse) status = wisp__inverse_begin(k->inverse);
-    if (status == WISP_OK) {
-        status = run(&L);
-        const bool gives = wisp__eig_last(k, status) && L.a.all;
-        if (gives) delivered = deliver(&L, L.a.locked + L.good, status);
-    }
+    wisp__lanczos L = {.k = k, .a.at.strict = 0.5, .m = search_columns(k, block_of(k)), .most = most_locked(k)};
+    const wisp_status status = run(&L);
+    const bool gives = wisp__eig_last(k, status) && L.a.all;
+    const wisp_status delivered = gives ? deliver(&L, L.a.locked + L.good, status) : WISP_OK;
     wisp__arnoldi_free(&L.a);
     wisp_free(k->ctx, L.Q);
     wisp_free(k->ctx, L.mu);
     return status == WISP_OK ? delivered : status;
 }
 
+/* With an inverse smaller residuals are looked for than are asked for, at first. */
+static wisp_status by_inverse(wisp__eig *k)
+{
+    wisp_status status = wisp__inverse_begin(k->inverse);
+    if (status == WISP_OK) status = search(k);
+    while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
+        wisp__eig_drop_pairs(k->e);
+        wisp_state_free(k->live);
+        k->live = NULL, k->o.resume = NULL;
+        status = search(k);
+    }
+    return status;
+}
+
+wisp_status wisp__eig_lanczos(wisp__eig *k)
+{
+    const int block = block_of(k), m = search_columns(k, block);
+    if (k->rows <= most_locked(k) + 2 * m + block) return wisp__eig_dense(k);
+    /* The inverse's place hangs on the bounds, also where a run goes on. */
+    const bool kept = k->o.resume && !k->inverse;
+    const wisp_status status = kept ? WISP_OK : wisp__eig_bounds(k, m);
+    if (status != WISP_OK) return status;
+    return k->inverse ? by_inverse(k) : search(k);
+}
+
 wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     const int block = block_of(k), m = search_columns(k, block);
     const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
-    if (k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block) return wisp__eig_plan_dense(k, plan, choice);
+    if (k->rows <= most_locked(k) + 2 * m + block) return wisp__eig_plan_dense(k, plan, choice);
     if (!k->inverse) choice->method = WISP_LANCZOS;
     choice->search = m;
     choice->block = block;

@@ -105,7 +105,8 @@ static int locked_within(const wisp__lanczos *L, double radius)
 static wisp_status refuse(const wisp__lanczos *L, double radius, int64_t counted)
 {
     wisp_ctx *ctx = L->k->ctx;
-    const double shown = wisp__eig_shown(L->k, radius), target = wisp__eig_shown(L->k, L->k->o.target);
+    const double asked = wisp__inverse_asked(L->k->inverse), target = wisp__eig_shown(L->k, asked),
+                 shown = wisp__eig_shown(L->k, radius + fabs(asked - L->k->o.target));
     const int found = locked_within(L, radius);
     if (counted < 0)
         return wisp_ctx_failf(ctx, WISP_ERR_INCOMPLETE,
