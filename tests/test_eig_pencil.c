@@ -140,6 +140,53 @@ static void from_far(void **state)
     }
 }
 
+/* A = 2.5 S: one value, and residuals of it are what rounding makes of the roots of S, far more than of a matrix. They
+   are told as they are. */
+static void one_value(void **state)
+{
+    enum { N = 150 };
+    static const double conditions[] = {1e2, 1e3, 3e3};
+    static const struct {
+        wisp_type type;
+        double tolerance;
+    } of[] = {{WISP_D, 0}, {WISP_Z, 0}, {WISP_S, 1e-3}};
+    static const wisp_eig_method methods[] = {WISP_LANCZOS, WISP_EIG_DENSE, WISP_EIG_INVERT, WISP_EIG_INVERT};
+    for (int c = 0; c < 9; c++) {
+        const double condition = conditions[c / 3], beside = (1 - 1 / condition) / 2;
+        const wisp_type type = of[c % 3].type;
+        const wisp_overlap_opts given = {
+            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 1 - 0.99 / condition}}};
+        ref_mat S = ref_new(N, N), A = ref_new(N, N);
+        for (int i = 0; i < N; i++) REF_AT(S, i, i) = 1;
+        for (int i = 0; i + 1 < N; i++) REF_AT(S, i, i + 1) = REF_AT(S, i + 1, i) = beside;
+        ref_round(S, type);
+        for (int i = 0; i < N * N; i++) A.a[i] = 2.5 * S.a[i];
+        ref_round(A, type);
+        pencil p = make(*state, A, type, S, type, &given);
+        for (int m = 0; m < (has_factors() ? 4 : 2); m++) {
+            const wisp_eig_opts o = {.method = methods[m],
+                                     .which = m < 2 ? WISP_EIG_SMALLEST : WISP_EIG_NEAREST,
+                                     .target = m == 2 ? 2 : 2.5,
+                                     .count = 3,
+                                     .any = 1,
+                                     .tolerance = of[c % 3].tolerance};
+            const double most = type == WISP_S ? 1e-3 * 2.5 : 1e-8 * 2.5; /* of the value, whatever the halfwidth is */
+            double residual[3];
+            wisp_eigen v;
+            const wisp_status status = wisp_eig(&v, p.C, &o);
+            if (status != WISP_OK || v.found != 3)
+                fail_msg("condition %g, %s, method %d: %s", condition, wisp_type_name(type), (int)o.method,
+                         message_of(*state));
+            REF_OK(*state, wisp_overlap_apply(p.overlap, v.vectors, v.vectors));
+            REF_OK(*state, wisp_overlap_residuals(p.overlap, p.A, v.value, v.vectors, residual, NULL));
+            for (int i = 0; i < 3; i++)
+                assert_true(v.complete && residual[i] <= most && fabs(v.value[i].re - 2.5) <= most);
+            wisp_eigen_free(&v);
+        }
+        drop(&p);
+    }
+}
+
 /* S^1/2 M S^1/2 has M's values, some of them many times. */
 static void multiplets(void **state)
 {
@@ -292,8 +339,9 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors), cmocka_unit_test(from_far),
-                                       cmocka_unit_test(multiplets), cmocka_unit_test(by_function),
-                                       cmocka_unit_test(by_default), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors),  cmocka_unit_test(from_far),
+                                       cmocka_unit_test(one_value),   cmocka_unit_test(multiplets),
+                                       cmocka_unit_test(by_function), cmocka_unit_test(by_default),
+                                       cmocka_unit_test(refused)};
     return REF_RUN_CTX(tests);
 }

@@ -190,17 +190,20 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
     return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
-/* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and
-   by rounding alone, as of a spectrum of one value. */
+/* By which residuals are divided: the halfwidth; or, where the spectrum is one value as far as bounds and rounding
+   tell, what the error of S^-1/2 and rounding come to beside the tolerance, but no more than that value. */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
+    static const double one = 2e-6, most = 0.1;
+    enum { OF_FACTORS = 10 };
     const wisp_bounds *c = &e->bounds;
-    const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
-    const double least = pencil_error(p, c) + 16 * eps * condition_root(p) * (c->halfwidth + fabs(c->center));
-    return fmax(c->halfwidth, least / tolerance);
+    const double all = c->halfwidth + fabs(c->center), kappa = condition_root(p) * condition_root(p);
+    const double rounding = fmin(pencil_error(p, c) + OF_FACTORS * DBL_EPSILON * kappa * all, most * all);
+    if (!(c->halfwidth <= fmax(one * all, rounding))) return c->halfwidth;
+    return fmax(c->halfwidth, fmin(rounding / tolerance, all));
 }
 
-int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
+int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
 {
     if (!p->C || !e->vectors) return EXIT_FINE;
     wisp_status status = wisp_overlap_apply(p->overlap, e->vectors, e->vectors);
@@ -208,6 +211,7 @@ int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, do
         status = wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality);
     if (status != WISP_OK) return pencil_fail(t, p, status);
     const double unit = absolute ? 1 : unit_of(p, e, tolerance);
+    p->unit = absolute || unit <= e->bounds.halfwidth ? 0 : unit;
     for (int i = 0; i < e->found; i++) e->residual[i] /= unit;
     return EXIT_FINE;
 }

@@ -10,6 +10,7 @@ typedef struct {
     wisp_overlap *overlap;
     wisp_overlap_info info;
     double rounding; /* of S^-1/2, likewise, at most about */
+    double unit;     /* by which residuals are divided, of a spectrum that is one value; 0: the halfwidth */
     int64_t bytes;   /* of S */
     uint64_t hash;   /* of it, where there are checkpoints */
 } pencil;
@@ -31,7 +32,7 @@ int pencil_fail(tool *t, const pencil *p, wisp_status status);
 int pencil_start(tool *t, const pencil *p, wisp_blk *x);
 /* Eigenvectors of C become those of the pencil, with residuals, as *e has them, and orthogonality by A and S.
    tolerance: that residuals are held against, and whether it is an absolute one. */
-int pencil_finish(tool *t, const pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute);
+int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute);
 /* By how much the error of S^-1/2 moves eigenvalues of C, whose bounds these are, at most. */
 double pencil_error(const pencil *p, const wisp_bounds *C);
 json_t *pencil_json(const tool *t, const pencil *p);

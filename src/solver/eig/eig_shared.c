@@ -31,12 +31,33 @@ static wisp_status take_absolute(wisp__eig *k)
     return WISP_OK;
 }
 
-/* Residuals that are rounding alone are small enough. */
+/* What products with the C of a pencil may be off by, over its largest |value|; 0: k->A is none. */
+static double of_roots(const wisp__eig *k)
+{
+    static const double most = 0.1;
+    wisp__pencil p;
+    return wisp__eig_pencil(k, &p) ? fmin(wisp__pencil_rounding(&p, k->eps), most) : 0;
+}
+
+/* Residuals that are rounding alone are small enough. Those of a pencil's C may be far larger than a matrix's own, and
+   where its spectrum is one value, as far as bounds and rounding tell, the halfwidth is no measure of them. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
 {
+    static const double one = 2e-6; /* bounds of one value are half as far apart, over it */
     const wisp_bounds *b = &k->e->bounds;
+    const double all = b->halfwidth + fabs(b->center), roots = of_roots(k);
+    const double may = k->o.tolerance_abs > 0 ? k->o.tolerance_abs : tolerance * all;
+    double rounding = 16 * k->eps * all;
+    if (b->halfwidth <= fmax(one, roots) * all) rounding = fmax(rounding, fmin(roots * all, may));
     k->o.tolerance = tolerance;
-    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / tolerance);
+    k->scale = fmax(b->halfwidth, rounding / tolerance);
+}
+
+/* Rounding alone may make values of a product, which are within the bounds, too. */
+static void widen(wisp__eig *k)
+{
+    wisp_bounds *b = &k->e->bounds;
+    b->halfwidth = fmax(b->halfwidth, of_roots(k) / 2 * (b->halfwidth + fabs(b->center)));
 }
 
 wisp_status wisp__eig_bounds(wisp__eig *k, double products)
@@ -45,6 +66,7 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
     wisp_status status = WISP_OK;
     if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
     status = wisp__eig_find_bounds(k, products);
+    if (status == WISP_OK) widen(k);
     k->e->bounds_seconds = wisp_now() - before;
     if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
     if (status == WISP_OK) wisp__eig_set_tolerance(k, k->o.tolerance);

@@ -276,12 +276,37 @@ double wisp__factor_solve_flops(const wisp__factor *f)
     return (f->hermitian ? 4 : 2) * numbers;
 }
 
+/* Whether the entries cancel each other, as far as rounding tells: a random vector's product shows it. MUMPS asks for
+   ever more memory then. */
+static wisp_status cancels(const wisp__factor *f, bool *all)
+{
+    wisp_status status = WISP_OK;
+    const size_t n = (size_t)f->s.n;
+    double *y = NULL, *size;
+    WISP_TRY(wisp_alloc(f->ctx, &y, 2 * n, sizeof *y));
+    size = y + n;
+    memset(y, 0, 2 * n * sizeof *y);
+    for (int64_t i = 0; i < f->at; i++) {
+        const int row = f->row[i] - 1;
+        const double x = 1 + fmod(0.6180339887498949 * f->col[i], 1);
+        y[row] += f->val[i] * x, size[row] += fabs(f->val[i] * x);
+    }
+    *all = true;
+    for (size_t i = 0; i < n && *all; i++) *all = fabs(y[i]) <= 4 * DBL_EPSILON * size[i];
+out:
+    wisp_free(f->ctx, y);
+    return status;
+}
+
 /* MUMPS keeps to what is counted for it, and gets more where pivots take more than was expected. */
 wisp_status wisp__factor_make(wisp__factor *f, double shift, int64_t *below, bool *singular)
 {
     enum { TRIES = 6 };
     int result = 0;
     shift_by(f, shift);
+    *below = -1;
+    const wisp_status looked = cancels(f, singular);
+    if (looked != WISP_OK || *singular) return looked;
     for (int tries = 0; tries < TRIES; tries++) {
         const wisp_status status = hold(f, f->megabytes * MEGABYTE);
         if (status != WISP_OK) return status;

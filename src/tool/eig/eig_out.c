@@ -98,11 +98,12 @@ static json_t *make_json(tool *t, const eig_results *r)
              J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
              J_IF(window || all, "interval",
                   json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
-             J("tolerance", eig_tolerance(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
-             J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
-             J("expected_count", e->expected), J("expected_error", e->expected_error),
-             J("orthogonality", e->orthogonality), J("search_vectors", e->search), J("block", e->block),
-             J("rounds", e->rounds), J("degree", e->degree), J_IF(e->factored, "factored", e->factored),
+             J("tolerance", eig_tolerance(r)), J_IF(r->pencil.unit > 0, "residual_unit", r->pencil.unit),
+             J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)), J("method", eig_method_names[e->method]),
+             J("found", e->found), J("at_least", e->at_least), J("expected_count", e->expected),
+             J("expected_error", e->expected_error), J("orthogonality", e->orthogonality),
+             J("search_vectors", e->search), J("block", e->block), J("rounds", e->rounds), J("degree", e->degree),
+             J_IF(e->factored, "factored", e->factored),
              J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
              J_IF(e->bounds.halfwidth > 0, "bounds",
                   JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
@@ -185,7 +186,7 @@ static bool lies_outside(const eig_results *r)
 static void show_found(const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    char n[TEXT], wanted[TEXT_BAR];
+    char n[TEXT], wanted[TEXT_BAR], of_one[80];
     text_count(n, e->found);
     if (lies_outside(r))
         text_line("found", "%s   (the interval lies outside the spectrum, which is within [%.6g, %.6g])", n,
@@ -201,9 +202,11 @@ static void show_found(const eig_results *r)
         text_line("found", "%s   (%s asked for; what equals the last one%s is given, too)", n,
                   text_count(wanted, r->opts.count), r->hermitian ? "" : " or its conjugate");
     if (e->found) {
+        snprintf(of_one, sizeof of_one, " of %.2g: up to rounding there is one value", r->pencil.unit);
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), eig_tolerance(r),
                   r->opts.tolerance_abs > 0 ? ""
                   : eig_singular(r)         ? " of the largest singular value"
+                  : r->pencil.unit > 0      ? of_one
                   : r->hermitian            ? " of the spectrum's halfwidth"
                                             : " of the eigenvalue, or of |A| times that");
         if (e->sensitive) show_sensitive(e);
