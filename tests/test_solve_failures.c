@@ -404,37 +404,6 @@ static void callbacks(void **state)
     linear_free(&l);
 }
 
-/* One column of one M^-1 x is infinite. */
-static wisp_status overflows_once(void *left, wisp_blk *y, const wisp_blk *x)
-{
-    wisp_blk *column = NULL;
-    wisp_status status = wisp_copy(y, x);
-    if (status == WISP_OK && (*(int *)left)-- == 0) status = wisp_blk_cols(&column, y, 1, 1);
-    if (column) status = wisp_blk_fill(column, (wisp_scalar){INFINITY, 0});
-    wisp_blk_free(column);
-    return status;
-}
-
-/* x is not lost by that, and the method goes on from it. */
-static void overflow(void **state)
-{
-    wisp_ctx *ctx = *state;
-    linear l = random_system(ctx, 22, DEFINITE, WISP_D, 3);
-    for (int at = 0; at < 12; at++) {
-        int left = at;
-        const wisp_solve_opts o = {.method = WISP_IDR,
-                                   .guess = at % 2,
-                                   .precond = WISP_PRECOND_APPLY,
-                                   .apply = overflows_once,
-                                   .apply_arg = &left};
-        const outcome out = solve(ctx, &l, &o, "overflow");
-        if (out.status != WISP_OK || left >= 0)
-            fail_msg("product %d: %s, residual %g", at, wisp_status_string(out.status), out.s.residual);
-        ref_free(out.x);
-    }
-    linear_free(&l);
-}
-
 /* Columns end one after the other, so that narrower blocks are made, too. */
 static wisp_status all_of_it(wisp_ctx *ctx, void *method)
 {
@@ -476,8 +445,7 @@ int main(void)
         cmocka_unit_test(zero_sides),       cmocka_unit_test(stagnation),    cmocka_unit_test(breakdown),
         cmocka_unit_test(too_few),          cmocka_unit_test(not_finite),    cmocka_unit_test(sizes),
         cmocka_unit_test(bad_options),      cmocka_unit_test(stopped),       cmocka_unit_test(cancelled),
-        cmocka_unit_test(cancelled_before), cmocka_unit_test(callbacks),     cmocka_unit_test(overflow),
-        cmocka_unit_test(failing_memory),
+        cmocka_unit_test(cancelled_before), cmocka_unit_test(callbacks),     cmocka_unit_test(failing_memory),
     };
     return REF_RUN_CTX(tests);
 }

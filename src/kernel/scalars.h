@@ -132,7 +132,7 @@ static inline void k_cg_curvature(const k_column *c)
     if (pp == 0) {
         k_breaks(c, WISP_STATE_ASKS);
     } else if (!(mu > 10 * rounding && isfinite(mu))) {
-        k_breaks(c, -mu > 1000 * rounding ? WISP_STATE_INDEFINITE : WISP_STATE_BREAKDOWN);
+        k_breaks(c, -mu > 1000 * rounding && isfinite(mu) ? WISP_STATE_INDEFINITE : WISP_STATE_BREAKDOWN);
     }
 }
 
@@ -185,7 +185,7 @@ static inline void k_cg_turn(const k_column *c)
         k_set(c, WISP_SET_RR, rr);
         k_set(c, WISP_CG_RZ, rz);
         k_set(c, WISP_CG_BETA, before > 0 ? rz / before : 0);
-        if (rr > 0 && !(rz > 0)) k_breaks(c, WISP_STATE_INDEFINITE);
+        if (rr > 0 && !(rz > 0)) k_breaks(c, isfinite(rz) ? WISP_STATE_INDEFINITE : WISP_STATE_BREAKDOWN);
     }
     k_cg_factors(c);
     k_ends(c);
@@ -358,7 +358,7 @@ static inline void k_minres_lanczos(const k_column *c, int is_first)
     const int precond = (int)k_uniform(c, WISP_NUMBER_PRECOND);
     const double bb = unit * k_get(c, WISP_SET_DOT + precond), za = unit * k_get(c, WISP_SET_XY);
     if (!isfinite(bb) || !isfinite(za) || bb < 0) {
-        k_breaks(c, bb < 0 ? WISP_STATE_INDEFINITE : WISP_STATE_BREAKDOWN);
+        k_breaks(c, bb < 0 && isfinite(bb) ? WISP_STATE_INDEFINITE : WISP_STATE_BREAKDOWN);
         return;
     }
     const double b = sqrt(bb);

@@ -203,10 +203,37 @@ wisp_status wisp__keep_best(wisp__krylov *k)
     return n ? wisp__copy_some(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
 
+static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    (void)k;
+    return !isfinite(c->verified);
+}
+
+wisp_status wisp__erase(const wisp__krylov *k, wisp_blk *y, int n)
+{
+    wisp_blk *view = NULL;
+    wisp_status status = n ? wisp_blk_pick(&view, y, n, k->list) : WISP_OK;
+    if (n && status == WISP_OK) status = wisp_blk_fill(view, wisp__real(0));
+    wisp_blk_free(view);
+    return status;
+}
+
+/* What is not finite would stay so where a method begins with 0 times it. */
+static wisp_status forget_lost(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    const int n = wisp__list(k, is_lost);
+    for (int i = 0; i < k->blocks; i++) WISP_TRY(wisp__erase(k, k->v[i], n));
+    if (n && k->P) status = wisp__precond_begin(k->P);
+out:
+    return status;
+}
+
 wisp_status wisp__go_back(wisp__krylov *k)
 {
+    wisp_status status = forget_lost(k);
     const int n = wisp__list(k, goes_back);
-    const wisp_status status = n ? wisp__copy_some(k->x, k->list, k->best, k->list, n) : WISP_OK;
+    if (n && status == WISP_OK) status = wisp__copy_some(k->x, k->list, k->best, k->list, n);
     return n && status == WISP_OK ? wisp__residual(k) : status;
 }
 

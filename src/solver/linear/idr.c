@@ -119,21 +119,11 @@ out:
     return status;
 }
 
-/* The first n columns of k->list become 0. */
-static wisp_status erase(const wisp__krylov *k, wisp_blk *y, int n)
-{
-    wisp_blk *view = NULL;
-    wisp_status status = n ? wisp_blk_pick(&view, y, n, k->list) : WISP_OK;
-    if (n && status == WISP_OK) status = wisp_blk_fill(view, wisp__real(0));
-    wisp_blk_free(view);
-    return status;
-}
-
 /* The columns of k->list have no vectors yet. */
 static wisp_status begin(wisp__krylov *k, int n)
 {
     wisp_status status = WISP_OK;
-    for (int i = size_of(k); i < low_block(k); i++) WISP_TRY(erase(k, k->v[i], n));
+    for (int i = size_of(k); i < low_block(k); i++) WISP_TRY(wisp__erase(k, k->v[i], n));
     for (int i = 0; i < n; i++) {
         const int j = k->list[i];
         own_of(k, j)->omega = 1;
@@ -333,8 +323,8 @@ static wisp_status step_in_cycle(wisp__krylov *k, int i)
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++) choose_step(k, i, j);
     const int lost = wisp__list(k, is_lost);
-    WISP_TRY(erase(k, u_of(k, i), lost));
-    WISP_TRY(erase(k, g_of(k, i), lost));
+    WISP_TRY(wisp__erase(k, u_of(k, i), lost));
+    WISP_TRY(wisp__erase(k, g_of(k, i), lost));
     status = update(k, i);
 out:
     return status;
@@ -375,7 +365,7 @@ static wisp_status shorten(wisp__krylov *k)
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++)
         choose_omega(k, j, wisp__number(k, k->P ? DOT : WISP_SET_XY, j), wisp__set(k, WISP_SET_YY)[j].re);
-    if (k->P) WISP_TRY(erase(k, image(k), wisp__list(k, is_lost)));
+    if (k->P) WISP_TRY(wisp__erase(k, image(k), wisp__list(k, is_lost)));
     WISP_TRY(keep_low(k));
     WISP_TRY(send_factors(k));
     WISP_TRY(wisp__clear(k));

@@ -420,6 +420,8 @@ wisp_status wisp__return_to_best(wisp__krylov *k, int j);
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c));
 /* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
 wisp_status wisp__copy_some(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count);
+/* The first n columns of k->list become 0. */
+wisp_status wisp__erase(const wisp__krylov *k, wisp_blk *y, int n);
 /* Column j has ended: the user gets its x, or the best one, and its status. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
 /* Whether there is memory for a further block of so many columns, on every rank. */

@@ -364,7 +364,8 @@ static void turn(wisp__krylov *k, int j)
     column *o = own_of(k, j);
     double c, s;
     const double beta = o->beta, alpha = o->uu > 0 ? sqrt(o->vv / o->uu) : 0;
-    o->norm = fmax(o->norm, fmax(hypot(o->alpha, beta), hypot(beta, alpha)));
+    const double column_or_row = fmax(hypot(o->alpha, beta), hypot(beta, alpha));
+    if (isfinite(column_or_row)) o->norm = fmax(o->norm, column_or_row); /* else all would seem to be small beside it */
     o->alpha = alpha;
     const double rho_before = o->rho, rhobar_before = o->rhobar, zeta_before = o->zeta;
     o->rho = rotate(o->alphabar, beta, &c, &s);

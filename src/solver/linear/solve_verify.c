@@ -95,7 +95,9 @@ static void count_stalls(const wisp__krylov *k, wisp__krylov_column *c)
 /* What becomes of a column that has not converged: WISP_OK, it goes on. */
 static wisp_status verdict(const wisp__krylov *k, wisp__krylov_column *c)
 {
-    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
+    const bool lost = !isfinite(c->verified); /* M^-1 or A has made an infinity: it goes on from the best x */
+    if (lost && c->broken == WISP_OK) c->broken = WISP_ERR_BREAKDOWN;
+    if (lost && !isfinite(c->best)) return WISP_ERR_BREAKDOWN;
     if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->gives_up)) return c->broken;
     count_stalls(k, c);
     if (WISP__ASK(k, is_stuck, k, c)) return WISP_ERR_STAGNATION;
