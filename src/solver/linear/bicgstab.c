@@ -178,9 +178,7 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i)
 {
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && wisp__low_of(k, &k->col[j]) < k->col[j].best;
-    return i == P || i == SHADOW || (i == LOW && any) || (i == MP && k->rows);
+    return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)) || (i == MP && k->rows);
 }
 
 /* With a Hermitian matrix it ends after as many iterations as there are rows, without rounding. Where twice as many

@@ -19,12 +19,7 @@ static wisp_blk *image(const wisp__krylov *k) { return k->v[low_block(k) + 2]; }
 static int blocks(const wisp__krylov *k) { return low_block(k) + (k->P ? 3 : 2); }
 static int written(const wisp__krylov *k) { return size_of(k); } /* the p_i, by a start */
 
-static bool keeps(const wisp__krylov *k, int i)
-{
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && wisp__low_of(k, &k->col[j]) < k->col[j].best;
-    return i < low_block(k) || (i == low_block(k) && any);
-}
+static bool keeps(const wisp__krylov *k, int i) { return i < low_block(k) || (i == low_block(k) && wisp__has_low(k)); }
 
 /* f = P^H r, and M = P^H G, a lower triangle, by rows. */
 typedef struct {
@@ -79,28 +74,32 @@ static int dots_with(const wisp__krylov *k, wisp_inner *inner, int n, const wisp
 
 /* ---- the start -------------------------------------------------------------------------------------- */
 
-/* p_i loses its part in the span of those before, whose dots with it are made; or it becomes of length 1, from |p_i|^2.
- */
-static wisp_status straighten(wisp__krylov *k, int i, bool norm)
+/* p_i loses its part in the span of those before. */
+static wisp_status take_out(wisp__krylov *k, int i)
 {
     wisp_status status = WISP_OK;
-    wisp_inner inner[WISP__MOST_SHADOW + 1];
-    wisp_term term[WISP__MOST_SHADOW + 1] = {wisp__times(k, p_of(k, i), of_r(k))};
-    const int n = norm ? 0 : i;
-    if (!norm && i == 0) return WISP_OK;
+    wisp_inner inner[WISP__MOST_SHADOW];
+    wisp_term term[WISP__MOST_SHADOW] = {{.x = p_of(k, i)}};
+    if (i == 0) goto out;
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(wisp__pass(k, NULL, 0, inner, dots_with(k, inner, n, p_of(k, i), norm)));
+    WISP_TRY(wisp__pass(k, NULL, 0, inner, dots_with(k, inner, i, p_of(k, i), false)));
     WISP_TRY(bring_dots(k));
-    for (int j = 0; j < k->width; j++) {
-        const double square = wisp__set(k, rr_set(k))[j].re;
-        set(k, of_r(k), j, !norm ? 1 : square > 0 ? 1 / sqrt(square) : 0);
-        for (int l = 0; l < n; l++) set(k, of_g(k, l), j, -wisp__number(k, DOT + l, j));
+    for (int l = 0; l < i; l++) {
+        for (int j = 0; j < k->width; j++) set(k, of_g(k, l), j, -wisp__number(k, DOT + l, j));
+        term[l + 1] = wisp__times(k, p_of(k, l), of_g(k, l));
     }
-    for (int l = 0; l < n; l++) term[l + 1] = wisp__times(k, p_of(k, l), of_g(k, l));
     WISP_TRY(send_factors(k));
-    status = wisp__pass(k, &(wisp_update){p_of(k, i), n + 1, term}, 1, NULL, 0);
+    status = wisp__pass(k, &(wisp_update){p_of(k, i), i + 1, term}, 1, NULL, 0);
 out:
     return status;
+}
+
+/* p_i becomes of length 1. */
+static wisp_status make_unit(wisp__krylov *k, int i)
+{
+    const wisp_status status = wisp_dot(p_of(k, i), p_of(k, i), k->own);
+    for (int j = 0; j < k->width; j++) k->own[j] = wisp__real(k->own[j].re > 0 ? 1 / sqrt(k->own[j].re) : 0);
+    return status == WISP_OK ? wisp_vscal(p_of(k, i), k->own) : status;
 }
 
 /* Orthonormal random vectors, others in each start. */
@@ -110,10 +109,10 @@ static wisp_status choose_shadows(wisp__krylov *k)
     const uint64_t seed = 3 + (uint64_t)k->s->iterations;
     for (int i = 0; i < size_of(k); i++) {
         WISP_TRY(wisp_blk_fill_random(p_of(k, i), WISP_RANDOM_GAUSS, seed, WISP__STREAM_SOLVE, (uint32_t)i << 20));
-        WISP_TRY(straighten(k, i, true));
-        WISP_TRY(straighten(k, i, false));
-        WISP_TRY(straighten(k, i, false));
-        WISP_TRY(straighten(k, i, true));
+        WISP_TRY(make_unit(k, i));
+        WISP_TRY(take_out(k, i));
+        WISP_TRY(take_out(k, i));
+        WISP_TRY(make_unit(k, i));
     }
 out:
     return status;

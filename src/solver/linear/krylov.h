@@ -393,6 +393,8 @@ typedef struct {
 /* That, or INFINITY. */
 double wisp__low_of(const wisp__krylov *k, const wisp__krylov_column *c);
 void wisp__set_low(const wisp__krylov *k, const wisp__krylov_column *c, double rr);
+/* Whether one in some column is better than the best. */
+bool wisp__has_low(const wisp__krylov *k);
 /* An entry `recall`. */
 wisp_status wisp__recall_low(wisp__krylov *k, bool last);
 

@@ -13,6 +13,13 @@ void wisp__set_low(const wisp__krylov *k, const wisp__krylov_column *c, double r
     ((wisp__low *)wisp__own(k, c))->rr = isfinite(rr) ? rr : 0;
 }
 
+bool wisp__has_low(const wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done && wisp__low_of(k, &k->col[j]) < k->col[j].best) return true;
+    return false;
+}
+
 static bool has_moved(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     (void)k;
