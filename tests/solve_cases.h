@@ -38,6 +38,8 @@ typedef struct {
     int hermitian; /* up to rounding */
 } linear;
 
+/* Whether M^-1 may be on the left. */
+static inline int has_sides(wisp_method m) { return m == WISP_GMRES || m == WISP_BICGSTAB || m == WISP_IDR; }
 static inline int is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
 static inline double unit(wisp_type type) { return is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
 

@@ -62,6 +62,7 @@ static inline wisp_solve_opts random_options(ref_rng *r, const linear *l)
     o.block_rows = (int)ref_below(r, 6);
     o.degree = (int)ref_below(r, 6);
     if (!l->hermitian) o.bounds = circles(l->A);
+    if (has_sides(o.method) && o.precond) o.side = (wisp_side)ref_below(r, 3);
     return o;
 }
 

@@ -49,6 +49,7 @@ static question ask(ref_rng *r, int c)
     if (q.o.method == WISP_GMRES) q.o.restart = 1 + (int)ref_below(r, 60);
     if (q.o.method == WISP_IDR) q.o.shadow = 1 + (int)ref_below(r, 20);
     if (!q.ring.general) q.o.precond = preconds[ref_below(r, q.ring.shift > 0 ? 4 : 2)];
+    if (q.o.precond && q.o.method != WISP_CG && q.o.method != WISP_MINRES) q.o.side = (wisp_side)ref_below(r, 3);
     if (q.o.method == WISP_CG && ref_below(r, 2)) q.o.variant = WISP_CLASSICAL;
     return q;
 }
@@ -159,12 +160,14 @@ static void planned_bytes(void **state)
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1});
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){0}));
-    for (int i = 0; i < 5 * 4 * 5 * 2; i++) {
+    for (int i = 0; i < 5 * 4 * 5 * 2 * 2; i++) {
+        const int left = i / (5 * 4 * 5 * 2);
         const int width = i % 2 ? 3 : 1;
         const wisp_type type = i % 3 ? WISP_D : WISP_Z;
         wisp_solve_opts o = {.method = methods[i / 2 % 5],
                              .variant = variants[i / 10 % 4],
-                             .precond = preconds[i / 40],
+                             .precond = preconds[i / 40 % 5],
+                             .side = left ? WISP_SIDE_LEFT : WISP_SIDE_DEFAULT,
                              .max_iterations = 8,
                              .restart = 8,
                              .shadow = 1 + i % 6,
@@ -173,10 +176,11 @@ static void planned_bytes(void **state)
                              .tolerance = 1e-14,
                              .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {50, 49.9, 0}}};
         char what[128];
+        if (left && (!o.precond || o.method == WISP_CG || o.method == WISP_MINRES)) continue;
         if (o.variant >= WISP_PREDICT && (o.method != WISP_CG || (o.variant == WISP_PREDICT && o.precond))) continue;
         if (o.precond == WISP_PRECOND_NONE || o.precond == WISP_JACOBI) o.bounds = (wisp_bounds_opts){0};
-        snprintf(what, sizeof what, "method %d, variant %d, precond %d, degree %d, width %d, type %d", o.method,
-                 o.variant, o.precond, o.degree, width, type);
+        snprintf(what, sizeof what, "method %d, variant %d, precond %d, side %d, degree %d, width %d, type %d",
+                 o.method, o.variant, o.precond, o.side, o.degree, width, type);
         one_iteration(ctx, A, type, width, &o, what);
     }
     wisp_mat_free(A);

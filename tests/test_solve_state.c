@@ -172,6 +172,7 @@ static void all_methods(void **state)
             if (pairs[i].variant == WISP_PREDICT && m != WISP_PRECOND_NONE) continue;
             problem q = definite(&r, i, ref_pair[n % REF_PAIRS], widths[(n + i) % 3]);
             q.o.precond = (wisp_precond)m;
+            if (m && has_sides(q.o.method)) q.o.side = n % 2 ? WISP_SIDE_LEFT : WISP_SIDE_RIGHT;
             snprintf(what, sizeof what, "%s, variant %d, preconditioner %d, width %d", method_name[pairs[i].method],
                      (int)pairs[i].variant, m, (int)q.l.b.cols);
             pieces += in_pieces(&q, &r, what);

@@ -35,7 +35,7 @@ typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MIN
    others: for many processes, which wait for reductions. On a single one it gains nothing. */
 typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT, WISP_HIDDEN } wisp_variant;
 /* M^-1 approximates the inverse of A. BICGSTAB, GMRES and IDR solve A M^-1 y = b, x = M^-1 y: their residual is that of
-   A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
+   A x = b (opts->side: or M^-1 A x = M^-1 b). For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
    of two ranks. One that opts->null leaves singular, such as a whole part of a graph, has an inverse all the same.
    CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the truncated
@@ -67,6 +67,11 @@ typedef enum {
     WISP_IC
 } wisp_precond;
 
+/* Of BICGSTAB, GMRES and IDR. RIGHT, the DEFAULT: as above. LEFT: M^-1 A x = M^-1 b, so that GMRES makes |M^-1 (b - A
+   x)| least. Columns converge by |b - A x| all the same; between residuals that are computed from x, the recurrence has
+   |M^-1 (b - A x)| times what it was off then. CG and MINRES take M^-1 on both sides alike, and no word of it. */
+typedef enum { WISP_SIDE_DEFAULT, WISP_SIDE_RIGHT, WISP_SIDE_LEFT } wisp_side;
+
 /* Called after each iteration with the largest relative residual of all columns, by the method's recurrence. Anything
    but 0 ends the call (WISP_ERR_CANCELLED). On every rank, from the calling thread. */
 typedef int (*wisp_solve_fn)(void *arg, int64_t iteration, double residual);
@@ -97,6 +102,8 @@ typedef struct {
                              /* wisp_solve. On A's map, of b's type; NULL: none */
     const wisp_mat *adjoint; /* LSMR: A^H, as wisp_mat_adjoint makes it: on A's maps, columns for rows */
     double damp;             /* LSMR: of |x|, 0 or more, in the units of A */
+    wisp_side side;          /* of M^-1. Where one is named, method DEFAULT is GMRES */
+    int reserved;            /* 0 */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -132,7 +139,7 @@ typedef struct {
     double norm;       /* LSMR: that |A|, with damp: the most that A is known to make of a vector of length 1, so */
                        /* that its norm is at least this */
     int shadow;        /* IDR: its s; of other methods 0 */
-    int reserved;      /* 0 */
+    wisp_side side;    /* of M^-1; CG and MINRES, and where there is none: DEFAULT */
     double *wanted_of; /* [columns] as wanted, of each column; 0 where b_j = 0 */
 } wisp_solution;
 

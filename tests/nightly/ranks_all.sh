@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 build=${1:-build} failed=0
-both="layout high_rows ops halo fuse products solve solve_best solve_failures solve_matrices solve_overflow solve_singular solve_scale blas1 dots sums tsm tsm_slot mpk operator operator_solvers scale kpm
+both="layout high_rows ops halo fuse products solve solve_best solve_failures solve_matrices solve_overflow solve_side solve_singular solve_scale blas1 dots sums tsm tsm_slot mpk operator operator_solvers scale kpm
     kpm_failures kpm_sides kpm_sides_failures merge evolve dos bounds bounds_given offers precision choose reopen pick precond precond_poly eig eig_any eig_condition eig_scale eig_krylov eig_krylov_stops
     ortho sized plan_calls"
 by_themselves="ranks ranks_failures partition io_ranks solve_stops" # they make ranks of their own

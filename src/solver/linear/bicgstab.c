@@ -1,6 +1,6 @@
-/* BiCGStab, with M^-1 on the right. Pipelined: algorithm 4 of Rupp et al. 2016, four passes and two reductions, with a
-   preconditioner five, in which a diagonal one multiplies; classical: algorithm 3. What is s = r - alpha v there is in
-   the place of r. */
+/* BiCGStab, with M^-1 on the right (or on the left: side.c). Pipelined: algorithm 4 of Rupp et al. 2016, four passes
+   and two reductions, with a preconditioner five, in which a diagonal one multiplies; classical: algorithm 3. What is s
+   = r - alpha v there is in the place of r. */
 #include "krylov.h"
 #include <math.h>
 
@@ -52,7 +52,8 @@ static wisp_status begin(wisp__krylov *k, bool fresh)
                                   {k->v[SHADOW], 1, (wisp_term[]){{.x = k->r}}},
                                   k->rows ? image(k, MP, k->v[P], &mp) : (wisp_update){0}};
     WISP_TRY(wisp__tell(k, fresh));
-    for (int j = 0; j < k->width; j++) wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(wisp__low_of(k, &k->col[j]));
+    for (int j = 0; j < k->width; j++)
+        wisp__set(k, WISP_BICGSTAB_LOW)[j] = wisp__real(wisp__low_of(k, &k->col[j]) / k->col[j].ratio);
     WISP_TRY(wisp__send(k, WISP_BICGSTAB_LOW, 1));
     WISP_TRY(wisp__clear(k));
     WISP_TRY(dots_of_r(k, update, !fresh ? 0 : k->rows ? 3 : 2));
@@ -116,7 +117,8 @@ static wisp_update turned(const wisp__krylov *k, wisp_term term[3])
 static wisp_status hear_low(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) wisp__set_low(k, &k->col[j], wisp__set(k, WISP_BICGSTAB_LOW)[j].re);
+        if (wisp__going(&k->col[j]))
+            wisp__set_low(k, &k->col[j], wisp__set(k, WISP_BICGSTAB_LOW)[j].re * k->col[j].ratio);
     return WISP_OK;
 }
 static wisp_status hear(wisp__krylov *k, int iterations) { return wisp__hear(k, iterations, hear_low); }
@@ -132,7 +134,7 @@ static wisp_status keep_low(wisp__krylov *k)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__bring(k, 0, k->sets));
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, WISP_SET_RR)[j].re;
+        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, WISP_SET_RR)[j].re * k->col[j].ratio;
     WISP_TRY(hear_low(k));
     const int n = wisp__list(k, takes);
     if (n) WISP_TRY(wisp__copy_some(k->v[LOW], k->list, k->x, k->list, n));
@@ -193,7 +195,7 @@ static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
 static double moves(const wisp__krylov *k)
 {
     const double of_low = k->look_every == 1 ? 0 : k->separate ? 3 : 2;
-    return (k->separate ? 29 : k->P ? 18 : 14) + (k->P ? fuses(k) : 0) + of_low;
+    return (k->separate ? 29 : k->P ? 18 : k->left ? 17 : 14) + (k->P ? fuses(k) : 0) + of_low;
 }
 
 const wisp__method wisp__bicgstab = {.name = "bicgstab",
@@ -213,5 +215,6 @@ const wisp__method wisp__bicgstab = {.name = "bicgstab",
                                      .low = low_block,
                                      .recall = wisp__recall_low,
                                      .next = WISP_MINRES,
+                                     .sides = true,
                                      .anew = true,
                                      .waits = true};

@@ -76,7 +76,8 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
-        c->best = c->least = INFINITY;
+        c->best = c->least = c->own_least = INFINITY;
+        c->ratio = 1;
         c->target = target_of(k, c);
         const double wanted = fmax(k->o.tolerance, absolute_of(k, c) / sqrt(c->bb));
         k->s->wanted_of[j] = c->bb > 0 ? wanted : 0;
@@ -188,7 +189,8 @@ static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
 /* Most methods may pass by larger residuals on their way. */
 static bool goes_back(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    return k->method->is_best ? !c->left && !(c->verified <= c->best) : !(c->verified <= 4 * c->best);
+    const double most = k->left ? 1 / k->eps : 4; /* on the left |r| may rise for long while |M^-1 r| falls */
+    return k->method->is_best ? !c->left && !(c->verified <= c->best) : !(c->verified <= most * c->best);
 }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
@@ -224,7 +226,7 @@ static wisp_status forget_lost(wisp__krylov *k)
     wisp_status status = WISP_OK;
     const int n = wisp__list(k, is_lost);
     for (int i = 0; i < k->blocks; i++) WISP_TRY(wisp__erase(k, k->v[i], n));
-    if (n && k->P) status = wisp__precond_begin(k->P);
+    if (n && wisp__precond_of(k)) status = wisp__precond_begin(wisp__precond_of(k));
 out:
     return status;
 }
@@ -338,7 +340,7 @@ wisp_status wisp__compact(wisp__krylov *k)
     const int left = wisp__list(k, NULL), *from = k->list;
     if (left == 0 || 2 * left > k->width) return WISP_OK;
     /* Those of a variant or a preconditioner that was given up are not needed. */
-    while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
+    while (k->blocks > wisp__blocks(k)) wisp_blk_free(k->v[--k->blocks]);
     WISP_TRY(wisp__has_room(k, left, &room));
     if (!room) goto out; /* it is in the plan, but others may have taken it: it goes on with the width that it has */
     /* Each takes no more than the wider one before it has given back; b comes late, for the user's stays, and best
@@ -372,7 +374,7 @@ void wisp__free_blocks(wisp__krylov *k)
 wisp_status wisp__make_blocks(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    const int n = k->method->blocks(k), written = k->method->written ? k->method->written(k) : 0;
+    const int n = wisp__blocks(k), written = k->method->written ? k->method->written(k) : 0;
     k->own_bytes = k->method->own ? k->method->own(&k->o) : 0;
     if (k->own_bytes) WISP_TRY(wisp_alloc(k->ctx, &k->own_of, (size_t)k->width, k->own_bytes));
     WISP_TRY(wisp_alloc(k->ctx, &k->v, (size_t)n, sizeof *k->v));

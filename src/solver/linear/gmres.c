@@ -1,9 +1,9 @@
-/* GMRES(m), with M^-1 on the right: the basis by classical Gram-Schmidt, as in algorithms 5 and 6 of Rupp et al. 2016:
-   all dots of an iteration in one pass, all updates in another. The least-squares problem is that of Arnoldi's basis
-   (Saad and Schultz 1986), which stays well conditioned where the residual falls far within a cycle; that of the paper
-   (simpler GMRES) does not, and reads r once more in each iteration. Basis vectors are not normalised: their norms are
-   factors of what is done with them. So an iteration is three passes and two reductions. Where a new vector is nearly
-   in the span of the others, it is made orthogonal once more. */
+/* GMRES(m), with M^-1 on the right (or on the left: side.c): the basis by classical Gram-Schmidt, as in algorithms 5
+   and 6 of Rupp et al. 2016: all dots of an iteration in one pass, all updates in another. The least-squares problem is
+   that of Arnoldi's basis (Saad and Schultz 1986), which stays well conditioned where the residual falls far within a
+   cycle; that of the paper (simpler GMRES) does not, and reads r once more in each iteration. Basis vectors are not
+   normalised: their norms are factors of what is done with them. So an iteration is three passes and two reductions.
+   Where a new vector is nearly in the span of the others, it is made orthogonal once more. */
 #include "krylov.h"
 #include <math.h>
 
@@ -69,7 +69,7 @@ static wisp_status start(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         ((column *)wisp__own(k, c))->steps = 0;
-        norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * c->rr);
+        norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * (c->rr / c->ratio));
     }
     k->step_of_cycle = 0;
     return wisp__pass(k, &(wisp_update){k->v[0], 1, (wisp_term[]){{.x = k->r}}}, 1, NULL, 0);
@@ -162,7 +162,7 @@ static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
     t[i] = length;
     g[i + 1] = -sn[i] * g[i];
     g[i] = conj(cs[i]) * g[i];
-    c->rr = creal(g[i + 1] * conj(g[i + 1])) / k->unit;
+    c->rr = creal(g[i + 1] * conj(g[i + 1])) / k->unit * c->ratio;
 }
 
 /* Classical: the basis has norm 1. */
@@ -182,6 +182,7 @@ static wisp_status step(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     const int i = k->step_of_cycle++;
+    const bool apart = wisp__precond_of(k); /* the product has no dot with vector i */
     const wisp_blk *x = k->v[i];
     for (int j = 0; j < k->width; j++)
         for (int l = 0; l <= k->o.restart; l++) triangle(k, &k->col[j], i)[l] = 0;
@@ -190,9 +191,9 @@ static wisp_status step(wisp__krylov *k)
         x = k->v[k->o.restart + 1];
     }
     WISP_TRY(wisp__clear(k));
-    WISP_TRY(wisp__multiply(k, k->v[i + 1], x, k->P ? 0 : WISP_DOT_XY, NULL));
-    WISP_TRY(dots(k, k->P ? i + 1 : i, i));
-    for (int j = 0; j < k->width && !k->P; j++) wisp__set(k, DOT + i)[j] = wisp__set(k, WISP_SET_XY)[j];
+    WISP_TRY(wisp__multiply(k, k->v[i + 1], x, apart ? 0 : WISP_DOT_XY, NULL));
+    WISP_TRY(dots(k, apart ? i + 1 : i, i));
+    for (int j = 0; j < k->width && !apart; j++) wisp__set(k, DOT + i)[j] = wisp__set(k, WISP_SET_XY)[j];
     projected(k, i, false);
     WISP_TRY(orthogonalise(k, i));
     if (is_skew(k, i)) {
@@ -256,7 +257,7 @@ static double moves(const wisp__krylov *k)
 {
     const double m = k->o.restart;
     if (k->separate) return 2.5 * m + 5.5;
-    return k->P ? m + 4 : m + 3 - 1 / m;
+    return wisp__precond_of(k) ? m + 4 : m + 3 - 1 / m;
 }
 
 const wisp__method wisp__gmres = {.name = "gmres",
@@ -273,4 +274,5 @@ const wisp__method wisp__gmres = {.name = "gmres",
                                   .far = far,
                                   .allows = "the arithmetic or the restart allows no less",
                                   .chosen = true,
+                                  .sides = true,
                                   .restarts = true};

@@ -1,10 +1,10 @@
-/* IDR(s) (Sonneveld and van Gijzen 2008, SIAM J. Sci. Comput. 31, 1035), with M^-1 on the right: the variant with
-   biorthogonal vectors of van Gijzen and Sonneveld 2011 (ACM Trans. Math. Softw. 38, article 5). Residuals are forced
-   into spaces that shrink: each cycle has s steps, which make r orthogonal to s random shadow vectors, and one, which
-   makes it shorter. A step is one product. As M is known, the coefficients that make g_i orthogonal to the shadow
-   vectors before p_i come of one pass of dots with g_i as it was (Collignon and van Gijzen 2011, Numer. Linear Algebra
-   Appl. 18, 805): so a step has two reductions. Where a step can't go on, the method starts anew from a good x, with
-   other shadow vectors. */
+/* IDR(s) (Sonneveld and van Gijzen 2008, SIAM J. Sci. Comput. 31, 1035), with M^-1 on the right (or on the left:
+   side.c): the variant with biorthogonal vectors of van Gijzen and Sonneveld 2011 (ACM Trans. Math. Softw. 38, article
+   5). Residuals are forced into spaces that shrink: each cycle has s steps, which make r orthogonal to s random shadow
+   vectors, and one, which makes it shorter. A step is one product. As M is known, the coefficients that make g_i
+   orthogonal to the shadow vectors before p_i come of one pass of dots with g_i as it was (Collignon and van Gijzen
+   2011, Numer. Linear Algebra Appl. 18, 805): so a step has two reductions. Where a step can't go on, the method starts
+   anew from a good x, with other shadow vectors. */
 #include "krylov.h"
 #include <math.h>
 
@@ -254,12 +254,13 @@ static void choose_step(wisp__krylov *k, int i, int j)
     set(k, of_x(k), j, beta);
 }
 
-/* |r|^2 before the step and after it: whether x is to be kept. Where r is so long that rounding of it is more than the
-   best r, nothing is to be gained. */
-static void compare(const wisp__krylov *k, int j, double rr)
+/* |r|^2 before the step and, as the method has it, after it: whether x is to be kept. Where r is so long that rounding
+   of it is more than the best r, nothing is to be gained. */
+static void compare(const wisp__krylov *k, int j, double own)
 {
     wisp__krylov_column *c = &k->col[j];
     column *o = own_of(k, j);
+    const double rr = own * c->ratio;
     o->rises = wisp__going(c) && !(rr <= c->rr) && c->rr < 0.5 * fmin(wisp__low_of(k, c), c->best);
     o->was = c->rr;
     if (!wisp__going(c)) return;
@@ -302,7 +303,7 @@ static wisp_status update(wisp__krylov *k, int i)
         const double rr = wisp__set(k, rr_set(k))[j].re;
         const bool going = wisp__going(&k->col[j]);
         compare(k, j, rr);
-        if (going) k->col[j].rr = rr;
+        if (going) k->col[j].rr = rr * k->col[j].ratio;
     }
     WISP_TRY(keep_low(k));
     const wisp_term x[] = {{.x = k->x}, wisp__times(k, u_of(k, i), of_x(k))};
@@ -337,13 +338,13 @@ static void choose_omega(wisp__krylov *k, int j, double complex rt, double tt)
 {
     const double least = 0.7;
     wisp__krylov_column *c = &k->col[j];
-    const double size = cabs(rt), most = sqrt(tt * c->rr);
+    const double rr = c->rr / c->ratio, size = cabs(rt), most = sqrt(tt * rr);
     double complex omega = 0;
     if (wisp__going(c) && tt > 0 && isfinite(tt) && isfinite(size))
-        omega = size > least * most ? conj(rt) / tt : (size > 0 ? conj(rt) / size : 1) * least * sqrt(c->rr / tt);
+        omega = size > least * most ? conj(rt) / tt : (size > 0 ? conj(rt) / size : 1) * least * sqrt(rr / tt);
     else if (wisp__going(c))
         breaks(c);
-    compare(k, j, c->rr - 2 * creal(omega * rt) + creal(omega * conj(omega)) * tt);
+    compare(k, j, rr - 2 * creal(omega * rt) + creal(omega * conj(omega)) * tt);
     if (!wisp__going(c)) omega = 0;
     if (omega != 0) own_of(k, j)->omega = omega;
     set(k, of_r(k), j, -omega);
@@ -373,7 +374,7 @@ static wisp_status shorten(wisp__krylov *k)
     WISP_TRY(wisp__pass(k, both, 2, inner, dots_with(k, inner, size_of(k), k->r, true)));
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, rr_set(k))[j].re;
+        if (wisp__going(&k->col[j])) k->col[j].rr = wisp__set(k, rr_set(k))[j].re * k->col[j].ratio;
     take_f(k);
 out:
     return status;
@@ -400,7 +401,8 @@ static double moves(const wisp__krylov *k)
 {
     const double s = size_of(k);
     const double all = k->separate ? s * (8 * s + 10) + 10 : s * (3 * s + 13) + 2;
-    return (all + (k->P ? 2 * s + (k->separate ? 0 : 3) : 0)) / (s + 1);
+    const double fused = k->separate ? 0 : 1;
+    return (all + (k->P ? 2 * s + 3 * fused : k->left ? (s + 2) * fused : 0)) / (s + 1);
 }
 
 const wisp__method wisp__idr = {.name = "idr",
@@ -419,4 +421,5 @@ const wisp__method wisp__idr = {.name = "idr",
                                 .is_stuck = is_stuck,
                                 .low = low_block,
                                 .recall = wisp__recall_low,
+                                .sides = true,
                                 .shadows = true};

@@ -43,7 +43,7 @@ wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2])
         S->factor = factor;
         S->definite = k->method->definite;
     }
-    k->P = S->P;
+    *(k->o.side == WISP_SIDE_LEFT ? &k->left : &k->P) = S->P;
 out:
     return status;
 }

@@ -34,9 +34,9 @@ wisp_status wisp__tell(wisp__krylov *k, bool fresh)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         wisp__set(k, WISP_SET_STATE)[j] = wisp__real(c->done);
-        wisp__set(k, WISP_SET_RR)[j] = wisp__real(c->rr);
-        wisp__set(k, WISP_SET_ENOUGH)[j] = wisp__real(ends ? c->target : -1);
-        wisp__set(k, WISP_SET_BEST)[j] = wisp__real(c->best);
+        wisp__set(k, WISP_SET_RR)[j] = wisp__real(c->rr / c->ratio);
+        wisp__set(k, WISP_SET_ENOUGH)[j] = wisp__real(ends ? c->target / c->ratio : -1);
+        wisp__set(k, WISP_SET_BEST)[j] = wisp__real(c->best / c->ratio);
     }
     const int sets = (fresh ? WISP_SET_RECORD : WISP_SET_OWN) - WISP_SET_STATE;
     if (fresh)
@@ -49,7 +49,7 @@ wisp_status wisp__tell(wisp__krylov *k, bool fresh)
 static void take(wisp__krylov *k, wisp__krylov_column *c, double rr, double why)
 {
     if (!wisp__going(c)) return;
-    c->rr = rr;
+    c->rr = rr * c->ratio;
     if (why == WISP_STATE_BREAKDOWN) c->broken = WISP_ERR_BREAKDOWN;
     if (why == WISP_STATE_INDEFINITE) c->broken = WISP_ERR_INDEFINITE;
     if (why == WISP_STATE_CAREFUL) k->careful = k->cycle_ends = true;
@@ -165,7 +165,9 @@ wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, 
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u)
 {
     wisp_status status = WISP_OK;
-    const unsigned factor = k->a_exponent ? WISP_SCALE : 0, terms = factor | (k->separate ? 0 : dots | WISP_NOREDUCE);
+    const bool apart = k->separate || k->left; /* dots are those of a pass */
+    const unsigned factor = k->a_exponent ? WISP_SCALE : 0, terms = factor | (apart ? 0 : dots | WISP_NOREDUCE);
+    wisp_blk *product = k->left ? *wisp__left_block(k) : y;
     if (k->counting) {
         wisp_cost cost;
         WISP_TRY(wisp_spmmv_cost(k->A, k->type, k->width, terms, &cost));
@@ -173,16 +175,20 @@ wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsi
     }
     const wisp_scalar alpha = wisp__real(wisp__a_factor(k));
     WISP_TRY(wisp_spmmv(
-        y, k->A, x,
+        product, k->A, x,
         &(wisp_aug){
             .terms = terms, .alpha = alpha, .u = u, .dot_at = terms & WISP_DOTS ? wisp__at(k, 0) : (wisp_place){0}}));
-    if (!k->separate) goto out;
-    const wisp_inner inner[] = {{.x = x, .y = y, .dot_at = wisp__at(k, WISP_SET_XY)},
-                                {.x = y, .y = y, .dot_at = wisp__at(k, WISP_SET_YY)},
-                                {.x = u, .y = y, .dot_at = wisp__at(k, WISP_SET_UY)}};
+    if (k->left) WISP_TRY(wisp__apply_left(k, y, product));
+    if (!apart) goto out;
+    const wisp_inner all[] = {{.x = x, .y = y, .dot_at = wisp__at(k, WISP_SET_XY)},
+                              {.x = y, .y = y, .dot_at = wisp__at(k, WISP_SET_YY)},
+                              {.x = u, .y = y, .dot_at = wisp__at(k, WISP_SET_UY)}};
     static const unsigned of[] = {WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
+    wisp_inner inner[3];
+    int n = 0;
     for (int i = 0; i < 3; i++)
-        if (dots & of[i]) WISP_TRY(pass_apart(k, NULL, 0, inner + i, 1));
+        if (dots & of[i]) inner[n++] = all[i];
+    if (n) status = wisp__pass(k, NULL, 0, inner, n);
 out:
     return status;
 }

@@ -23,6 +23,8 @@ typedef struct {
     bool given;         /* the user has the x that is verified */
     bool moved;         /* x has just become one that the method kept: its vectors do not fit */
     bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
+    double ratio;       /* |r|^2 over that of the method's own r, which is M^-1 r where M^-1 is on the left; else 1 */
+    double own_least;   /* the least square of that, where it was computed from x */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;
@@ -42,6 +44,7 @@ typedef struct {
     const char *allows;   /* why it has stagnated */
     bool chosen;          /* the first such one that takes A is the one where none is named */
     bool restarts;        /* opts.restart is of it: the vectors of its basis */
+    bool sides;           /* M^-1 may be on the left: side.c */
     bool shadows;         /* opts.shadow is of it, and each cycle one iteration longer */
     unsigned variants, plain;                /* bits of those that it has alone; of those that take no preconditioner */
     wisp_variant usual;                      /* by default, without a preconditioner; 0: pipelined */
@@ -112,7 +115,8 @@ struct wisp__krylov {
     wisp_solve_opts o; /* with every default filled in */
     wisp_solution *s;
     const wisp__method *method;
-    wisp__precond *P;     /* that of the solver, or NULL: none */
+    wisp__precond *P;     /* that of the solver, which the method applies, or NULL: none */
+    wisp__precond *left;  /* or this one, of which the method knows nothing: it sees M^-1 A, and M^-1 r for r */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
     double anorm;         /* of A as methods see it, at least, as far as it is known: see wisp__size_of */
     int a_exponent;       /* methods see A times 2^a_exponent */
@@ -220,6 +224,12 @@ static inline int wisp__basis(const wisp__method *m, const wisp_solve_opts *o)
     return m->restarts ? o->restart : m->shadows ? 2 * o->shadow : 0;
 }
 
+/* The preconditioner, on whichever side; NULL: none. */
+static inline wisp__precond *wisp__precond_of(const wisp__krylov *k) { return k->left ? k->left : k->P; }
+/* Blocks of the method, and the last one, where A x waits for an M^-1 on the left. */
+static inline int wisp__blocks(const wisp__krylov *k) { return k->method->blocks(k) + (k->left ? 1 : 0); }
+static inline wisp_blk **wisp__left_block(const wisp__krylov *k) { return &k->v[wisp__blocks(k) - 1]; }
+
 /* Where a set is; and what the host has brought of it, or has to send there. */
 static inline wisp_place wisp__at(const wisp__krylov *k, int set)
 {
@@ -289,7 +299,10 @@ const wisp__method *wisp__method_of(wisp_method m);
 wisp_status wisp__lsmr_check(const wisp_solver *S);
 /* The one that is taken where none is named; last: that which nothing follows. */
 wisp_method wisp__choice(bool hermitian, bool last);
+/* No other method than LSMR takes a matrix that is not square; some have no sides. DEFAULT: it hangs on A. */
+wisp_method wisp__method_for(const wisp_solve_opts *o, bool square);
 const char *wisp__variant_name(wisp_variant v);
+const char *wisp__side_name(wisp_side side);
 /* The variant becomes one that the method has. */
 void wisp__fit_variant(wisp_solve_opts *o);
 /* The method is named, and rows are those of all ranks. */
@@ -302,14 +315,24 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
 /* Some methods need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 
+/* ---- side.c ---- */
+
+/* Before a method begins, or goes on: where M^-1 is on the left its r = b - A x becomes M^-1 r. */
+wisp_status wisp__take_side(wisp__krylov *k);
+/* y = M^-1 x on the left. */
+static inline wisp_status wisp__apply_left(wisp__krylov *k, wisp_blk *y, const wisp_blk *x)
+{
+    return wisp__precond_apply(k->left, y, x, (wisp_place){0});
+}
+
 /* ---- kept.c ---- */
 
 /* A block of k->width columns on a map: zeros; or (written: it will be written before it is read) anything. */
 wisp_status wisp__take_block(wisp__krylov *k, wisp_blk **x, wisp_map *map, bool written);
 /* It goes back for others to take; *x, which may be NULL, becomes NULL. */
 void wisp__give_block(wisp__krylov *k, wisp_blk **x);
-/* k->P becomes the preconditioner, which is made if there is none that fits; with a spectrum that is known: see
-   wisp__precond_make. */
+/* k->P, or k->left, becomes the preconditioner, which is made if there is none that fits; with a spectrum that is
+   known: see wisp__precond_make. */
 wisp_status wisp__take_precond(wisp__krylov *k, const double spectrum[2]);
 /* The solver is done with its preconditioner; with all that is of the values; with all that it has. */
 void wisp__solver_forget(wisp_solver *S);

@@ -184,6 +184,7 @@ static wisp_status run(wisp__krylov *k)
     while (!wisp__all_done(k)) {
         if (!k->goes_on) {
             k->cycle_ends = false;
+            WISP_TRY(wisp__take_side(k));
             WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
             if (k->look_every == 1 && k->method->hear) WISP_TRY(k->method->hear(k, 0));
             k->verifies = wisp__columns_going(k) == 0 || k->cycle_ends;
@@ -316,10 +317,11 @@ static void describe(const wisp__krylov *k)
     wisp_solution *s = k->s;
     s->method = k->o.method;
     s->variant = k->o.variant;
-    s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* it may have been dropped */
+    s->precond = k->begun && !wisp__precond_of(k) ? WISP_PRECOND_NONE : k->o.precond; /* it may have been dropped */
+    s->side = s->precond ? k->o.side : WISP_SIDE_DEFAULT;
     s->restart = k->o.restart;
     s->shadow = k->method && k->method->shadows ? k->o.shadow : 0;
-    s->shift = wisp__precond_shift(k->P);
+    s->shift = wisp__precond_shift(wisp__precond_of(k));
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
     if (s->bytes > 0 && s->precond && !k->rows) {
         wisp_mat_info A;

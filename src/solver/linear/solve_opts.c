@@ -24,6 +24,12 @@ const char *wisp__variant_name(wisp_variant v)
     return name[v];
 }
 
+const char *wisp__side_name(wisp_side side)
+{
+    static const char *const name[] = {"default", "right", "left"};
+    return name[side];
+}
+
 static bool has_variant(const wisp__method *m, wisp_variant v) { return v <= WISP_CLASSICAL || (m->variants >> v & 1); }
 void wisp__fit_variant(wisp_solve_opts *o)
 {
@@ -40,6 +46,7 @@ void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
     if (o->shadow > rows && rows > 0) o->shadow = (int)rows;
     if (o->block_rows == 0) o->block_rows = 4;
     if (o->degree == 0) o->degree = 4;
+    if (o->side == WISP_SIDE_DEFAULT && o->precond && wisp__method_of(o->method)->sides) o->side = WISP_SIDE_RIGHT;
     const wisp_variant usual = o->precond == WISP_PRECOND_NONE ? wisp__method_of(o->method)->usual : 0;
     if (o->variant == WISP_VARIANT_DEFAULT) o->variant = usual ? usual : WISP_PIPELINED;
 }
@@ -86,6 +93,21 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_solve_opts *o)
     return WISP_OK;
 }
 
+static wisp_status check_side(wisp_ctx *ctx, const wisp_solve_opts *o)
+{
+    if (o->side < 0 || o->side > WISP_SIDE_LEFT)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.side is %d, which is unknown", (int)o->side);
+    if (o->side == WISP_SIDE_DEFAULT) return WISP_OK;
+    if (o->precond == WISP_PRECOND_NONE)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.side is %s, and opts.precond is none",
+                              wisp__side_name(o->side));
+    if (o->method && !wisp__method_of(o->method)->sides)
+        return wisp_ctx_failf(ctx, WISP_ERR_ARG,
+                              "solve: opts.side is %s, and %s has no choice: it takes opts.precond on both sides alike",
+                              wisp__side_name(o->side), wisp__method_of(o->method)->name);
+    return WISP_OK;
+}
+
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method >= WISP_CG + METHODS || o->variant < 0 || o->variant > WISP_HIDDEN ||
@@ -96,6 +118,7 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     const wisp__method *named = o->method ? wisp__method_of(o->method) : NULL;
     wisp_status status = check_variant(ctx, o);
     if (status == WISP_OK && named && named->check) status = named->check(ctx, o);
+    if (status == WISP_OK) status = check_side(ctx, o);
     if (status != WISP_OK) return status;
     if (named && !named->any_shape && o->damp != 0)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
@@ -125,11 +148,14 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
     return WISP_OK;
 }
 
-/* No other one takes a matrix that is not square. */
+wisp_method wisp__method_for(const wisp_solve_opts *o, bool square)
+{
+    if (o->method != WISP_METHOD_DEFAULT) return o->method;
+    return !square || o->damp != 0 ? WISP_LSMR : o->side != WISP_SIDE_DEFAULT ? wisp__choice(false, false) : o->method;
+}
 static wisp_method method_for(const wisp_solver *S)
 {
-    const bool square = wisp_mat_map(S->A) == wisp_mat_col_map(S->A);
-    return S->o.method == WISP_METHOD_DEFAULT && (!square || S->o.damp != 0) ? WISP_LSMR : S->o.method;
+    return wisp__method_for(&S->o, wisp_mat_map(S->A) == wisp_mat_col_map(S->A));
 }
 
 wisp_status wisp__solver_check(const wisp_solver *S)

@@ -19,9 +19,11 @@ static int most_blocks(wisp__krylov *k)
     const wisp_method named = open ? wisp__choice(true, false) : k->o.method, next = wisp__method_of(named)->next;
     const wisp_method may[] = {named, next ? next : named, open ? wisp__choice(false, false) : named};
     int most = 0;
-    k->P = k->o.precond != WISP_PRECOND_NONE ? (wisp__precond *)k : NULL; /* never followed */
+    wisp__precond **P = k->o.side == WISP_SIDE_LEFT ? &k->left : &k->P;
+    *P = k->o.precond != WISP_PRECOND_NONE ? (wisp__precond *)k : NULL; /* never followed */
     for (int i = 0; i < 3; i++) {
-        const int blocks = wisp__method_of(may[i])->blocks(k);
+        k->method = wisp__method_of(may[i]);
+        const int blocks = wisp__blocks(k);
         if (blocks > most) most = blocks;
     }
     return most;
@@ -81,7 +83,7 @@ static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type ty
     const double column = 0.5 * (rows + of_x) * (double)wisp_type_size(type), block = column * width;
     const double product =
         (double)A->sweep_bytes + 2 * block + (double)A->halo_rows * width * (double)wisp_type_size(type);
-    const int fuses = o->precond == WISP_JACOBI && k->method->fuses ? k->method->fuses(k) : 0;
+    const int fuses = o->precond == WISP_JACOBI && k->P && k->method->fuses ? k->method->fuses(k) : 0;
     const double precond = fuses ? fuses * column : times * wisp__precond_bytes(A, type, width, o);
     const double products =
         o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN ? times * (1 + o->degree) : times;
@@ -104,7 +106,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
     WISP_TRY(wisp__solve_check_options(ctx, &k.o));
     if (k.o.precond == WISP_CHEBYSHEV || k.o.precond == WISP_NEUMANN) WISP_TRY(wisp__check_bounds(ctx, A, &k.o.bounds));
-    if (k.o.method == WISP_METHOD_DEFAULT && A->rows != A->cols) k.o.method = WISP_LSMR;
+    k.o.method = wisp__method_for(&k.o, A->rows == A->cols);
     const wisp_method named = k.o.method;
     if (named == WISP_METHOD_DEFAULT) k.o.method = wisp__choice(true, false);
     wisp__solve_defaults(&k.o, type, A->rows);
@@ -138,7 +140,8 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
                         .seconds = NAN,
                         .iteration_bytes = NAN,
                         .iteration_seconds = NAN};
-    k = (wisp__krylov){.ctx = ctx, .o = o, .P = k.P, .method = wisp__method_of(o.method), .width = width};
+    k = (wisp__krylov){
+        .ctx = ctx, .o = o, .P = k.P, .left = k.left, .method = wisp__method_of(o.method), .width = width};
     k.separate = o.variant == WISP_CLASSICAL;
     k.look_every = !k.method->hear ? 1 : wisp_ctx_look_every(ctx);
     plan_iteration(plan, A, type, &k, step);

@@ -110,6 +110,7 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
         wisp_state_samef(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
     WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", wisp__variant_name(k->asked_variant)));
     WISP_TRY(same_preconditioner(o, state));
+    if (o->side) WISP_TRY(wisp_state_samef(state, "opts.side", "%s", wisp__side_name(o->side)));
     if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
     if (wisp__method_of(k->asked)->shadows) WISP_TRY(wisp_state_samef(state, "opts.shadow", "%d", o->shadow));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
@@ -132,7 +133,7 @@ static position where(wisp__krylov *k)
                    .method = k->o.method,
                    .variant = k->o.variant,
                    .careful = k->careful,
-                   .preconditioned = k->P != NULL,
+                   .preconditioned = wisp__precond_of(k) != NULL,
                    .verifies = k->verifies,
                    .cycle_ends = k->cycle_ends,
                    .step_of_cycle = k->step_of_cycle,
@@ -147,7 +148,7 @@ static position where(wisp__krylov *k)
                    .progress = k->progress,
                    .layout = {k->layout[0], k->layout[1]}};
     for (int j = 0; j < k->width; j++) at.ended -= !k->col[j].done;
-    wisp__precond_spectrum(k->P, at.spectrum);
+    wisp__precond_spectrum(wisp__precond_of(k), at.spectrum);
     return at;
 }
 

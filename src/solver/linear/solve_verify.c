@@ -50,7 +50,7 @@ bool wisp__must_verify(wisp__krylov *k, int claimed_before)
 static void drop_preconditioner(wisp__krylov *k)
 {
     wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "solve: %s goes on without the preconditioner", k->method->name);
-    k->P = NULL; /* later calls of the solver may have it */
+    k->P = k->left = NULL; /* later calls of the solver may have it */
     k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
@@ -72,7 +72,7 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
         k->col[j].stalls = 0;
         k->col[j].moved = false;
     }
-    if (anew && k->P) drop_preconditioner(k);
+    if (anew && wisp__precond_of(k)) drop_preconditioner(k);
     wisp__krylov_rows(k);
     return wisp__make_blocks(k);
 }

@@ -1,0 +1,43 @@
+/* The preconditioner on the left. The methods know of none then: their products are M^-1 A (wisp__multiply), and their
+   r is M^-1 (b - A x). All that is said of columns is said of |b - A x|: that is computed from x as ever, and between
+   two such times it is taken to be |M^-1 r| times what it was off at the first. */
+#include "krylov.h"
+#include <math.h>
+
+static bool is_off(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    (void)k;
+    return c->broken != WISP_OK;
+}
+
+/* Whether the norm of M^-1 r falls, though |r| may rise for a while. */
+static bool falls(wisp__krylov_column *c, double own)
+{
+    const bool less = own < 0.99 * c->own_least;
+    if (less) c->own_least = own;
+    return less;
+}
+
+wisp_status wisp__take_side(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    for (int j = 0; j < k->width; j++) k->col[j].ratio = 1;
+    if (!k->left) goto out;
+    wisp_blk **z = wisp__left_block(k), *r = k->r;
+    WISP_TRY(wisp__apply_left(k, *z, r));
+    k->r = *z, *z = r;
+    WISP_TRY(wisp_dot(k->r, k->r, k->own));
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        const double own = k->own[j].re, ratio = c->verified / own;
+        if (c->done) continue;
+        if (ratio > 1e-200 && ratio < 1e200)
+            c->ratio = ratio;
+        else
+            c->broken = WISP_ERR_BREAKDOWN;
+        if (falls(c, own)) c->stalls = 0;
+    }
+    status = wisp__erase(k, k->r, wisp__list(k, is_off));
+out:
+    return status;
+}
