@@ -248,6 +248,11 @@ static void squared(void **state)
     ref_free(a);
 }
 
+static bool has_factors(const wisp_ctx *ctx)
+{
+    return ref_ranks() == 1 && strstr(wisp_features(), "mumps") && strcmp(wisp_ctx_device(ctx), "cpu") == 0;
+}
+
 /* The smallest values where a search by A^H A, or among the zeros of the augmented matrix, does not answer: those of
    empty columns, small ones, one that is repeated very often, and numbers at the ends of the range. */
 static void ways(void **state)
@@ -263,8 +268,7 @@ static void ways(void **state)
               {WISP_EIG_DEFAULT, 20, 3050, 2, 0, -950}, {WISP_LANCZOS, 90, 50, 3, 6, -950},
               {WISP_LANCZOS, 30, 90, 3, 6, 1000},       {WISP_CHEBFD, 200, 90, 4, 2, 0},
               {WISP_EIG_DEFAULT, 3050, 20, 3, 5, 0}};
-    const bool factors =
-        ref_ranks() == 1 && strstr(wisp_features(), "mumps") && strcmp(wisp_ctx_device(ctx), "cpu") == 0;
+    const bool factors = has_factors(ctx);
     for (int i = 0; i < (int)(sizeof of / sizeof of[0]); i++) {
         if (ref_few() && i > 3) break;
         if (!factors && (of[i].method == WISP_EIG_INVERT || (of[i].kind < 6 && of[i].rows + of[i].cols > 3000)))
@@ -277,6 +281,66 @@ static void ways(void **state)
         char what[64];
         snprintf(what, sizeof what, "way %d", i);
         ask(ctx, a, type, value, &q, what);
+        free(value), ref_free(a);
+    }
+}
+
+/* H D K, H and K reflections along random vectors, D diagonal: these are the singular values. */
+static ref_mat of_values(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, const double *value)
+{
+    ref_mat a = ref_new(rows, cols), w[2] = {ref_random_block(r, type, rows, 1), ref_random_block(r, type, cols, 1)};
+    for (int k = 0; k < 2; k++) {
+        double square = 0;
+        for (int64_t i = 0; i < w[k].rows; i++) square += creal(REF_AT(w[k], i, 0) * conj(REF_AT(w[k], i, 0)));
+        for (int64_t i = 0; i < w[k].rows; i++) REF_AT(w[k], i, 0) /= sqrt(square);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            cplx sum = 0;
+            for (int64_t k = 0; k < rows && k < cols; k++)
+                sum += ((i == k) - 2 * REF_AT(w[0], i, 0) * conj(REF_AT(w[0], k, 0))) * value[k] *
+                       ((j == k) - 2 * REF_AT(w[1], k, 0) * conj(REF_AT(w[1], j, 0)));
+            REF_AT(a, i, j) = sum;
+        }
+    ref_free(w[0]), ref_free(w[1]);
+    ref_round(a, type);
+    return a;
+}
+
+/* Small values side by side, at tolerances below them: A v has lost digits of u there, and beside the zeros that are
+   lifted their squares are next to nothing. */
+static void side_by_side(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {103};
+    static const struct {
+        wisp_type type;
+        int64_t rows, cols;
+        int count;
+        double tolerance, least[3]; /* 0: none */
+    } of[] = {{WISP_D, 190, 110, 1, 1e-12, {1e-7, 1e-10}},       {WISP_Z, 100, 190, 2, 1e-12, {1e-7, 1e-10}},
+              {WISP_D, 180, 100, 2, 1e-12, {1e-6, 1e-6, 1e-9}},  {WISP_Z, 200, 110, 1, 1e-12, {1e-5, 3e-11}},
+              {WISP_D, 100, 190, 3, 1e-13, {1e-5, 1e-8, 1e-11}}, {WISP_S, 190, 110, 2, 2e-5, {2e-2, 1e-3}},
+              {WISP_C, 110, 190, 1, 2e-5, {2e-2, 1e-3}}};
+    const bool factors = has_factors(ctx);
+    for (int i = 0; i < (int)(sizeof of / sizeof of[0]); i++) {
+        if (ref_few() && i % 3 > 0) continue;
+        if (!factors && (of[i].type == WISP_S || of[i].type == WISP_C)) continue;
+        const int least = (int)(of[i].rows < of[i].cols ? of[i].rows : of[i].cols);
+        double *value = calloc((size_t)least, sizeof *value);
+        int small = 0;
+        assert_non_null(value);
+        while (small < 3 && of[i].least[small] > 0) small++;
+        for (int j = 0; j < least; j++)
+            value[j] = j < least - small ? 1 - 0.8 * j / least : of[i].least[j - least + small];
+        ref_mat a = of_values(&r, of[i].type, of[i].rows, of[i].cols, value);
+        const question q = {.opts = {.which = WISP_EIG_SMALLEST,
+                                     .method = factors && i > 2 ? WISP_EIG_INVERT : WISP_CHEBFD,
+                                     .count = of[i].count,
+                                     .tolerance = of[i].tolerance}};
+        char what[64];
+        snprintf(what, sizeof what, "side by side, %d", i);
+        ask(ctx, a, of[i].type, value, &q, what);
         free(value), ref_free(a);
     }
 }
@@ -342,6 +406,7 @@ int main(void)
                                        cmocka_unit_test_setup_teardown(scales, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(ways, ref_setup, ref_teardown),
                                        cmocka_unit_test_setup_teardown(squared, ref_setup, ref_teardown),
+                                       cmocka_unit_test_setup_teardown(side_by_side, ref_setup, ref_teardown),
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test_setup_teardown(refusals, ref_setup, ref_teardown)};
     return REF_RUN(tests);

@@ -63,9 +63,11 @@ static wisp_status ask_smallest(wisp__svd *s)
         o->target =
             gram ? 0 : 1e-3 * s->lift; /* an inverse with an eigenvalue at its target has no digits for others */
         o->any = 1;
-        o->tolerance = gram ? 32 * s->eps : fmax(32 * s->eps, 1e-3 * o->tolerance);
-        if (!gram && o->tolerance_abs > 0)
-            o->tolerance = fmax(32 * s->eps, fmin(1e-3 * o->tolerance_abs / s->norm, 1e-9));
+        if (!gram) o->count += s->more;
+        const double asked = o->tolerance_abs > 0 ? fmin(o->tolerance_abs / s->norm, 1e-6) : o->tolerance;
+        o->tolerance = 32 * s->eps;
+        if (!gram) /* small beside what is asked for, but not where rounding hinders */
+            o->tolerance = fmax(o->tolerance, fmax(1e-3 * asked, fmin(asked, 4096 * s->eps)));
         o->tolerance_abs = 0;
         o->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN,
                                        .given = gram ? (wisp_bounds){.center = 0.5, .halfwidth = 0.501}

@@ -33,7 +33,9 @@ typedef struct {
     double norm;          /* with it: |B| */
     wisp_mat *lifted;     /* NULL: not made */
     double lift;          /* that is added there */
-    double longest;       /* the largest one of the values that its pairs gave, scaled; 0: not all are there */
+    int more;             /* pairs that are looked for beside those of the values that are asked for */
+    double last;          /* the largest one of the latter, scaled; 0: not all are there */
+    double longest;       /* and of all that are looked for */
     double budget;        /* what a search by A^H A may take, as wisp_eig measures; INFINITY: all */
     bool over;            /* it has taken it */
     int back;             /* the user's values are 2^back times as large */
@@ -67,8 +69,10 @@ wisp_status wisp__svd_lift_open(wisp__svd *s);
 /* After a search that ended so: a lesser number is added where the values that were found say that it is better for
    their vectors, or a larger one where factors had no room; *anew: it is another one. */
 wisp_status wisp__svd_lift_anew(wisp__svd *s, wisp_status ended, bool *anew);
-/* Whether what it found may have smaller values beside it. */
+/* Whether what it found may have smaller values beside it; and more pairs are looked for from now on: larger ones
+   beside them may tell. false: it is of no use. */
 bool wisp__svd_lift_hides(const wisp__svd *s);
+bool wisp__svd_lift_more(wisp__svd *s);
 bool wisp__svd_has_factors(const wisp__svd *s);
 wisp_bounds wisp__svd_lift_bounds(const wisp__svd *s);
 wisp_status wisp__svd_lift_cost(wisp__svd *s, double *work, int64_t *bytes);

@@ -60,7 +60,7 @@ static wisp_status bound_values(wisp__svd *s, double *most)
 {
     wisp_eigen e;
     const wisp_eig_opts o = {.method = WISP_LANCZOS,
-                             .count = s->asked.count,
+                             .count = s->asked.count + s->more,
                              .any = 1,
                              .tolerance = wisp__is_single(s->type) ? 1e-3 : 1e-5,
                              .max_rounds = 300,
@@ -69,8 +69,7 @@ static wisp_status bound_values(wisp__svd *s, double *most)
                              .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 0.5, .halfwidth = 0.501}}};
     const wisp_status status = wisp__eig_roughly(&e, wisp__svd_gram(s), &o);
     *most = s->norm;
-    if (status == WISP_OK && e.found >= s->asked.count)
-        *most *= fmin(1, sqrt(fmax(0, e.value[e.found - 1].re) + 32 * s->eps));
+    if (status == WISP_OK && e.found >= o.count) *most *= fmin(1, sqrt(fmax(0, e.value[e.found - 1].re) + 32 * s->eps));
     s->e->products += 2 * e.products;
     wisp_eigen_free(&e);
     return status == WISP_ERR_ITERATIONS || status == WISP_ERR_STAGNATION || status == WISP_ERR_INCOMPLETE ? WISP_OK
@@ -98,12 +97,27 @@ out:
     return status;
 }
 
+static int64_t least_values(const wisp__svd *s) { return s->rows < s->cols ? s->rows : s->cols; }
+
 /* Values s are -s^2 / lift there. Those that differ by less than the tolerance of such eigenvalues are levels of one,
-   of which any are taken: the largest of them that was found may stand for a smaller one. */
+   of which any are taken: the largest of them that was found may stand for a smaller one, unless a larger one was found
+   beside them. */
 bool wisp__svd_lift_hides(const wisp__svd *s)
 {
-    const double safe = 4, value = ldexp(s->longest, -s->exponent), limit = ldexp(s->limit * s->unit, -s->exponent);
-    return value > limit && 2 * value * limit < safe * s->o.tolerance * (s->norm + s->lift) * s->lift;
+    const double safe = 4, value = ldexp(s->last, -s->exponent), next = ldexp(s->longest, -s->exponent),
+                 limit = ldexp(s->limit * s->unit, -s->exponent),
+                 level = safe * s->o.tolerance * (s->norm + s->lift) * s->lift;
+    return value > limit && 2 * value * limit < level && (next - value) * (next + value) < level &&
+           s->asked.count + s->more < least_values(s);
+}
+
+bool wisp__svd_lift_more(wisp__svd *s)
+{
+    enum { MOST = 14 };
+    const int64_t left = least_values(s) - s->asked.count;
+    if (s->more >= MOST || s->more >= left) return false;
+    s->more = 2 * s->more + 2 < left ? 2 * s->more + 2 : (int)left;
+    return true;
 }
 
 wisp_status wisp__svd_lift_anew(wisp__svd *s, wisp_status ended, bool *anew)
@@ -154,26 +168,102 @@ out:
 
 /* ---- partners --------------------------------------------------------------------------------------- */
 
-/* x[columns], of the longer side, becomes null vectors of the other side's: M (p, q) = (x, 0) has their projection a p.
-   The second time it is one of something that is next to a null vector, so that its error is small beside it. Whether
-   they are null vectors is seen by residuals of triplets. */
-static wisp_status project_to_null(const wisp__svd *s, wisp_blk *x)
+/* r = what A or A^H makes of x, columns of one side, without its part in the span of the other side's `across`; *most:
+   the longest one. G: for numbers. */
+static wisp_status look_across(const wisp__svd *s, const wisp_blk *across, wisp_blk *x, wisp_blk *r, wisp_scalar *G,
+                               double *most)
 {
     wisp_status status = WISP_OK;
-    const int n = wisp_blk_width(x), outer = !wisp__svd_inner(s);
-    wisp_blk *p = NULL;
-    wisp__ortho how;
-    const wisp_solve_opts o = {.method = WISP_MINRES, .tolerance = fmax(s->limit / 100, 64 * s->eps)};
-    WISP_TRY(wisp_blk_create(&p, s->ctx, wisp_mat_map(s->B), s->type, n));
-    for (int pass = 0; pass < 2; pass++) {
-        WISP_TRY(wisp__orthonormal(x, NULL, 0, &how));
-        status = wisp_solve(NULL, p, s->lifted, x, &o);
-        if (status == WISP_ERR_CANCELLED || status == WISP_ERR_NOMEM || status == WISP_ERR_MISMATCH) goto out;
-        WISP_TRY(wisp__svd_part(s, outer, x, p));
-        WISP_TRY(wisp_scal(x, wisp__real(s->lift)));
+    const int n = wisp_blk_width(x);
+    WISP_TRY(wisp__svd_multiply(s, r, x));
+    s->e->products += n;
+    WISP_TRY(wisp_tsm_gram(G, n, wisp__real(1), across, r, wisp__real(0), 0));
+    WISP_TRY(wisp_tsm_update(r, wisp__real(-1), across, G, n, wisp__real(1)));
+    WISP_TRY(wisp_dot(r, r, G));
+    for (int j = 0; j < n; j++) *most = fmax(*most, sqrt(G[j].re));
+out:
+    return status;
+}
+
+/* X, columns of a side: the shortest vectors are taken off of which A or A^H makes what look_across() sees, as far as
+   MINRES comes. *most: the longest one of what it saw; up to `enough` columns stay. */
+static wisp_status correct(const wisp__svd *s, int side, wisp_blk *X, const wisp_blk *across, double enough,
+                           double *most)
+{
+    wisp_status status = WISP_OK;
+    const int n = wisp_blk_width(X), width = wisp__svd_width(s, n);
+    wisp_blk *x = NULL, *r = NULL, *off = NULL;
+    wisp_scalar *G = NULL;
+    const wisp_solve_opts o = {
+        .method = WISP_MINRES, .tolerance = fmax(s->limit / 100, 64 * s->eps), .tolerance_abs = enough / 4};
+    WISP_TRY(wisp_alloc(s->ctx, &G, (size_t)width * (size_t)wisp_blk_width(across), sizeof *G));
+    *most = 0;
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        double longest = 0;
+        WISP_TRY(wisp_blk_cols(&x, X, j, w));
+        WISP_TRY(wisp_blk_create(&r, s->ctx, wisp_mat_map(s->B), s->type, w));
+        WISP_TRY(wisp_blk_create(&off, s->ctx, wisp_mat_map(s->B), s->type, w));
+        WISP_TRY(look_across(s, across, x, r, G, &longest));
+        *most = fmax(*most, longest);
+        if (longest > enough) {
+            status = wisp_solve(NULL, off, s->B, r, &o);
+            if (status == WISP_ERR_CANCELLED || status == WISP_ERR_NOMEM || status == WISP_ERR_MISMATCH) goto out;
+            WISP_TRY(wisp__svd_part(s, side, off, off));
+            WISP_TRY(wisp_axpy(x, wisp__real(-ldexp(1, -s->exponent)), off));
+        }
+        wisp_blk_free(x), wisp_blk_free(r), wisp_blk_free(off);
+        x = r = off = NULL;
     }
 out:
-    wisp_blk_free(p);
+    wisp_blk_free(x), wisp_blk_free(r), wisp_blk_free(off);
+    wisp_free(s->ctx, G);
+    return status;
+}
+
+static double small_enough(const wisp__svd *s) { return s->limit * s->unit / 4; }
+
+/* U, columns of the longer side, become orthonormal, and orthogonal to Q's (NULL: there are none), and such that A^H
+   takes them into the span of V: u = A v / |A v| has an error of the rounding unit over a small singular value, which
+   A^H makes large again; random vectors become null vectors. A column becomes shorter by what is taken off, and its
+   error beside it larger: so it is done again. Whether it was enough is seen by residuals of triplets. *rank: columns
+   that are left. */
+static wisp_status make_partners(const wisp__svd *s, const wisp_blk *V, wisp_blk *U, const wisp_blk *Q, int *rank)
+{
+    enum { TIMES = 4 };
+    wisp_status status = WISP_OK;
+    wisp__ortho how;
+    double most = INFINITY;
+    for (int i = 0; i < TIMES; i++) {
+        if (i > 0) WISP_TRY(correct(s, !wisp__svd_inner(s), U, V, small_enough(s), &most));
+        if (most <= small_enough(s)) break;
+        WISP_TRY(wisp__orthonormal(U, Q, 0, &how));
+        *rank = how.rank;
+        if (how.rank < wisp_blk_width(U)) break;
+    }
+out:
+    return status;
+}
+
+/* And such that A takes V into the span of U: the error of V, as an eigenvector has it, becomes smaller by the square
+   of a value over that of what was wrong in it (as by inverse iteration), and then U's likewise. */
+static wisp_status refine(wisp__svd *s, wisp_blk *V, wisp_blk *U)
+{
+    enum { TIMES = 2 };
+    wisp_status status = WISP_OK;
+    const int inner = wisp__svd_inner(s);
+    wisp__ortho how;
+    double most;
+    for (int i = 0; i < TIMES; i++) {
+        WISP_TRY(correct(s, inner, V, U, small_enough(s), &most));
+        if (most <= small_enough(s)) break;
+        WISP_TRY(wisp__orthonormal(V, NULL, 0, &how));
+        s->columns[inner] = how.rank;
+        if (how.rank < wisp_blk_width(V)) break;
+        WISP_TRY(make_partners(s, V, U, NULL, &s->columns[!inner]));
+        if (s->columns[!inner] < wisp_blk_width(U)) break;
+    }
+out:
     return status;
 }
 
@@ -200,7 +290,6 @@ wisp_status wisp__svd_partners(wisp__svd *s)
     wisp_blk *V = NULL, *Y = NULL, *zero = NULL, *rest = NULL, *some = NULL;
     wisp_scalar *G = NULL;
     double *length = NULL;
-    wisp__ortho how = {0};
     int zeros = 0, others = 0;
     WISP_TRY(wisp_alloc(s->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
     WISP_TRY(wisp_alloc(s->ctx, &length, (size_t)n, sizeof *length));
@@ -208,23 +297,24 @@ wisp_status wisp__svd_partners(wisp__svd *s)
     WISP_TRY(wisp_blk_cols(&V, s->side[inner], 0, n));
     WISP_TRY(wisp_blk_cols(&Y, s->side[outer], 0, n));
     WISP_TRY(turn_to_values(s, V, Y, G, length));
-    for (int j = 0; j < n && n >= s->wanted; j++) s->longest = fmax(s->longest, length[j]);
-    while (zeros < n && length[zeros] <= s->limit * s->unit / 4) zeros++; /* within the tolerance they are 0 */
+    const int looked_for = s->wanted + s->more;
+    if (n >= looked_for) s->last = length[s->wanted - 1], s->longest = length[looked_for - 1];
+    while (zeros < n && length[zeros] <= small_enough(s)) zeros++; /* within the tolerance they are 0 */
     if (zeros < n) {
         WISP_TRY(wisp_blk_cols(&rest, s->side[outer], zeros, n - zeros));
-        WISP_TRY(wisp__orthonormal(rest, NULL, 0, &how));
-        others = how.rank;
+        WISP_TRY(make_partners(s, V, rest, NULL, &others));
     }
     if (zeros > 0) {
+        int rank;
         WISP_TRY(wisp_blk_cols(&zero, s->side[outer], 0, zeros));
         WISP_TRY(wisp_blk_fill_random(zero, WISP_RANDOM_GAUSS, s->given.seed, WISP__STREAM_SVD, 1));
         WISP_TRY(wisp__svd_part(s, outer, zero, zero));
-        WISP_TRY(project_to_null(s, zero));
         if (others > 0) WISP_TRY(wisp_blk_cols(&some, s->side[outer], zeros, others));
-        WISP_TRY(wisp__orthonormal(zero, some, 0, &how));
-        if (how.rank < zeros) others = 0, zeros = how.rank;
+        WISP_TRY(make_partners(s, V, zero, some, &rank));
+        if (rank < zeros) others = 0, zeros = rank;
     }
     s->columns[outer] = zeros + others;
+    if (zeros + others == n) status = refine(s, V, Y);
 out:
     wisp_blk_free(V), wisp_blk_free(Y), wisp_blk_free(zero), wisp_blk_free(rest), wisp_blk_free(some);
     wisp_free(s->ctx, G);

@@ -75,8 +75,9 @@ static wisp_status doubt(wisp__svd *s)
                           s->e->found);
 }
 
-/* Small values that were found say how far it is best lifted: if that was too far, they are too close to each other
-   there, and the search may take long. */
+/* If values are too close to each other there to tell which are the smallest, some more are looked for, the next of
+   which may be farther. Small values that were found say how far it is best lifted: if that was too far, they are too
+   close, too, and the search may take long. */
 static wisp_status go_this_way(wisp__svd *s)
 {
     enum { AGAIN = 4, ROUNDS = 60 };
@@ -90,11 +91,16 @@ static wisp_status go_this_way(wisp__svd *s)
     for (int again = 0;; again++) {
         const bool last = again == AGAIN || !anew;
         s->asked.max_rounds = rounds == 0 && !last ? ROUNDS : rounds;
-        s->longest = 0;
+        s->last = s->longest = 0;
         status = wisp__svd_go(s);
-        if (status == WISP_OK && wisp__svd_lift_hides(s)) status = doubt(s);
-        if (last || (status != WISP_ERR_NOMEM && !may_go_on(s, status))) break;
-        const wisp_status lifted = wisp__svd_lift_anew(s, status, &anew);
+        const bool hides = status == WISP_OK && wisp__svd_lift_hides(s);
+        if (hides) status = doubt(s);
+        if (!hides && (last || (status != WISP_ERR_NOMEM && !may_go_on(s, status)))) break;
+        anew = hides && wisp__svd_lift_more(s);
+        if (anew) again = -1;
+        const wisp_status lifted = anew   ? wisp__svd_lift_open(s)
+                                   : last ? WISP_OK
+                                          : wisp__svd_lift_anew(s, status, &anew);
         if (lifted != WISP_OK) status = lifted;
         if (lifted != WISP_OK || (!anew && (status != WISP_ERR_ITERATIONS || rounds > 0))) break;
         if (s->e->found > most.found) {
@@ -280,8 +286,8 @@ static wisp_status plan_all(wisp__svd *s, wisp__eig *k, wisp_plan *plan, wisp_ei
         plan->bytes_most += info.bytes;
     }
     if (other > plan->bytes_most) plan->bytes_most = other;
-    if (s->lifted || other > 0) /* null vectors by a linear system */
-        plan->bytes_most += (int64_t)(8 * s->asked.count * column_bytes(s));
+    if (s->lifted || other > 0) /* linear systems, by which vectors are corrected */
+        plan->bytes_most += (int64_t)(9 * wisp__svd_width(s, INT32_MAX) * column_bytes(s));
     plan->bytes_most += k->scaled.bytes;
     plan->bytes = plan->bytes_most;
     if (s->asked.which == WISP_EIG_SMALLEST) choice->expected = choice->expected_error = NAN, choice->low = 0;
