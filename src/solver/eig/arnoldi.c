@@ -128,6 +128,7 @@ wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
     wisp_blk *W = NULL;
     a->active = 0;
     a->guess = 0;
+    a->lengths = 0;
     a->recurs = false;
     a->most_good = -1;
     a->began = a->better_at = a->large_at = a->restarts;
@@ -182,6 +183,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
             for (int i = a->locked; i < n; i++) *wisp__h(a, i - a->locked, a->active + j) = h[i * b + j];
             wisp__h(a, a->active + j, a->active + j)->re += guess;
             mean += wisp__h(a, a->active + j, a->active + j)->re / b;
+            a->lengths += log(fmax(B[j * b + j].re, fmax(a->rounding, DBL_MIN)));
             for (int i = 0; i < b; i++) *wisp__h(a, a->active + b + i, a->active + j) = B[i * b + j];
         }
         /* W's rows in B were those of the block before alone. */
@@ -289,7 +291,10 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     if (most <= wisp__eig_orthogonal(a->k)) goto out;
     wisp_ctx_logf(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
-    if (a->active > 0) WISP_TRY(wisp__arnoldi_anew(a, wanted < a->active ? wanted : a->active));
+    if (a->at.phase == WISP__SEARCHES && !a->k->hermitian) /* from random vectors, as before */
+        WISP_TRY(wisp__arnoldi_start(a, true));
+    else if (a->active > 0)
+        WISP_TRY(wisp__arnoldi_anew(a, wanted < a->active ? wanted : a->active));
 out:
     return status;
 }

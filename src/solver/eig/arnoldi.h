@@ -59,6 +59,7 @@ typedef struct {
     double rounding;   /* of a product with Op, for a vector of length 1 */
     double smallest;   /* the same of the last product with A alone */
     double enough;     /* of a vector's length that a pass has to leave, if it is the last */
+    double lengths;    /* the sum of their logarithms, of all W since V was empty, before they became orthonormal */
     double guess;      /* of W's Rayleigh quotient, by which a product is shifted */
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */

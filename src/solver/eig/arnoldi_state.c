@@ -6,7 +6,7 @@ typedef struct {
     wisp__arnoldi_at at; /* checked.now: seconds since then */
     wisp__op op;
     int columns, locked, active, restarts, most_good, better_at, began, large_at, gains;
-    double rounding, smallest, enough, guess, least;
+    double rounding, smallest, enough, lengths, guess, least;
     bool recurs;
     uint32_t random;
 } numbers;
@@ -27,6 +27,7 @@ static numbers numbers_of(const wisp__arnoldi *a)
                  .rounding = a->rounding,
                  .smallest = a->smallest,
                  .enough = a->enough,
+                 .lengths = a->lengths,
                  .guess = a->guess,
                  .least = a->least,
                  .recurs = a->recurs,
@@ -54,6 +55,7 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
     a->began = n->began, a->large_at = n->large_at, a->gains = n->gains;
     a->rounding = n->rounding, a->smallest = n->smallest;
     a->enough = n->enough;
+    a->lengths = n->lengths;
     a->guess = n->guess;
     a->least = n->least;
     a->recurs = n->recurs;

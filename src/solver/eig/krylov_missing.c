@@ -1,6 +1,10 @@
 /* Krylov-Schur: whether a pair that counts is missing from those that were found. */
 #include "krylov_schur.h"
 
+/* Restarts without a gain, after which fewer pairs are kept, so that each filters more; and after which the search
+   ends, before it stagnates. */
+enum { FEWER = 20, PATIENCE = 90 };
+
 /* The last one that is wanted of the locked values. */
 static wisp_scalar last_wanted(const wisp__schur *K)
 {
@@ -46,6 +50,20 @@ static int count_beside(const wisp__schur *K)
     return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
 }
 
+/* Whether the search may end that has met no value that counts. Of inner values nothing is proven, and nothing asked.
+   Where certainty does not come for long while values stay as they are, it ends in doubt. */
+static bool may_end(wisp__schur *K)
+{
+    const bool outer = K->k->o.which != WISP_EIG_SMALLEST && K->k->o.which != WISP_EIG_NEAREST;
+    if (!outer || K->a.at.more > 0 || wisp__schur_sure(K)) return true;
+    const bool ends = K->a.restarts - K->a.better_at >= PATIENCE;
+    if (K->a.op.degree > 1)
+        K->unfit |= ends;
+    else
+        K->doubtful = ends;
+    return ends;
+}
+
 /* A step of a search from random vectors beside the locked columns, first part: it ends where nothing else counts. */
 static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
 {
@@ -54,7 +72,9 @@ static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
     /* With any, what counts lies before the last multiplet, by two widths. */
     const double edge = border(K, K->k->o.any ? -2 : 1), tolerance = K->a.at.strict * K->k->o.tolerance;
     const int most = K->a.active - K->a.block;
-    s->ended = beyond(K, edge);
+    if (K->a.restarts == K->a.began) wisp__schur_outline(K, edge);
+    const bool met = !beyond(K, edge);
+    s->ended = !met && may_end(K);
     if (s->ended) K->beside = count_beside(K);
     if (s->ended) goto out;
     int good = 0;
@@ -63,6 +83,7 @@ static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
         good++;
     s->front = wisp__schur_untorn(K->k, K->mu, K->order, good);
     s->kept = wisp__schur_kept(K, 1, s->front);
+    if (!met && K->a.restarts - K->a.better_at >= FEWER) s->kept = s->kept >= 4 ? s->kept / 2 : s->kept;
     wisp__schur_next(K, s, K->order[s->front]);
 out:
     return status;
@@ -96,6 +117,7 @@ wisp_status wisp__schur_missing(wisp__schur *K)
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &K->a.at;
     bool right = true, empty = false;
+    if (at->phase != WISP__SEARCHES) K->doubtful = false;
     if (at->phase == WISP__FINDS) {
         at->checked = wisp__eig_begin_check(K->k);
         at->phase = WISP__BETWEEN;
@@ -115,8 +137,9 @@ wisp_status wisp__schur_missing(wisp__schur *K)
         if (more && K->a.op.degree > 1) WISP_TRY(wisp__schur_measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    K->proven = K->k->o.which != WISP_EIG_SMALLEST && K->k->o.which != WISP_EIG_NEAREST;
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST && K->k->o.which != WISP_EIG_NEAREST && !K->doubtful;
 out:
+    K->outline.set = 0;
     wisp__eig_end_check(K->k, &at->checked);
     return status;
 }

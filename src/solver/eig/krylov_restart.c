@@ -58,6 +58,7 @@ static wisp_status restart(wisp__schur *K, int first, int kept)
         for (int i = 0; i < to; i++) K->order[i] = i;
         wisp__schur_sort(&K->a, to, n, K->value, K->order);
     }
+    wisp__schur_left_out(K, kept);
     for (int i = 0; i < n; i++) memcpy(K->X + i * kept, K->U + i * n, (size_t)kept * sizeof *K->X);
     WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, kept));
     for (int i = 0; i < kept; i++) memcpy(wisp__h(&K->a, i, 0), K->S + i * n, (size_t)kept * sizeof *K->S);

@@ -221,8 +221,8 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     struct {
         double first, next, wanted_sine;
-        int delivered, plain, sure, unused;
-    } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain, K->sure, 0};
+        int delivered, plain, sure, doubtful;
+    } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain, K->sure, K->doubtful};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
     WISP_TRY(wisp__eig_at_most(K->k, "locked values", K->a.locked, K->most + K->m));
@@ -233,7 +233,9 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "their numbers", K->seen.value, (size_t)K->seen.n * sizeof *K->seen.value));
     WISP_TRY(wisp_state_data(s, "their conditions", K->seen.condition, (size_t)K->seen.n * sizeof *K->seen.condition));
     K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;
-    K->delivered = n.delivered, K->plain = n.plain, K->sure = n.sure;
+    K->delivered = n.delivered, K->plain = n.plain, K->sure = n.sure, K->doubtful = n.doubtful;
+    WISP_TRY(wisp_state_data(s, "outline", &K->outline, sizeof K->outline));
+    if (K->outline.set) WISP_TRY(wisp_state_data(s, "parts of it", K->parts, WISP__PARTS * sizeof *K->parts));
 out:
     return status;
 }
@@ -298,6 +300,7 @@ static wisp_status make(wisp__schur *K, int block)
     WISP_TRY(wisp_alloc(k->ctx, &K->seen.condition, most, sizeof *K->seen.condition));
     K->seen.most = (int)most;
     WISP_TRY(wisp_alloc(k->ctx, &K->room, m, sizeof *K->room));
+    WISP_TRY(wisp_alloc(k->ctx, &K->parts, WISP__PARTS, sizeof *K->parts));
     WISP_TRY(wisp_alloc(k->ctx, &K->order, 2 * m, sizeof *K->order));
     K->chosen = K->order + m;
     WISP_TRY(wisp_alloc(k->ctx, &K->residual, 2 * m, sizeof *K->residual));
@@ -375,6 +378,10 @@ static wisp_status say_why(const wisp__schur *K)
             k->ctx, WISP_ERR_INCOMPLETE,
             "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
             "missing; try a larger opts.tolerance, or the dense method if it has the memory");
+    if (K->doubtful)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
+                              "eig: the search for what may be missing came to no sure end; try a larger opts.search, "
+                              "or the dense method if it has the memory");
     const bool reached = tolerable(K) > 16 * (k->o.tolerance_abs > 0 ? K->a.smallest : k->eps); /* by rounding */
     return wisp_ctx_failf(k->ctx, WISP_ERR_INCOMPLETE,
                           "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
@@ -415,6 +422,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     wisp_free(k->ctx, K.residual);
     wisp_free(k->ctx, K.seen.condition);
     wisp_free(k->ctx, K.room);
+    wisp_free(k->ctx, K.parts);
     return status == WISP_OK ? delivered : status;
 }
 
@@ -436,7 +444,7 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
                   large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * (m + block) * (m + block),
                   lapack = parts * (16 * m * m + 528 * m);
     plan->bytes_most = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
-                       wisp__arnoldi_numbers(K.m, k->o.count, choice->block) +
+                       wisp__arnoldi_numbers(K.m, k->o.count, choice->block) + WISP__PARTS * (int64_t)sizeof *K.parts +
                        wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
     plan->device_bytes = wisp__eig_on_device(k, (double)(all - 2 * block + more / 2),
                                              (double)wisp__arnoldi_products(m + found, (int)block));

@@ -3,6 +3,20 @@
 #define WISP_KRYLOV_SCHUR_H
 #include "arnoldi.h"
 
+/* The line or circle beyond which values count, for the search that is under way: krylov_sure.c. */
+enum { WISP__PARTS = 1024 };
+typedef struct {
+    int set;
+    int line;    /* Re z = edge, of which the parts are those from -ends to ends; 0: |z| = edge */
+    int crossed; /* a restart left out a value beyond it */
+    int unused;
+    double edge, ends; /* of Op's values */
+} wisp__outline;
+/* Sums of logarithms of distances from zeros: of those that are not near, at either end; the least of the others. */
+typedef struct {
+    double end[2], near;
+} wisp__outline_part;
+
 typedef struct {
     wisp__eig *k;
     wisp__arnoldi a;
@@ -25,7 +39,10 @@ typedef struct {
     bool unfit;     /* the polynomial does not do: all begins anew with A itself */
     bool plain;     /* so it has, and stays */
     bool proven;    /* that nothing is missing */
-    int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
+    bool doubtful;  /* the search for what is missing came to no sure end */
+    wisp__outline outline;
+    wisp__outline_part *parts; /* [WISP__PARTS] */
+    int beside; /* any: so many further ones of the last multiplet the search for what is missing has met */
 } wisp__schur;
 
 /* One step of a run. */
@@ -59,6 +76,16 @@ double wisp__schur_own_key(const wisp__schur *K, int i);
 /* After a polynomial: A's values in the span of the first n columns, as far as they are wanted; *right if they are
    within the tolerance. */
 wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right);
+
+/* ---- krylov_sure.c ---- */
+
+/* A search begins, of values beyond the edge: a real one of A for a polynomial, else their key. V has its first values.
+ */
+void wisp__schur_outline(wisp__schur *K, double edge);
+/* A restart leaves out the values from number `from` on. */
+void wisp__schur_left_out(wisp__schur *K, int from);
+/* No value lies beyond the edge, but for a chance of 1e-6. */
+bool wisp__schur_sure(const wisp__schur *K);
 
 /* ---- krylov_missing.c ---- */
 
