@@ -82,7 +82,7 @@ ok gen laplace:nx=9,ny=9,nz=9 -o A.mtx
 } >columns.mtx
 only_bound=1 most=1GB
 for how in "--method gmres --restart 50" "--method gmres --restart 500 --precond jacobi" "--method cg" "--method minres --precond chebyshev" \
-    "--method idr" "--method idr --shadow 20 --precond jacobi" "--method bicgstab --precond block-jacobi:3" "--method cg --variant hidden --precond neumann:2" "--method gmres --restart 3 --precision single" \
+    "--method idr" "--method idr --shadow 20 --precond jacobi" "--method bicgstab --precond block-jacobi:3" "--method bicgstab --precond ilu --side left" "--method gmres --restart 9 --precond chebyshev:3 --side left" "--method cg --variant hidden --precond neumann:2" "--method gmres --restart 3 --precision single" \
     "--variant classical" "--method bicgstab --precision single"; do
     planned solve A.mtx --rhs columns.mtx $how
     planned solve laplace:nx=20,ny=20,nz=20 --rhs random:4x1 $how --threads 1 -o x.mtx

@@ -153,6 +153,22 @@ ok solve $small --rhs random:5 --json
 json out 'abs(d["iterations"] - e["iterations_of"][0]) <= 1' three.json
 ok solve $small --method gmres --restart 5 --precond block-jacobi --json
 json out 'd["method"] == "gmres" and d["restart"] == 5 and d["preconditioner"] == "block-jacobi:4" and "shadow" not in d'
+for method in gmres bicgstab idr; do
+    ok solve A.mtx --rhs b.mtx --method $method --precond ilu --side left -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
+done
+ok solve $small --precond jacobi --side left --json
+json out 'd["side"] == "left" and d["method"] == "gmres" and d["converged"] is True'
+cp out left.json
+ok solve $small --method gmres --precond jacobi --json
+json out 'd["side"] == "right"'
+check "another side is another run" grep -q "side left (there not given)" <("$wisp" solve $small --method gmres --precond jacobi --side left --like out --quiet 2>&1)
+ok solve $small --precond jacobi --side left --like left.json --json
+json out 'd["residual_history"] == e["residual_history"] and d["residuals"] == e["residuals"]' left.json
+ok solve $small --precond jacobi --json
+json out 'd["side"] is None'
+ok solve $small --precond jacobi --side left && check "the side is shown" grep -q "jacobi, on the left" out
+ok solve $small --method idr --precond jacobi --side left --plan --json
+json out 'd["side"] == "left" and d["method"] == "idr"'
 ok solve $small --method idr --shadow 3 --json
 json out 'd["method"] == "idr" and d["shadow"] == 3 and d["restart"] is None and d["products"] >= d["iterations"]'
 ok solve $small
@@ -263,6 +279,11 @@ refused 2 "the name is empty" solve $small --rhs ''
 refused 2 "--variant predict is for --method cg" solve $small --method gmres --variant predict
 refused 2 "--variant predict takes no --precond" solve $small --variant predict --precond jacobi
 refused 2 "--restart is for --method gmres" solve $small --method cg --restart 5
+refused 2 "--side left is that of a --precond, and there is none" solve $small --side left
+refused 2 "--side is for gmres, bicgstab and idr: --method cg takes --precond on both sides alike" solve $small --method cg --precond jacobi --side left
+refused 2 "--method minres takes" solve $small --method minres --precond jacobi --side right
+refused 2 "--method lsmr takes no --precond" solve $small --method lsmr --precond jacobi --side right
+refused 2 "expected one of right, left" solve $small --precond jacobi --side both
 refused 2 "--shadow is for --method idr" solve $small --shadow 5
 refused 2 "expected a whole number from 1 to 64" solve $small --method idr --shadow 65
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2

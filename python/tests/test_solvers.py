@@ -64,7 +64,8 @@ def test_solve(dtype, seed):
     exact = np.linalg.solve(A.toarray().astype(complex), B)
     M, tol = wisp.Matrix(A), 10 * tolerance(dtype)
     for options in ({}, {"method": "gmres"}, {"method": "bicgstab", "precond": "jacobi"}, {"method": "idr"},
-                    {"method": "idr", "shadow": 2, "precond": "jacobi"}, {"method": "minres"}):
+                    {"method": "idr", "shadow": 2, "precond": "jacobi"}, {"precond": "ilu", "side": "left"},
+                    {"method": "bicgstab", "precond": "jacobi", "side": "left"}, {"method": "minres"}):
         X, info = M.solve(B, **options)
         assert info.converged and info.residuals.shape == (3,) and X.dtype == B.dtype
         np.testing.assert_allclose(X, exact, atol=tol)

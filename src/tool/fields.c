@@ -64,6 +64,7 @@ static const struct {
     {"opts.damp", ANY, "damp", NULL},
     {"opts.method = WISP_LSMR", ANY, "method", "--method lsmr"},
     {"opts.precond", ANY, "precond", NULL},
+    {"opts.side", ANY, "side", NULL},
     {"opts.precond = WISP_ILU", ANY, "precond", "--precond ilu"},
     {"opts.block_rows", ANY, "precond", "--precond block-jacobi:ROWS"},
     {"opts.degree", ANY, "precond", NULL},

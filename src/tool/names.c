@@ -17,6 +17,7 @@ name_list kpm_variant_names = {"blocked", "fused", "naive", NULL};
 name_list bounds_names = {"lanczos", "gershgorin", "given", NULL};
 name_list solve_method_names = {"default", "cg", "bicgstab", "gmres", "minres", "lsmr", "idr", NULL};
 name_list solve_variant_names = {"default", "pipelined", "classical", "predict", "hidden", NULL};
+name_list side_names = {"default", "right", "left", NULL};
 name_list precond_names = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "apply", "amg", "ilu", "ic", NULL};
 name_list precond_choices = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "amg", "ilu", "ic", NULL};
 name_list eig_method_names = {"default", "chebfd", "lanczos", "krylov-schur", "dense", "invert", NULL};

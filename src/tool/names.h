@@ -11,7 +11,7 @@ extern name_list weights_names; /* the first one stands for a list */
 extern name_list trace_names, damping_names, function_names, kpm_variant_names, bounds_names;
 extern name_list direction_names; /* 3 a + b, of sigma_ab */
 extern name_list sigma_formula_names;
-extern name_list solve_method_names, solve_variant_names, precond_names;
+extern name_list solve_method_names, solve_variant_names, side_names, precond_names;
 extern name_list precond_choices; /* those without a program's function */
 extern name_list eig_method_names, eig_question_names;
 extern name_list bench_op_names, bench_variant_names;

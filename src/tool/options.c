@@ -97,6 +97,7 @@ static const struct {
     {"x0", "guess initial-guess initial start restart-from x"},
     {"method", "solver ksp ksp-type eps-type algorithm"},
     {"precond", "pc pc-type preconditioner m"},
+    {"side", "ksp-pc-side pc-side precond-side"},
     {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it eps-max-it"},
     {"restart", "ksp-gmres-restart krylov-dim"},
     {"shadow", "s ksp-idr-s shadow-space idr-s"},

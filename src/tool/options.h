@@ -78,6 +78,7 @@ typedef struct {
     rhs_option rhs;
     int method, solve_variant, precond; /* wisp_method (eig: wisp_eig_method), wisp_variant, wisp_precond; 0 where it */
                                         /* was not given */
+    int side;                           /* wisp_side, of the preconditioner; 0: not given */
     int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
     int64_t max_iterations, restart, shadow;
     int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */

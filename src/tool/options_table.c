@@ -173,6 +173,9 @@ const option_def option_table[] = {
           "preconditioner (none): the diagonal; blocks of ROWS rows on it (4); polynomials of the matrix of this "
           "degree (4); multigrid by HYPRE; incomplete factors with the pattern of the matrix, ic of a Hermitian one",
           .choices = precond_choices),
+    CHOICE("side", CMD_SOLVE, side, side_names, 1, END,
+           "of the matrix, on which --precond of gmres, bicgstab and idr stands (right): on the left what gmres makes "
+           "least is |M^-1 (b - A x)|; what has converged is told by |b - A x| in both cases"),
     BOUNDS(CMD_SOLVE,
            "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself; "
            "for --precond chebyshev and neumann"),

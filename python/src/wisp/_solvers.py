@@ -22,6 +22,7 @@ _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos"
                 "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
             "minres": lib.WISP_MINRES, "lsmr": lib.WISP_LSMR, "idr": lib.WISP_IDR}
+_SIDES = {None: lib.WISP_SIDE_DEFAULT, "left": lib.WISP_SIDE_LEFT, "right": lib.WISP_SIDE_RIGHT}
 _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jacobi": lib.WISP_BLOCK_JACOBI,
              "chebyshev": lib.WISP_CHEBYSHEV, "neumann": lib.WISP_NEUMANN, "amg": lib.WISP_AMG,
              "ilu": lib.WISP_ILU, "ic": lib.WISP_IC}
@@ -194,7 +195,7 @@ class SolverCalls:
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
-              restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0,
+              restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0, side: str | None = None,
               progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
 
@@ -218,6 +219,10 @@ class SolverCalls:
             converged for it also where |A^H r| / (|A| |r|), r = b - A x, is within the tolerance.
         precond : {None, "jacobi", "block-jacobi", "chebyshev", "neumann", "amg", "ilu", "ic"} or callable
             A function gives M^-1 X for columns X.
+        side : {None, "left", "right"}
+            Of the matrix, on which ``precond`` of GMRES, BiCGStab and IDR stands. None: right. On the left GMRES makes
+            |M^-1 (b - A x)| least; columns converge by |b - A x| all the same, and ``info.history`` has an estimate of
+            that. With ``method=None`` a side takes GMRES.
         restart : int
             m of GMRES(m). 0: 30.
         shadow : int
@@ -250,7 +255,7 @@ class SolverCalls:
         bn = None if null is None else self._block(self._columns(null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
                          restart=restart, shadow=shadow, method=_choice("method", method, _METHODS),
-                         guess=int(x0 is not None), damp=damp)
+                         guess=int(x0 is not None), damp=damp, side=_choice("side", side, _SIDES))
         keep = adjoint = None
         if o.method == lib.WISP_METHOD_DEFAULT and (damp or self.shape[0] != self.shape[1]):
             o.method = lib.WISP_LSMR

@@ -32,6 +32,11 @@ static int check_options(tool *t)
     if (o->restart && o->method && o->method != WISP_GMRES)
         return tool_usage(t, "--restart is for --method gmres alone");
     if (o->shadow && o->method != WISP_IDR) return tool_usage(t, "--shadow is for --method idr alone");
+    if (o->side && !o->precond)
+        return tool_usage(t, "--side %s is that of a --precond, and there is none", side_names[o->side]);
+    if (o->side && (o->method == WISP_CG || o->method == WISP_MINRES))
+        return tool_usage(t, "--side is for gmres, bicgstab and idr: --method %s takes --precond on both sides alike",
+                          solve_method_names[o->method]);
     if (option_seen(o, "bounds") && !polynomial)
         return tool_usage(t, "--bounds is for --precond chebyshev and neumann alone");
     if (o->bounds_method == WISP_BOUNDS_GIVEN && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
@@ -42,9 +47,11 @@ static int check_options(tool *t)
 
 static void set_options(const options *o, wisp_solve_opts *so)
 {
-    *so = (wisp_solve_opts){.method = (wisp_method)o->method,
+    const int method = !o->method && o->side ? WISP_GMRES : o->method; /* as the library has it */
+    *so = (wisp_solve_opts){.method = (wisp_method)method,
                             .variant = (wisp_variant)o->solve_variant,
                             .precond = (wisp_precond)o->precond,
+                            .side = (wisp_side)o->side,
                             .restart = (int)o->restart,
                             .shadow = (int)o->shadow,
                             .tolerance = o->tolerance,

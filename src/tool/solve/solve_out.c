@@ -47,11 +47,11 @@ static json_t *make_json(tool *t, const solve_results *r)
              J_IF(r->opts.tolerance_abs > 0, "tolerance_abs", r->opts.tolerance_abs), J("wanted", s->wanted),
              J("wanted_of", json_numbers(s->wanted_of, s->wanted_of ? s->columns : 0)),
              J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
-             J("preconditioner", precond_text(precond, r)), J_IF(s->shift > 0, "preconditioner_shift", s->shift),
-             J_IF(s->method == WISP_GMRES, "restart", s->restart), J_MAYBE(s->method == WISP_IDR, "shadow", s->shadow),
-             J_MAYBE(r->least, "damp", r->opts.damp), J_MAYBE(r->least, "optimality", s->optimality),
-             J_MAYBE(r->least, "norm", s->norm), J_MAYBE(r->least, "solved", json_boolean(solve_solved(s))),
-             J_MAYBE(r->least, "cols", r->info.cols),
+             J("preconditioner", precond_text(precond, r)), J_IF(s->side, "side", side_names[s->side]),
+             J_IF(s->shift > 0, "preconditioner_shift", s->shift), J_IF(s->method == WISP_GMRES, "restart", s->restart),
+             J_MAYBE(s->method == WISP_IDR, "shadow", s->shadow), J_MAYBE(r->least, "damp", r->opts.damp),
+             J_MAYBE(r->least, "optimality", s->optimality), J_MAYBE(r->least, "norm", s->norm),
+             J_MAYBE(r->least, "solved", json_boolean(solve_solved(s))), J_MAYBE(r->least, "cols", r->info.cols),
              J_MAYBE(r->least, "optimalities", json_numbers(s->optimalities, s->optimalities ? s->columns : 0)),
              J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
              J("replacements", s->replacements), J("rows", r->info.rows), J("nnz", r->info.nnz),
@@ -130,8 +130,9 @@ void solve_summary(const tool *t, const solve_results *r)
     text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
               wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");
-    text_line("method", "%s%s, %s   preconditioner %s", solve_method_names[s->method], restart,
-              solve_variant_names[s->variant], precond_text(precond, r));
+    text_line("method", "%s%s, %s   preconditioner %s%s", solve_method_names[s->method], restart,
+              solve_variant_names[s->variant], precond_text(precond, r),
+              s->side == WISP_SIDE_LEFT ? ", on the left" : "");
     text_run(t, &r->info, "");
     weights_summary(t, &r->info);
     checkpoint_summary(t);

@@ -120,7 +120,7 @@ static int64_t multigrid_bytes(tool *t, const solve_results *r, const wisp_mat_i
     wisp_solve_opts o = r->opts;
     if (o.precond != WISP_AMG) return 0;
     wisp_solve_plan(&with, t->ctx, a, r->type, r->columns, &o, NULL);
-    o.precond = WISP_PRECOND_NONE;
+    o.precond = WISP_PRECOND_NONE, o.side = WISP_SIDE_DEFAULT;
     wisp_solve_plan(&without, t->ctx, a, r->type, r->columns, &o, NULL);
     return with.bytes - without.bytes;
 }
@@ -133,6 +133,7 @@ static int show_json(tool *t, const solve_results *r, const plan_bytes *most, co
     const int64_t multigrid = multigrid_bytes(t, r, &about->matrix);
     json_t *o = JSON_PUT(
         plan_json(t, r->type, about, most), J("columns", r->columns), J("method", solve_method_name(i->method)),
+        J_IF(r->opts.side, "side", side_names[r->opts.side]),
         J_IF(multigrid > 0, "multigrid_bytes_estimated", multigrid),
         J("checkpoint_bytes", copy_bytes(t, r, &about->matrix)), J("method_assumed", json_boolean(i->assumed)),
         J("iteration_bytes", i->plan.iteration_bytes), J_IF(i->known, "iteration_seconds", i->plan.iteration_seconds),
