@@ -191,7 +191,8 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
 }
 
 /* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and
-   by rounding alone. Where the spectrum is one value, as far as bounds and rounding tell, factors of S may round more. */
+   by rounding alone. Where the spectrum is one value, as far as bounds and rounding tell, factors of S may round more.
+ */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
     static const double one = 2e-6, most = 0.1;
