@@ -283,7 +283,7 @@ refused 2 "--side left is that of a --precond, and there is none" solve $small -
 refused 2 "--side is for gmres, bicgstab and idr: --method cg takes --precond on both sides alike" solve $small --method cg --precond jacobi --side left
 refused 2 "--method minres takes" solve $small --method minres --precond jacobi --side right
 refused 2 "--method lsmr takes no --precond" solve $small --method lsmr --precond jacobi --side right
-refused 2 "expected one of right, left" solve $small --precond jacobi --side both
+refused 2 "expected one of right|left" solve $small --precond jacobi --side both
 refused 2 "--shadow is for --method idr" solve $small --shadow 5
 refused 2 "expected a whole number from 1 to 64" solve $small --method idr --shadow 65
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2
