@@ -8,23 +8,29 @@ enum { B = WISP__BOUNDS_RUNS, STEPS = WISP__BOUNDS_STEPS };
 
 static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
 
+wisp_status wisp__require_finite(const wisp_mat *A, const char *who, wisp_mat_props *props)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    *props = (wisp_mat_props){.square = 1, .hermitian = 1, .nonfinite_row = -1};
+    const wisp_status status = info.format == WISP_FORMAT_OPERATOR ? WISP_OK : wisp_mat_get_props(A, props);
+    if (status != WISP_OK || props->nonfinite_row < 0) return status;
+    return wisp_ctx_failf(wisp_mat_ctx(A), WISP_ERR_NUMERIC, "%srow %lld of the matrix holds a NaN or an infinity", who,
+                          (long long)props->nonfinite_row);
+}
+
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    const bool is_operator = info.format == WISP_FORMAT_OPERATOR;
-    *props = (wisp_mat_props){.square = 1, .hermitian = 1, .nonfinite_row = -1}; /* of an operator by its user's word */
-    const wisp_status status = is_operator ? WISP_OK : wisp_mat_get_props(A, props);
+    const wisp_status status = wisp__require_finite(A, "", props);
     if (status != WISP_OK) return status;
     if (!props->square)
         return wisp_ctx_failf(ctx, WISP_ERR_HERMITIAN,
                               "the matrix is rectangular (%lld x %lld), and this needs a Hermitian one",
                               (long long)info.rows, (long long)info.cols);
     if (info.rows < 1) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "the matrix has no rows, and so no spectrum");
-    if (props->nonfinite_row >= 0)
-        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
-                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
         const char *advice = props->nearly_hermitian
                                  ? "if that is rounding, take the Hermitian part (wisp_src_hermitian_part)"

@@ -56,7 +56,10 @@ wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bo
 wisp_status wisp__bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, const wisp_bounds_opts *o, double *about,
                                double *most);
 
-/* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
+/* The matrix's properties, those of an operator by its user's word; or a refusal that names the row: it must be finite.
+   who: what the message begins with, as "eig: ". */
+wisp_status wisp__require_finite(const wisp_mat *A, const char *who, wisp_mat_props *props);
+/* Likewise; it must be square and exactly Hermitian, too. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
 /* What a product with so many columns holds at most for the rows that ranks send each other. */

@@ -135,11 +135,8 @@ static wisp_status look_at_matrix(wisp__eig *k)
         return status;
     }
     wisp_mat_props props;
-    status = wisp_mat_get_props(k->A, &props);
+    status = wisp__require_finite(k->A, "eig: ", &props);
     k->hermitian = status == WISP_OK && props.hermitian;
-    if (status == WISP_OK && props.nonfinite_row >= 0)
-        status = wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "eig: row %lld of the matrix holds a NaN or an infinity",
-                                (long long)props.nonfinite_row);
     return status;
 }
 

@@ -155,28 +155,13 @@ static wisp_status go_over(wisp__svd *s, wisp__svd_way way, wisp_status first)
     return status;
 }
 
-/* As wisp_eig asks it, in words of A. */
-static wisp_status check_finite(const wisp__svd *s)
-{
-    wisp_mat_info info;
-    wisp_mat_props props;
-    wisp_status status = WISP_OK;
-    wisp_mat_get_info(s->B, &info);
-    if (info.format == WISP_FORMAT_OPERATOR) goto out;
-    WISP_TRY(wisp_mat_get_props(s->B, &props));
-    if (props.nonfinite_row >= 0)
-        status = wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "svd: row %lld of the matrix holds a NaN or an infinity",
-                                (long long)props.nonfinite_row);
-out:
-    return status;
-}
-
 /* Values far from 1 are scaled by a power of two, but where the user's inverse is that of B as it is. */
 static wisp_status open_all(wisp__svd *s, wisp__eig *k, int64_t rows)
 {
     wisp_status status;
+    wisp_mat_props props;
     WISP_TRY(wisp__svd_check(s, rows));
-    WISP_TRY(check_finite(s));
+    WISP_TRY(wisp__require_finite(s->B, "svd: ", &props));
     if (!s->given.invert) WISP_TRY(wisp__eig_scale(k));
     s->B = k->A, s->given = k->o, s->back = -k->scaled.exponent;
     wisp__svd_fill_in(s);

@@ -62,7 +62,6 @@ static wisp_status check_matrix(const wisp_mat *A, wisp_mat_props *p, bool given
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_info info;
-    wisp_status status = WISP_OK;
     wisp_mat_get_info(A, &info);
     *p = (wisp_mat_props){.nonfinite_row = -1};
     if (info.rows != info.cols)
@@ -77,12 +76,7 @@ static wisp_status check_matrix(const wisp_mat *A, wisp_mat_props *p, bool given
                               "an operator has no entries, by which the bounds of its parts are "
                               "found: give opts.bounds and opts.absorption (WISP_BOUNDS_GIVEN)");
     }
-    WISP_TRY(wisp_mat_get_props(A, p));
-    if (p->nonfinite_row >= 0)
-        return wisp_ctx_failf(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
-                              (long long)p->nonfinite_row);
-out:
-    return status;
+    return wisp__require_finite(A, "", p);
 }
 
 wisp_status wisp__absorbed_bounds(wisp_bounds *H, wisp_bounds *W, const wisp_mat *A, const wisp_bounds_opts *of_H,

@@ -211,11 +211,8 @@ wisp_status wisp__choose_method(wisp__krylov *k)
         wisp__fit_variant(&k->o);
         return WISP_OK;
     }
-    const wisp_status status = wisp_mat_get_props(k->A, &props);
+    const wisp_status status = wisp__require_finite(k->A, "solve: ", &props);
     if (status != WISP_OK) return status;
-    if (props.nonfinite_row >= 0)
-        return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
-                              (long long)props.nonfinite_row);
     k->hermitian = props.nearly_hermitian;
     k->exact = props.hermitian;
     k->anorm = wisp__size_of(props.largest);
