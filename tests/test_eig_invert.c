@@ -347,6 +347,19 @@ static void refused(wisp_ctx *ctx, const wisp_mat *A, const wisp_eig_opts *o, wi
     wisp_eigen_free(&v);
 }
 
+/* A chain of which the inverse grows thirtyfold from row to row. */
+static void too_large(void **state)
+{
+    ref_mat m = ref_new(120, 120);
+    for (int64_t i = 0; i < 120; i++) REF_AT(m, i, i) = 0.1 + 0.01 * (double)i;
+    for (int64_t i = 0; i + 1 < 120; i++) REF_AT(m, i, i + 1) = 30;
+    wisp_mat *A = ref_mat_of(*state, m, WISP_S);
+    const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 2};
+    if (has_factors()) refused(*state, A, &o, WISP_ERR_NUMERIC, "^-1 is not finite, too large for single numbers; try");
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
 static void refusals(void **state)
 {
     question q = random_question(*state, 2, false);
@@ -382,6 +395,7 @@ int main(void)
         cmocka_unit_test(by_function),   cmocka_unit_test(by_factors),      cmocka_unit_test(from_far),
         cmocka_unit_test(of_any),        cmocka_unit_test(chain),           cmocka_unit_test(tight),
         cmocka_unit_test(one_level),     cmocka_unit_test(many_copies),     cmocka_unit_test(units),
-        cmocka_unit_test(not_hermitian), cmocka_unit_test(conjugate_pairs), cmocka_unit_test(refusals)};
+        cmocka_unit_test(not_hermitian), cmocka_unit_test(conjugate_pairs), cmocka_unit_test(too_large),
+        cmocka_unit_test(refusals)};
     return REF_RUN_CTX(tests);
 }

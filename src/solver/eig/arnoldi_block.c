@@ -139,6 +139,11 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
         if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * sqrt(square + q->near[j]));
     }
     if (finite == 0) return WISP_OK;
+    if (a->op.inverse)
+        return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC,
+                              "eig: a product with (A - target I)^-1 is not finite, too large for %s numbers; try %s",
+                              wisp_type_name(a->k->type),
+                              a->k->eps > 1e-10 ? "double precision, or another opts.target" : "another opts.target");
     return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
 }
 
