@@ -12,5 +12,5 @@ esac
 ./install-deps.sh build optional test
 cmake -S . -B build -G Ninja -DWISP_TESTS=ON >/dev/null
 cmake --build build
-# Three at a time also on two cores: processes and ranks that wait for each other leave a core idle.
-exec ctest --test-dir build -j 3 --output-on-failure ${label:+-L "$label"}
+# Four at a time also on two cores: processes and ranks that wait for each other leave a core idle.
+exec ctest --test-dir build -j 4 --output-on-failure ${label:+-L "$label"}
