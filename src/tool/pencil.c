@@ -190,20 +190,17 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
     return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
-/* By which residuals are divided: the halfwidth, or what they come to beside the tolerance by the error of S^-1/2 and
-   by rounding alone. Where the spectrum is one value, as far as bounds and rounding tell, factors of S may round more.
- */
+/* By which residuals are divided: the halfwidth; or, where the spectrum is one value as far as bounds and rounding
+   tell, what the error of S^-1/2 and rounding come to beside the tolerance, but no more than that value. */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
     static const double one = 2e-6, most = 0.1;
     enum { OF_FACTORS = 10 };
     const wisp_bounds *c = &e->bounds;
-    const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
-    const double all = c->halfwidth + fabs(c->center), root = condition_root(p);
-    const double own = pencil_error(p, c) + 16 * eps * root * all;
-    const double rounding = fmin(own + OF_FACTORS * DBL_EPSILON * root * root * all, most * all);
-    const double least = fmax(c->halfwidth, own / tolerance);
-    return c->halfwidth <= fmax(one * all, rounding) ? fmax(least, fmin(rounding / tolerance, all)) : least;
+    const double all = c->halfwidth + fabs(c->center), kappa = condition_root(p) * condition_root(p);
+    const double rounding = fmin(pencil_error(p, c) + OF_FACTORS * DBL_EPSILON * kappa * all, most * all);
+    if (!(c->halfwidth <= fmax(one * all, rounding))) return c->halfwidth;
+    return fmax(c->halfwidth, fmin(rounding / tolerance, all));
 }
 
 int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
