@@ -28,15 +28,11 @@ static int64_t look_bytes(const wisp__chebfd *c, bool most)
 
 int64_t wisp__chebfd_look_bytes(const wisp__chebfd *c) { return look_bytes(c, true); }
 
-/* What products of columns have beside their result: sums of a panel, on the device, on the host, as they are made, and
-   those of blocks of rows; and the dots of the search for what is missing. */
+/* What products of columns have beside their result, and the dots of the search for what is missing. */
 static double sums_bytes(const wisp__eig *k, double search, double width)
 {
-    /* The last three: of blocks of rows, as kernels cut them. */
-    enum { PANEL = 256, COPIES = 3, DOTS = 3, ROWS = 512, SUMS = 1 << 18, BLOCKS = 64 };
-    const double parts = k->is_complex ? 2 : 1, panel = fmin(parts * search, PANEL), sums = panel * panel;
-    const double blocks = fmin((double)wisp__eig_held(k) / ROWS + 1, fmax(SUMS / sums, BLOCKS)) * sums;
-    return (COPIES * sums + blocks) * sizeof(double) +
+    enum { DOTS = 3 };
+    return (double)wisp__eig_sums_bytes(k, search, search) +
            2.0 * DOTS * wisp__steps_of(k->ctx, 8) * width * sizeof(wisp_scalar);
 }
 

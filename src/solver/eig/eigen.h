@@ -136,6 +136,8 @@ int64_t wisp__eig_held(const wisp__eig *k);
 /* Bytes beside blocks: what the exchange of `width` columns takes, what kernels take for a space of `columns`; and a
    copy of so many numbers that all ranks add up. */
 int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers);
+/* Bytes of the sums of V^H W, which have so many columns, beside the result. */
+int64_t wisp__eig_sums_bytes(const wisp__eig *k, double v, double w);
 /* What a device with memory of its own has of it: so many columns, and complex numbers. */
 int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers);
 

@@ -445,6 +445,7 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice
                   lapack = parts * (16 * m * m + 528 * m);
     plan->bytes_most = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
                        wisp__arnoldi_numbers(K.m, k->o.count, choice->block) + WISP__PARTS * (int64_t)sizeof *K.parts +
+                       wisp__eig_sums_bytes(k, (double)(m + found + 2 * block), (double)(m + block)) +
                        wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
     plan->device_bytes = wisp__eig_on_device(k, (double)(all - 2 * block + more / 2),
                                              (double)wisp__arnoldi_products(m + found, (int)block));

@@ -277,13 +277,14 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
     choice->block = block;
     /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that
        were found, which are held twice while there is made room, and H likewise; a block of products'. Ritz vectors,
-       and room for LAPACK. */
+       and room for LAPACK. Dots of what a restart leaves. */
     const int64_t found = k->o.count, blocks = wisp__eig_scaled_blocks(k) + 7, parts = k->is_complex ? 2 : 1,
                   small = (int64_t)(m + block) * (m + block), large = (m + found + 2 * block) * (m + found + 2 * block),
                   twice = 48 * small, lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m),
-                  columns = m + 2 * found + blocks * block;
+                  columns = m + 2 * found + blocks * block, looked = m / 2 + found + 2 * block;
     plan->bytes_most = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
                        wisp__arnoldi_numbers(m, k->o.count, block) +
+                       wisp__eig_sums_bytes(k, (double)looked, (double)((m + found) / 2 + 2 * block)) +
                        wisp__eig_beside(k, m + (int)found, block, parts * ((int64_t)m * m + m));
     plan->device_bytes = wisp__eig_on_device(k, (double)(m + found + (blocks - 3) * block),
                                              (double)wisp__arnoldi_products(m + found, block));
