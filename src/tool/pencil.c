@@ -190,16 +190,19 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
     return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
-/* By which residuals are divided: the halfwidth; or, where the spectrum is one value as far as bounds and rounding
-   tell, what the error of S^-1/2 and rounding come to beside the tolerance, but no more than that value. */
+/* By which residuals are divided: the halfwidth, or what rounding alone makes of vectors beside the tolerance; where
+   the spectrum is one value as far as bounds and rounding tell, what the error of S^-1/2 comes to, too. But no more
+   than the largest value. */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
     static const double one = 2e-6, most = 0.1;
-    enum { OF_FACTORS = 10 };
+    enum { OF_FACTORS = 10, OF_VECTORS = 16 };
     const wisp_bounds *c = &e->bounds;
-    const double all = c->halfwidth + fabs(c->center), kappa = condition_root(p) * condition_root(p);
-    const double rounding = fmin(pencil_error(p, c) + OF_FACTORS * DBL_EPSILON * kappa * all, most * all);
-    if (!(c->halfwidth <= fmax(one * all, rounding))) return c->halfwidth;
+    const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
+    const double all = c->halfwidth + fabs(c->center), root = condition_root(p);
+    const double roots = fmin(pencil_error(p, c) + OF_FACTORS * DBL_EPSILON * root * root * all, most * all);
+    double rounding = OF_VECTORS * eps * root * all;
+    if (c->halfwidth <= fmax(one * all, roots)) rounding = fmax(rounding, roots);
     return fmax(c->halfwidth, fmin(rounding / tolerance, all));
 }
 

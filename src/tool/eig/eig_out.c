@@ -186,7 +186,7 @@ static bool lies_outside(const eig_results *r)
 static void show_found(const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    char n[TEXT], wanted[TEXT_BAR], of_one[80];
+    char n[TEXT], wanted[TEXT_BAR], of_rounding[80];
     text_count(n, e->found);
     if (lies_outside(r))
         text_line("found", "%s   (the interval lies outside the spectrum, which is within [%.6g, %.6g])", n,
@@ -202,11 +202,11 @@ static void show_found(const eig_results *r)
         text_line("found", "%s   (%s asked for; what equals the last one%s is given, too)", n,
                   text_count(wanted, r->opts.count), r->hermitian ? "" : " or its conjugate");
     if (e->found) {
-        snprintf(of_one, sizeof of_one, " of %.2g: up to rounding there is one value", r->pencil.unit);
+        snprintf(of_rounding, sizeof of_rounding, " of %.2g, for rounding leaves no less", r->pencil.unit);
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), eig_tolerance(r),
                   r->opts.tolerance_abs > 0 ? ""
                   : eig_singular(r)         ? " of the largest singular value"
-                  : r->pencil.unit > 0      ? of_one
+                  : r->pencil.unit > 0      ? of_rounding
                   : r->hermitian            ? " of the spectrum's halfwidth"
                                             : " of the eigenvalue, or of |A| times that");
         if (e->sensitive) show_sensitive(e);
