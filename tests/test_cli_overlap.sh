@@ -123,5 +123,13 @@ refused 1 "take wider --overlap-bounds" eig a.mtx --overlap s.mtx --overlap-boun
 refused 2 "--overlap-bounds goes with --overlap" eig a.mtx --overlap-bounds 1,2 --largest 2
 refused 2 "must be above 0" eig a.mtx --overlap s.mtx --overlap-bounds=-1,2 --largest 2
 refused 2 "--overlap is for Hermitian matrices" eig a.mtx --overlap s.mtx --largest-real 2
+# One value: residuals are over what rounding of S^-1/2 leaves, which is told.
+for precision in single double; do
+    ok eig s.mtx --overlap s.mtx --smallest 2 --any --method lanczos --precision $precision --json
+    json out 'd["complete"] and d["found"] == 2 and d["residual_unit"] > d["bounds"]["halfwidth"]'
+    json out 'max(d["residuals"]) <= d["tolerance"] and all(abs(x - 1) < 1e-4 for x in d["eigenvalues"])'
+done
+ok eig a.mtx --overlap s.mtx --largest 2 --json
+json out 'd["residual_unit"] is None'
 refused 2 "--checkpoint" eig a.mtx --overlap s.mtx --largest 2 --checkpoint c.h5
 finish
