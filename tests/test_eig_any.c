@@ -99,6 +99,52 @@ static void of_levels(void **state)
         for (uint64_t seed = 1; seed <= 2; seed++) check(*state, &cases[c], 10 * c + seed);
 }
 
+/* A level at the target, far larger than what is asked for: a small space does, and pairs there need no other proof. */
+static void level_at_target(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {11};
+    for (int c = 0; c < 4; c++) {
+        const wisp_type type = c == 1 ? WISP_Z : WISP_D;
+        const int64_t n = 500, level = 260;
+        double *e = calloc((size_t)n, sizeof *e);
+        wisp_mat *A;
+        ref_mat m = {0};
+        assert_non_null(e);
+        for (int64_t i = 0; i < n; i++)
+            e[i] = i < level ? 0.5 : ref_uniform(&r) < 0.5 ? -1 - 0.003 * (double)i : 1 + 0.002 * (double)i;
+        if (c < 2) {
+            m = hermitian_of(&r, e, n, type);
+            A = ref_mat_of(ctx, m, type);
+        } else { /* the flat band touches another one */
+            const wisp_mat_opts mo = {.type = type};
+            REF_OK(ctx, wisp_mat_open(
+                            &A, ctx, c == 2 ? "kagome:nx=14,ny=14,periodic=xy" : "kagome:nx=20,ny=9,periodic=xy", &mo));
+        }
+        const double target = c < 2 ? 0.5 : 2;
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_NEAREST, .method = WISP_CHEBFD, .target = target, .count = 3 + c, .any = 1, .seed = 3};
+        wisp_eigen v;
+        wisp_plan plan;
+        wisp_eig_choice choice;
+        REF_OK(ctx, wisp_eig_plan(&plan, &choice, A, &o));
+        assert_true(choice.method == WISP_CHEBFD && choice.search <= 48);
+        REF_OK(ctx, wisp_eig(&v, A, &o));
+        assert_true(v.complete && v.method == WISP_CHEBFD && v.proof == WISP_PROOF_CHECKS);
+        assert_int_equal(v.found, o.count);
+        assert_true(v.search == choice.search && v.at_least >= v.found);
+        for (int i = 0; i < v.found; i++) {
+            assert_true(fabs(v.value[i].re - target) <= 2e-8 * v.bounds.halfwidth * (1 + 1e-6));
+            assert_true(v.residual[i] <= 1e-8);
+        }
+        if (c < 2) assert_pairs(&v, m, 1e-8 * v.bounds.halfwidth, 2.2e-16, "a level at the target");
+        wisp_eigen_free(&v);
+        wisp_mat_free(A);
+        if (c < 2) ref_free(m);
+        free(e);
+    }
+}
+
 static int warnings;
 
 static void count_warnings(void *arg, wisp_log_level level, const char *text)
@@ -207,10 +253,8 @@ static void not_hermitian(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_levels),
-        cmocka_unit_test(levels_and_tolerance),
-        cmocka_unit_test(too_many),
-        cmocka_unit_test(not_hermitian),
+        cmocka_unit_test(of_levels), cmocka_unit_test(level_at_target), cmocka_unit_test(levels_and_tolerance),
+        cmocka_unit_test(too_many),  cmocka_unit_test(not_hermitian),
     };
     return REF_RUN_CTX(tests);
 }

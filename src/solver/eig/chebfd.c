@@ -257,6 +257,54 @@ out:
     return status;
 }
 
+/* Of the columns at the target, the residual that as many as are asked for are within; INFINITY: there are not so many.
+   Quadratic in few columns. */
+static double residual_of_some(const wisp__chebfd *c)
+{
+    double least = INFINITY;
+    for (int i = 0; i < c->columns; i++) {
+        int within = 0;
+        for (int j = 0; j < c->columns; j++) within += c->residual[j] <= c->residual[i];
+        if (within >= c->k->o.count) least = fmin(least, c->residual[i]);
+    }
+    return least;
+}
+
+static int some_at_target(const wisp__chebfd *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->columns; i++)
+        n += wisp__chebfd_converged(c, i) && c->theta[i] >= c->low && c->theta[i] <= c->high;
+    return n;
+}
+
+/* at.some, after a round: as many pairs as are asked for, all within two tolerances of the target, are an answer that
+   needs no other proof, for no eigenvalue comes before them by more than that. *done: they are there. Else another round
+   follows; where that is of no use a filter that is narrower, and in the end all of the level is taken, as without any.
+ */
+static wisp_status next_of_some(wisp__chebfd *c, bool *done)
+{
+    enum { NARROWER = 3 };
+    wisp_status status = WISP_OK;
+    wisp__chebfd_at *at = &c->at;
+    const double worst = residual_of_some(c);
+    *done = some_at_target(c) >= c->k->o.count;
+    if (*done) c->k->e->complete = 1;
+    if (*done) return WISP_OK;
+    at->terms = wisp__filter_terms(&c->plan, log(fmax(worst, c->k->o.tolerance) / c->k->o.tolerance) + 1);
+    at->stalls = worst < 0.3 * at->last ? 0 : at->stalls + 1;
+    at->last = worst;
+    const bool all_converged = worst <= c->k->o.tolerance; /* elsewhere: the target is of no level */
+    if (at->stalls == 0 && !all_converged) return WISP_OK;
+    const bool narrower = !all_converged && at->growths < NARROWER;
+    at->growths = narrower ? at->growths + 1 : 0;
+    WISP_TRY(narrower ? wisp__chebfd_narrow_level(c) : wisp__chebfd_take_all(c));
+    WISP_TRY(grow(c, 0));
+    at->stalls = 0, at->last = INFINITY, at->terms = c->plan.f.terms;
+out:
+    return status;
+}
+
 static wisp_status rounds(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
@@ -264,6 +312,13 @@ static wisp_status rounds(wisp__chebfd *c)
     wisp_status status = WISP_OK, end = WISP_OK;
     for (; at->round <= k->o.max_rounds; at->round++) {
         if (at->phase != WISP__CHECKS) WISP_TRY(whole_round(c)); /* else it is done already */
+        if (at->some) {
+            bool done;
+            WISP_TRY(next_of_some(c, &done));
+            if (!done && !c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
+            if (done || c->whole) return WISP_OK;
+            continue;
+        }
         wisp__chebfd_known n = known_of(c);
         if (wisp__chebfd_next(&n) == WISP__VERIFY) WISP_TRY(verify(c, &n, &end));
         const wisp__chebfd_move move = wisp__chebfd_next(&n);

@@ -36,6 +36,7 @@ typedef struct {
     double last;           /* the largest residual before */
     int tries, time, rank; /* of a check: its number, how often its columns are filtered, and how many these are */
     bool turned;           /* they are Ritz vectors */
+    bool some;             /* any pairs of a level that has the target in it do, and the space is far smaller than that */
 } wisp__chebfd_at;
 
 typedef struct {
@@ -45,6 +46,7 @@ typedef struct {
     wisp_moments mean;      /* of its vectors, as one */
     double low, high;       /* the target */
     double wanted;          /* eigenvalues in it, by the density */
+    double level[2];        /* at.some: from where to where states are taken for those of the level */
     wisp__filter_plan plan; /* the first round's filter */
     double work;            /* of a run with it: flops of dense kernels */
     int search;             /* columns of the search space; 0: no filter does */
@@ -111,6 +113,10 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *state);
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */
 wisp_status wisp__chebfd_look(wisp__chebfd *c);
+/* at.some: states farther from the target are damped as well, as those of the level; or, at last, the target is that
+   which holds all of the level. */
+wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c);
+wisp_status wisp__chebfd_take_all(wisp__chebfd *c);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
 
@@ -118,6 +124,8 @@ wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
 
 /* Of the call that finds so many moments of it. */
 wisp_kpm_opts wisp__chebfd_look_opts(const wisp__chebfd *c, int64_t moments);
+/* at.some: the same, where the level counts as the pairs that are asked for alone. */
+double wisp__chebfd_beside(void *chebfd, double from, double to);
 /* c->mean becomes that of c->m. */
 wisp_status wisp__chebfd_mean(wisp__chebfd *c);
 /* Eigenvalues from .. to (wisp__states_fn); those that lie outside the bounds are none. */

@@ -130,6 +130,44 @@ static void fit_tolerance(const wisp__chebfd *c)
     k->o.tolerance = enough / k->scale;
 }
 
+/* Any: whether more states than a small space would hold lie at the target, so that it seems to be of a level. */
+static bool is_level(wisp__chebfd *c)
+{
+    enum { SPARE = 16 };
+    const wisp_eig_opts *o = &c->k->o;
+    const wisp_bounds *b = &c->k->e->bounds;
+    const double r = wisp__chebfd_resolution(c);
+    return o->any && o->which == WISP_EIG_NEAREST && o->search == 0 && c->wanted > 2 * (o->count + SPARE) &&
+           fabs(o->target - b->center) <= b->halfwidth &&
+           wisp__chebfd_states(c, o->target - r, o->target + r) > c->wanted / 2;
+}
+
+/* So near to the target that no other pair is asked for where K of them are there. */
+static void aim_at_level(wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const double near = 2 * k->o.tolerance * k->scale;
+    c->at.some = true;
+    c->level[0] = c->low, c->level[1] = c->high;
+    c->low = k->o.target - near, c->high = k->o.target + near;
+    clip(c);
+    c->wanted = k->o.count;
+}
+
+wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c)
+{
+    for (int i = 0; i < 2; i++) c->level[i] = c->k->o.target + (c->level[i] - c->k->o.target) / 4;
+    return wisp__chebfd_enlarge(c, c->wanted);
+}
+
+wisp_status wisp__chebfd_take_all(wisp__chebfd *c)
+{
+    c->at.some = false;
+    set_target(c);
+    fit_tolerance(c);
+    return wisp__chebfd_enlarge(c, c->wanted);
+}
+
 wisp_status wisp__chebfd_look(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
@@ -163,5 +201,10 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     }
     report_expected(c);
     fit_tolerance(c);
+    if (is_level(c)) {
+        aim_at_level(c);
+        status = wisp__chebfd_enlarge(c, c->wanted);
+        return status == WISP_OK && c->search == 0 ? wisp__chebfd_take_all(c) : status;
+    }
     return wisp__chebfd_enlarge(c, c->wanted);
 }

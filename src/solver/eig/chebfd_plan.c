@@ -65,7 +65,7 @@ static wisp_status grown(wisp__chebfd *c, int64_t *bytes)
     wisp_status status = WISP_OK;
     const int before = c->search;
     const double pairs = k->e->expected + k->e->expected_error, held = (double)wisp__eig_held(k);
-    const bool fills = pairs > 0.8 * before, given = k->o.search > 0;
+    const bool fills = pairs > 0.8 * before && !c->at.some, given = k->o.search > 0;
     *bytes = 0;
     if ((!fills && !given) || before >= k->rows) return WISP_OK;
     c->least = before + c->width + (given ? before / 2 : 0);

@@ -143,7 +143,7 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
                                                                               : 11),
                               .most_degree = (int)fmin(is_single ? 2000 : 1000000000, worth),
                               .most_terms = (int)fmin(20000, findable),
-                              .states = wisp__chebfd_states,
+                              .states = c->at.some ? wisp__chebfd_beside : wisp__chebfd_states,
                               .states_arg = c};
     wisp__filter_plan plan;
     const wisp_status status = wisp__filter_choose(k->ctx, &want, &plan);
