@@ -278,10 +278,9 @@ static int some_at_target(const wisp__chebfd *c)
     return n;
 }
 
-/* at.some, after a round: as many pairs as are asked for, all within two tolerances of the target, are an answer that
-   needs no other proof, for no eigenvalue comes before them by more than that. *done: they are there. Else another round
-   follows; where that is of no use a filter that is narrower, and in the end all of the level is taken, as without any.
- */
+/* at.some, after a round: as many pairs as are asked for, within two tolerances of the target, are an answer that needs
+   no other proof, for no eigenvalue comes before them by more than that. *done: they are there. Else another round
+   follows; where that is of no use, one with a narrower filter; and in the end all of the level is taken. */
 static wisp_status next_of_some(wisp__chebfd *c, bool *done)
 {
     enum { NARROWER = 3 };

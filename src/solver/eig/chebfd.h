@@ -36,7 +36,8 @@ typedef struct {
     double last;           /* the largest residual before */
     int tries, time, rank; /* of a check: its number, how often its columns are filtered, and how many these are */
     bool turned;           /* they are Ritz vectors */
-    bool some;             /* any pairs of a level that has the target in it do, and the space is far smaller than that */
+    bool some;       /* any pairs of a level that has the target in it do, and the space is far smaller than that */
+    double level[2]; /* some: from where to where states are taken for those of the level */
 } wisp__chebfd_at;
 
 typedef struct {
@@ -46,7 +47,6 @@ typedef struct {
     wisp_moments mean;      /* of its vectors, as one */
     double low, high;       /* the target */
     double wanted;          /* eigenvalues in it, by the density */
-    double level[2];        /* at.some: from where to where states are taken for those of the level */
     wisp__filter_plan plan; /* the first round's filter */
     double work;            /* of a run with it: flops of dense kernels */
     int search;             /* columns of the search space; 0: no filter does */

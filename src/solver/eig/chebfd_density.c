@@ -38,8 +38,8 @@ double wisp__chebfd_states(void *arg, double from, double to)
 double wisp__chebfd_beside(void *arg, double from, double to)
 {
     wisp__chebfd *c = arg;
-    const double level = wisp__chebfd_states(c, c->level[0], c->level[1]),
-                 part = wisp__chebfd_states(c, fmax(from, c->level[0]), fmin(to, c->level[1]));
+    const double level = wisp__chebfd_states(c, c->at.level[0], c->at.level[1]),
+                 part = wisp__chebfd_states(c, fmax(from, c->at.level[0]), fmin(to, c->at.level[1]));
     return wisp__chebfd_states(c, from, to) - (level > 0 ? part - part / level * fmin(c->k->o.count, level) : 0);
 }
 

@@ -148,7 +148,7 @@ static void aim_at_level(wisp__chebfd *c)
     const wisp__eig *k = c->k;
     const double near = 2 * k->o.tolerance * k->scale;
     c->at.some = true;
-    c->level[0] = c->low, c->level[1] = c->high;
+    c->at.level[0] = c->low, c->at.level[1] = c->high;
     c->low = k->o.target - near, c->high = k->o.target + near;
     clip(c);
     c->wanted = k->o.count;
@@ -156,7 +156,7 @@ static void aim_at_level(wisp__chebfd *c)
 
 wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c)
 {
-    for (int i = 0; i < 2; i++) c->level[i] = c->k->o.target + (c->level[i] - c->k->o.target) / 4;
+    for (int i = 0; i < 2; i++) c->at.level[i] = c->k->o.target + (c->at.level[i] - c->k->o.target) / 4;
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
