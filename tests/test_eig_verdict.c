@@ -42,11 +42,11 @@ static int outer_values(wisp_ctx *ctx, const char *name, int count, double toler
                              .method = WISP_KRYLOV_SCHUR,
                              .count = count,
                              .tolerance = tolerance,
+                             .max_rounds = 150,
                              .seed = seed};
     const wisp_status status = wisp_eig(&e, A, &o);
     const int complete = e.complete;
-    assert_true(status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_STAGNATION);
-    assert_true(complete == (status == WISP_OK));
+    assert_true(status == (complete ? WISP_OK : WISP_ERR_ITERATIONS));
     for (int i = 0; i < e.found && complete; i++)
         if (!(e.value[i].re >= least)) fail_msg("%s: complete, and has %g", name, e.value[i].re);
     wisp_eigen_free(&e);
@@ -58,7 +58,7 @@ static void largest_real(void **state)
 {
     for (uint64_t seed = 2; seed < 4; seed++)
         assert_true(outer_values(*state, "eig_normal_pairs_152.crs", 12, 1e-6, seed, 1.55));
-    /* Along the imaginary axis: restarts can't tell these from others for sure. */
+    /* Along the imaginary axis: restarts can't tell these from others for long. */
     outer_values(*state, "eig_normal_line_256.crs", 3, 1e-3, 0, -0.47);
 }
 
