@@ -145,13 +145,13 @@ static void from_far(void **state)
 static void one_value(void **state)
 {
     enum { N = 150 };
-    static const double conditions[] = {1e2, 1e3, 3e3};
+    static const double conditions[] = {1e3, 1e2};
     static const struct {
         wisp_type type;
         double tolerance;
     } of[] = {{WISP_D, 0}, {WISP_Z, 0}, {WISP_S, 1e-3}};
     static const wisp_eig_method methods[] = {WISP_LANCZOS, WISP_EIG_DENSE, WISP_EIG_INVERT, WISP_EIG_INVERT};
-    for (int c = 0; c < 9; c++) {
+    for (int c = 0; c < (ref_few() ? 3 : 6); c++) {
         const double condition = conditions[c / 3], beside = (1 - 1 / condition) / 2;
         const wisp_type type = of[c % 3].type;
         const wisp_overlap_opts given = {
