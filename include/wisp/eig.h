@@ -82,10 +82,11 @@ typedef struct {
                       /* count + 2 block + 1 are taken */
     int block;        /* LANCZOS, KRYLOV_SCHUR: columns that are multiplied at once; 0: chosen */
     /* 0, or at least 16 rounding units: of |A v - lambda v| for |v| = 1, over the halfwidth of the spectrum. Residuals
-       of 16 rounding units of the largest |lambda| are small enough at any rate. Not Hermitian: over the largest of
-       |lambda|, |A| times the tolerance, so that an eigenvalue 0 is reached, too, and 16 rounding units of |A| over the
-       tolerance, which are what rounding alone may leave. |A| is the length of the longest product of the call; DENSE:
-       the Frobenius norm. 0: 1e-8, 1e-4 in single precision */
+       of 16 rounding units of the largest |lambda| are small enough at any rate; if wisp_overlap_matrix made A, and it
+       has one value, those that rounding of S^-1/2 leaves, up to the tolerance times that |lambda|. Not Hermitian: over
+       the largest of |lambda|, |A| times the tolerance, so that an eigenvalue 0 is reached, too, and 16 rounding units
+       of |A| over the tolerance, which are what rounding alone may leave. |A| is the length of the longest product of
+       the call; DENSE: the Frobenius norm. 0: 1e-8, 1e-4 in single precision */
     double tolerance;
     int64_t max_rounds; /* CHEBFD: rounds of filtering, 0: 30. LANCZOS, KRYLOV_SCHUR: restarts, 0: 10000 */
     uint64_t seed;      /* of the random start */

@@ -190,9 +190,10 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
     return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
-/* By which residuals are divided: the halfwidth, or what rounding alone makes of vectors beside the tolerance; where
-   the spectrum is one value as far as bounds and rounding tell, what the error of S^-1/2 comes to, too. But no more
-   than the largest value. */
+/* By which residuals are divided: the halfwidth, or what rounding of vectors comes to, over the tolerance. Where the
+   spectrum is one value as far as bounds and rounding tell, the error of S^-1/2 counts, too. But no more than the
+   largest value. What is one value, and how much rounding counts at most, is as wisp_eig has it for C (eig_shared.c).
+ */
 static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
 {
     static const double one = 2e-6, most = 0.1;

@@ -10,7 +10,7 @@ typedef struct {
     wisp_overlap *overlap;
     wisp_overlap_info info;
     double rounding; /* of S^-1/2, likewise, at most about */
-    double unit;     /* by which residuals are divided, where rounding asks for it; 0: the halfwidth */
+    double unit;     /* by which residuals are divided, where rounding asks for it; 0: the halfwidth, or 1 */
     int64_t bytes;   /* of S */
     uint64_t hash;   /* of it, where there are checkpoints */
 } pencil;

@@ -257,8 +257,8 @@ out:
     return status;
 }
 
-/* Of the columns at the target, the residual that as many as are asked for are within; INFINITY: there are not so many.
-   Quadratic in few columns. */
+/* The least number that the residuals of as many columns as are asked for are within; INFINITY: there are not so many.
+   For each column it looks at all, which are few. */
 static double residual_of_some(const wisp__chebfd *c)
 {
     double least = INFINITY;
@@ -278,9 +278,9 @@ static int some_at_target(const wisp__chebfd *c)
     return n;
 }
 
-/* at.some, after a round: as many pairs as are asked for, within two tolerances of the target, are an answer that needs
-   no other proof, for no eigenvalue comes before them by more than that. *done: they are there. Else another round
-   follows; where that is of no use, one with a narrower filter; and in the end all of the level is taken. */
+/* at.some, after a round. *done: as many pairs as are asked for lie within two tolerances of the target. They need no
+   other proof, for no eigenvalue comes before them by more than that. Else another round follows; where rounds change
+   little, one with a narrower filter; and in the end one for all of the level. */
 static wisp_status next_of_some(wisp__chebfd *c, bool *done)
 {
     enum { NARROWER = 3 };

@@ -32,12 +32,12 @@ typedef struct {
     double seen;           /* eigenvalues in the target by the look before */
     int through;           /* columns of this round, or of those that are checked, that are filtered, up to here */
     int round, terms;      /* of this round */
-    int stalls, growths;   /* rounds without progress; larger spaces for that reason */
+    int stalls, growths;   /* rounds without progress; larger spaces (some: narrower filters) for that reason */
     double last;           /* the largest residual before */
     int tries, time, rank; /* of a check: its number, how often its columns are filtered, and how many these are */
     bool turned;           /* they are Ritz vectors */
-    bool some;       /* any pairs of a level that has the target in it do, and the space is far smaller than that */
-    double level[2]; /* some: from where to where states are taken for those of the level */
+    bool some;             /* the target lies in a level, any pairs of it do, and the space has room for a few alone */
+    double level[2];       /* some: states between these are taken for those of the level */
 } wisp__chebfd_at;
 
 typedef struct {
@@ -113,8 +113,8 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *state);
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */
 wisp_status wisp__chebfd_look(wisp__chebfd *c);
-/* at.some: states farther from the target are damped as well, as those of the level; or, at last, the target is that
-   which holds all of the level. */
+/* at.some: the filter becomes narrower, so that it damps states nearer to the target, too; or, at last, at.some ends,
+   and the target is that which holds all of the level. */
 wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c);
 wisp_status wisp__chebfd_take_all(wisp__chebfd *c);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
@@ -124,12 +124,12 @@ wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
 
 /* Of the call that finds so many moments of it. */
 wisp_kpm_opts wisp__chebfd_look_opts(const wisp__chebfd *c, int64_t moments);
-/* at.some: the same, where the level counts as the pairs that are asked for alone. */
-double wisp__chebfd_beside(void *chebfd, double from, double to);
 /* c->mean becomes that of c->m. */
 wisp_status wisp__chebfd_mean(wisp__chebfd *c);
 /* Eigenvalues from .. to (wisp__states_fn); those that lie outside the bounds are none. */
 double wisp__chebfd_states(void *chebfd, double from, double to);
+/* at.some: the same, but all of the level counts as no more states than are asked for. */
+double wisp__chebfd_beside(void *chebfd, double from, double to);
 /* How many eigenvalues lie in low .. high, and half of the bar. */
 double wisp__chebfd_bar(const wisp__chebfd *c, double low, double high, double *count);
 /* Whether theta[n], the eigenvalues that were found in the target and around it, make up the density there: *missing

@@ -130,7 +130,7 @@ static void fit_tolerance(const wisp__chebfd *c)
     k->o.tolerance = enough / k->scale;
 }
 
-/* Any: whether more states than a small space would hold lie at the target, so that it seems to be of a level. */
+/* Any: whether the target seems to lie in a level, of more states than a space for the pairs asked for would hold. */
 static bool is_level(wisp__chebfd *c)
 {
     enum { SPARE = 16 };
@@ -142,7 +142,7 @@ static bool is_level(wisp__chebfd *c)
            wisp__chebfd_states(c, o->target - r, o->target + r) > c->wanted / 2;
 }
 
-/* So near to the target that no other pair is asked for where K of them are there. */
+/* The target becomes so narrow that, where as many pairs as are asked for lie in it, no others are wanted. */
 static void aim_at_level(wisp__chebfd *c)
 {
     const wisp__eig *k = c->k;

@@ -31,7 +31,7 @@ static wisp_status take_absolute(wisp__eig *k)
     return WISP_OK;
 }
 
-/* What products with the C of a pencil may be off by, over its largest |value|; 0: k->A is none. */
+/* What rounding of a product with the C of a pencil comes to, over its largest |value|; 0: k->A is no such C. */
 static double of_roots(const wisp__eig *k)
 {
     static const double most = 0.1;
@@ -39,11 +39,12 @@ static double of_roots(const wisp__eig *k)
     return wisp__eig_pencil(k, &p) ? fmin(wisp__pencil_rounding(&p, k->eps), most) : 0;
 }
 
-/* Residuals that are rounding alone are small enough. Those of a pencil's C may be far larger than a matrix's own, and
-   where its spectrum is one value, as far as bounds and rounding tell, the halfwidth is no measure of them. */
+/* Residuals that are rounding alone are small enough. Those of a pencil's C may be far larger than those of a stored
+   matrix; they count where its spectrum is one value as far as bounds and rounding tell, for then its halfwidth is no
+   measure. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
 {
-    static const double one = 2e-6; /* bounds of one value are half as far apart, over it */
+    static const double one = 2e-6; /* over the value: twice the least halfwidth that bounds.c gives it */
     const wisp_bounds *b = &k->e->bounds;
     const double all = b->halfwidth + fabs(b->center), roots = of_roots(k);
     const double may = k->o.tolerance_abs > 0 ? k->o.tolerance_abs : tolerance * all;
@@ -53,7 +54,7 @@ void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
     k->scale = fmax(b->halfwidth, rounding / tolerance);
 }
 
-/* Rounding alone may make values of a product, which are within the bounds, too. */
+/* Rounding of products moves values, and may move them out of bounds that are nearer than it is large. */
 static void widen(wisp__eig *k)
 {
     wisp_bounds *b = &k->e->bounds;

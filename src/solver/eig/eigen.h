@@ -103,7 +103,7 @@ void wisp__eig_scale_back(wisp__eig *k);
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
-/* This tolerance is in force, of Hermitian matrices; k->scale follows. */
+/* Hermitian matrices: sets k->o.tolerance to this one, and k->scale to what belongs to it. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance);
 /* By which residuals are multiplied for the result. */
 double wisp__eig_unit(const wisp__eig *k);
@@ -136,7 +136,7 @@ int64_t wisp__eig_held(const wisp__eig *k);
 /* Bytes beside blocks: what the exchange of `width` columns takes, what kernels take for a space of `columns`; and a
    copy of so many numbers that all ranks add up. */
 int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers);
-/* Bytes of the sums of V^H W, which have so many columns, beside the result. */
+/* Bytes that V^H W takes beside its result, V and W having so many columns. */
 int64_t wisp__eig_sums_bytes(const wisp__eig *k, double v, double w);
 /* What a device with memory of its own has of it: so many columns, and complex numbers. */
 int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers);

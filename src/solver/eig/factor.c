@@ -276,8 +276,8 @@ double wisp__factor_solve_flops(const wisp__factor *f)
     return (f->hermitian ? 4 : 2) * numbers;
 }
 
-/* Whether the entries cancel each other, as far as rounding tells: a random vector's product shows it. MUMPS asks for
-   ever more memory then. */
+/* *all: the entries cancel each other up to rounding, as those of A - X S where A = X S. Their product with a vector
+   of numbers that are not alike shows it. MUMPS would ask for ever more memory. */
 static wisp_status cancels(const wisp__factor *f, bool *all)
 {
     wisp_status status = WISP_OK;

@@ -281,8 +281,8 @@ static void measure(wisp__inverse *v)
     v->size = b->halfwidth + fabs(b->center - v->shift);
 }
 
-/* What rounding leaves of residuals over the halfwidth, at most: a product with the inverse is as wrong as the numbers
-   between are large, and so is one with A. */
+/* What rounding leaves of residuals, over the halfwidth, at most: an error of a product with A grows with the largest
+   value, one of a product with the inverse with the farthest value from the shift. */
 static double reachable(const wisp__inverse *v)
 {
     const wisp_bounds *b = &v->k->e->bounds;
@@ -312,8 +312,9 @@ bool wisp__inverse_loosen(wisp__inverse *v)
     return true;
 }
 
-/* From a target beyond the spectrum the nearest values are those of its end, wherever the target is. Products from far
-   away hardly differ from value to value, and rounding of them counts as many times: so they are taken from nearby. */
+/* From a target beyond the spectrum the nearest values are those of its end, wherever the target is. From far away the
+   inverse has nearly the same value for all of them, and rounding hides what is left of the differences: so the target
+   is moved to a place nearby. */
 static wisp_status move_target(wisp__inverse *v)
 {
     static const double beside = 0.125;

@@ -12,8 +12,8 @@ void wisp__inverse_close(wisp__eig *k);
 wisp_status wisp__inverse_begin(wisp__inverse *v);
 /* The user's target: that of k->o may be another one, from which values have the same order. */
 double wisp__inverse_asked(const wisp__inverse *v);
-/* Residuals stay above the tolerance in force: it becomes a larger one, as far as the user allows. false: it is that
-   already. */
+/* For residuals that stay above the tolerance in force: a larger one takes its place, up to that which was asked for.
+   false: that is in force already. */
 bool wisp__inverse_loosen(wisp__inverse *v);
 /* The operator, on A's map. */
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v);

@@ -50,8 +50,9 @@ static int count_beside(const wisp__schur *K)
     return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
 }
 
-/* Whether the search may end that has met no value that counts. Of inner values nothing is proven, and nothing asked.
-   Where certainty does not come for long while values stay as they are, it ends in doubt. */
+/* Whether a search that has met no value that counts may end: it may where it can't have missed any. Of inner values
+   nothing is ever proven, so that it need not be sure. Where many restarts without a gain do not make it sure, it ends
+   in doubt. */
 static bool may_end(wisp__schur *K)
 {
     const bool outer = K->k->o.which != WISP_EIG_SMALLEST && K->k->o.which != WISP_EIG_NEAREST;

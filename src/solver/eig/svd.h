@@ -69,9 +69,10 @@ wisp_status wisp__svd_lift_open(wisp__svd *s);
 /* After a search that ended so: a lesser number is added where the values that were found say that it is better for
    their vectors, or a larger one where factors had no room; *anew: it is another one. */
 wisp_status wisp__svd_lift_anew(wisp__svd *s, wisp_status ended, bool *anew);
-/* Whether what it found may have smaller values beside it; and more pairs are looked for from now on: larger ones
-   beside them may tell. false: it is of no use. */
+/* Whether what it found may have smaller values beside it. */
 bool wisp__svd_lift_hides(const wisp__svd *s);
+/* From now on more pairs are looked for: a larger value among them may show that there are no smaller ones. false:
+   there are no more, or enough were looked for. */
 bool wisp__svd_lift_more(wisp__svd *s);
 bool wisp__svd_has_factors(const wisp__svd *s);
 wisp_bounds wisp__svd_lift_bounds(const wisp__svd *s);

@@ -185,8 +185,8 @@ out:
     return status;
 }
 
-/* X, columns of a side: the shortest vectors are taken off of which A or A^H makes what look_across() sees, as far as
-   MINRES comes. *most: the longest one of what it saw; up to `enough` columns stay. */
+/* X, columns of one side, lose the shortest vectors of which A or A^H makes what look_across() sees, as far as MINRES
+   finds them. *most: the longest one that it saw. Where none is longer than `enough` the columns stay as they are. */
 static wisp_status correct(const wisp__svd *s, int side, wisp_blk *X, const wisp_blk *across, double enough,
                            double *most)
 {
@@ -223,11 +223,11 @@ out:
 
 static double small_enough(const wisp__svd *s) { return s->limit * s->unit / 4; }
 
-/* U, columns of the longer side, become orthonormal, and orthogonal to Q's (NULL: there are none), and such that A^H
-   takes them into the span of V: u = A v / |A v| has an error of the rounding unit over a small singular value, which
-   A^H makes large again; random vectors become null vectors. A column becomes shorter by what is taken off, and its
-   error beside it larger: so it is done again. Whether it was enough is seen by residuals of triplets. *rank: columns
-   that are left. */
+/* U, columns of the longer side, become orthonormal, orthogonal to Q's (NULL: there are none), and such that A^H takes
+   them into the span of V. u = A v / |A v| has an error of the rounding unit over a small singular value, which A^H
+   makes large again; a random vector becomes a null vector. A column becomes shorter by what it loses, so that its
+   error is larger beside it: therefore it is done again. Residuals of triplets show whether it was enough. *rank:
+   columns that are left. */
 static wisp_status make_partners(const wisp__svd *s, const wisp_blk *V, wisp_blk *U, const wisp_blk *Q, int *rank)
 {
     enum { TIMES = 4 };
@@ -245,8 +245,8 @@ out:
     return status;
 }
 
-/* And such that A takes V into the span of U: the error of V, as an eigenvector has it, becomes smaller by the square
-   of a value over that of what was wrong in it (as by inverse iteration), and then U's likewise. */
+/* V becomes such that A takes it into the span of U, and then U is made anew. As by inverse iteration, a part of V that
+   belongs to another singular value becomes smaller by the square of V's value over that of the other one. */
 static wisp_status refine(wisp__svd *s, wisp_blk *V, wisp_blk *U)
 {
     enum { TIMES = 2 };

@@ -24,7 +24,7 @@ typedef struct {
     bool moved;         /* x has just become one that the method kept: its vectors do not fit */
     bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
     double ratio;       /* |r|^2 over that of the method's own r, which is M^-1 r where M^-1 is on the left; else 1 */
-    double own_least;   /* the least square of that, where it was computed from x */
+    double own_least;   /* the least |r|^2 of the method's own r that was computed from x */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;
@@ -299,7 +299,8 @@ const wisp__method *wisp__method_of(wisp_method m);
 wisp_status wisp__lsmr_check(const wisp_solver *S);
 /* The one that is taken where none is named; last: that which nothing follows. */
 wisp_method wisp__choice(bool hermitian, bool last);
-/* No other method than LSMR takes a matrix that is not square; some have no sides. DEFAULT: it hangs on A. */
+/* The method, as far as the options and the shape of A tell it: LSMR alone takes a matrix that is not square, and some
+   have no sides. DEFAULT: it hangs on A's entries. */
 wisp_method wisp__method_for(const wisp_solve_opts *o, bool square);
 const char *wisp__variant_name(wisp_variant v);
 const char *wisp__side_name(wisp_side side);

@@ -1,6 +1,6 @@
 /* The preconditioner on the left. The methods know of none then: their products are M^-1 A (wisp__multiply), and their
-   r is M^-1 (b - A x). All that is said of columns is said of |b - A x|: that is computed from x as ever, and between
-   two such times it is taken to be |M^-1 r| times what it was off at the first. */
+   r is M^-1 (b - A x). All that is said of columns is said of |b - A x|. That is computed from x as ever; in between it
+   is taken to be the norm of the method's r, times the ratio that both had when they were computed last. */
 #include "krylov.h"
 #include <math.h>
 
