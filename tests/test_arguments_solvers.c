@@ -202,6 +202,14 @@ CALL(wisp_overlap_residuals)
     wisp_overlap_free(v);
     return status;
 }
+CALL(wisp_overlap_unit)
+{
+    wisp_overlap *v;
+    REF_OK(f->ctx, wisp_overlap_create(&v, f->A, NULL));
+    const double unit = wisp_overlap_unit(P(0, v), WISP_D, 1, 2, 1e-8);
+    wisp_overlap_free(v);
+    return unit >= 1 ? WISP_OK : WISP_ERR_ARG;
+}
 CALL(wisp_sigma)
 {
     wisp_moments m;
@@ -336,6 +344,7 @@ static const argument_row table[] = {
     ROW(wisp_overlap_matrix, 3, 0, 0),
     ROW(wisp_overlap_apply, 3, 0, 0),
     ROW(wisp_overlap_residuals, 6, 32, 0),
+    ROW(wisp_overlap_unit, 1, 0, ALL),
     ROW(wisp_green, 7, 96, 1),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solver_create, 3, 4, 2),

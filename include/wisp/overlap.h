@@ -30,10 +30,11 @@ typedef struct {
 
 typedef struct {
     wisp_bounds bounds; /* of S */
-    int64_t terms;  /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
-    double error;   /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
-    int64_t beyond; /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
-                    /* solver that was given C maybe with another status */
+    int64_t terms;   /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
+    double error;    /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
+    int64_t beyond;  /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
+                     /* solver that was given C maybe with another status */
+    double rounding; /* of the polynomial's terms, over the largest E^-1/2, at most about */
 } wisp_overlap_info;
 
 /* Finds the bounds of S, and the polynomial. S must live as long as the result, opts may be NULL. WISP_ERR_HERMITIAN
@@ -60,6 +61,12 @@ WISP_API wisp_status wisp_overlap_apply(wisp_overlap *overlap, wisp_blk *y, cons
    blocks of up to 8 columns are held, and those of a product. WISP_ERR_MISMATCH: A or X is on another map. */
 WISP_API wisp_status wisp_overlap_residuals(wisp_overlap *overlap, const wisp_mat *A, const wisp_scalar *value,
                                             wisp_blk *X, double *residual, double *orthogonality);
+/* By what those residuals are divided, to be told by a tolerance, where C's eigenvalues are within a halfwidth of their
+   middle: by the halfwidth; or by more, where rounding of vectors of this type is more than the tolerance allows
+   (largest: the largest |eigenvalue|, by which rounding goes, and which is the most that is returned beside the
+   halfwidth). 0: overlap is NULL. */
+WISP_API double wisp_overlap_unit(const wisp_overlap *overlap, wisp_type type, double halfwidth, double largest,
+                                  double tolerance);
 
 #ifdef __cplusplus
 }

@@ -145,6 +145,9 @@ void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
     info->terms = v->series.terms;
     info->error = v->series.error / v->series.largest;
     info->beyond = v->beyond;
+    wisp_mat_info S;
+    wisp_mat_get_info(v->S, &S);
+    info->rounding = (double)v->series.terms * (wisp__is_single(S.type) ? FLT_EPSILON : DBL_EPSILON);
 }
 
 static void free_blocks(wisp_overlap *v)
@@ -373,6 +376,8 @@ wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A
 
 /* ---- shift and invert ------------------------------------------------------------------------------------ */
 
+static double condition_of(const wisp_bounds *b) { return (b->center + b->halfwidth) / (b->center - b->halfwidth); }
+
 bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p)
 {
     wisp_mat_info info;
@@ -389,7 +394,7 @@ bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p)
                         .S = v->S,
                         .exponent = ilogb(b->center) / 2 * 2,
                         .error = v->series.error / v->series.largest,
-                        .condition = (b->center + b->halfwidth) / (b->center - b->halfwidth),
+                        .condition = condition_of(b),
                         .terms = v->series.terms};
     return true;
 }
@@ -410,10 +415,36 @@ out:
     return status;
 }
 
-double wisp__pencil_rounding(const wisp__pencil *p, double eps)
+static double rounding_of(double error, double condition)
 {
     enum { OF_FACTORS = 10 };
-    return 2 * (p->error + (double)p->terms * eps) * sqrt(p->condition) + OF_FACTORS * DBL_EPSILON * p->condition;
+    static const double most = 0.1; /* more is no answer */
+    return fmin(2 * error * sqrt(condition) + OF_FACTORS * DBL_EPSILON * condition, most);
+}
+
+double wisp__pencil_rounding(const wisp__pencil *p, double eps)
+{
+    return rounding_of(p->error + (double)p->terms * eps, p->condition);
+}
+
+bool wisp__pencil_of_one(double halfwidth, double largest, double roots)
+{
+    static const double one = 2e-6; /* twice the least halfwidth that bounds.c gives a single value */
+    return halfwidth <= fmax(one, roots) * largest;
+}
+
+double wisp_overlap_unit(const wisp_overlap *v, wisp_type type, double halfwidth, double largest, double tolerance)
+{
+    enum { OF_VECTORS = 16 };
+    wisp_overlap_info info;
+    if (!v) return 0;
+    wisp_overlap_get_info(v, &info);
+    const double eps = wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON;
+    const double condition = condition_of(&info.bounds);
+    const double roots = rounding_of(info.error + info.rounding, condition);
+    double rounding = OF_VECTORS * eps * sqrt(condition);
+    if (wisp__pencil_of_one(halfwidth, largest, roots)) rounding = fmax(rounding, roots);
+    return fmax(halfwidth, fmin(rounding / tolerance, 1) * largest);
 }
 
 /* ---- eigenvectors of the pencil ------------------------------------------------------------------------- */

@@ -258,8 +258,10 @@ bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p);
 /* y = T^1/2 x, of columns not far from 1; y may be x. */
 wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);
 /* Over the largest |lambda|: as far as products with C, with so large rounding errors, may take values from those that
-   factors of A - shift S show. */
+   factors of A - shift S show; a tenth at most. */
 double wisp__pencil_rounding(const wisp__pencil *p, double eps);
+/* Whether eigenvalues within such a halfwidth of their middle are one value, as far as bounds and that rounding tell. */
+bool wisp__pencil_of_one(double halfwidth, double largest, double roots);
 
 /* ---- means.c ---- */
 

@@ -105,9 +105,6 @@ static int make_root(tool *t, pencil *p)
     }
     if (wisp_overlap_create(&p->overlap, p->S, &o)) return fail_of_overlap(t);
     wisp_overlap_get_info(p->overlap, &p->info);
-    wisp_mat_info info;
-    wisp_mat_get_info(p->S, &info);
-    p->rounding = (double)p->info.terms * (type_is_single(info.type) ? FLT_EPSILON : DBL_EPSILON);
     return EXIT_FINE;
 }
 
@@ -187,24 +184,7 @@ static double condition_root(const pencil *p)
    squares, and |A p| no more than |C| times the root of the highest. */
 double pencil_error(const pencil *p, const wisp_bounds *C)
 {
-    return 2 * (p->info.error + p->rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
-}
-
-/* By which residuals are divided: the halfwidth, or what rounding of vectors comes to, over the tolerance. Where the
-   spectrum is one value as far as bounds and rounding tell, the error of S^-1/2 counts, too. But no more than the
-   largest value. What is one value, and how much rounding counts at most, is as wisp_eig has it for C (eig_shared.c).
- */
-static double unit_of(const pencil *p, const wisp_eigen *e, double tolerance)
-{
-    static const double one = 2e-6, most = 0.1;
-    enum { OF_FACTORS = 10, OF_VECTORS = 16 };
-    const wisp_bounds *c = &e->bounds;
-    const double eps = type_is_single(wisp_blk_type(e->vectors)) ? FLT_EPSILON : DBL_EPSILON;
-    const double all = c->halfwidth + fabs(c->center), root = condition_root(p);
-    const double roots = fmin(pencil_error(p, c) + OF_FACTORS * DBL_EPSILON * root * root * all, most * all);
-    double rounding = OF_VECTORS * eps * root * all;
-    if (c->halfwidth <= fmax(one * all, roots)) rounding = fmax(rounding, roots);
-    return fmax(c->halfwidth, fmin(rounding / tolerance, all));
+    return 2 * (p->info.error + p->info.rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
 }
 
 int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
@@ -214,8 +194,11 @@ int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double t
     if (status == WISP_OK)
         status = wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality);
     if (status != WISP_OK) return pencil_fail(t, p, status);
-    const double unit = absolute ? 1 : unit_of(p, e, tolerance);
-    p->unit = absolute || unit <= e->bounds.halfwidth ? 0 : unit;
+    const wisp_bounds *c = &e->bounds;
+    const double unit = absolute ? 1
+                                 : wisp_overlap_unit(p->overlap, wisp_blk_type(e->vectors), c->halfwidth,
+                                                     c->halfwidth + fabs(c->center), tolerance);
+    p->unit = absolute || unit <= c->halfwidth ? 0 : unit;
     for (int i = 0; i < e->found; i++) e->residual[i] /= unit;
     return EXIT_FINE;
 }

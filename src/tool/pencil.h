@@ -9,10 +9,9 @@ typedef struct {
     wisp_mat *S, *C;   /* C = S^-1/2 A S^-1/2; NULL: there is no S */
     wisp_overlap *overlap;
     wisp_overlap_info info;
-    double rounding; /* of S^-1/2, likewise, at most about */
-    double unit;     /* by which residuals are divided, where rounding asks for it; 0: the halfwidth, or 1 */
-    int64_t bytes;   /* of S */
-    uint64_t hash;   /* of it, where there are checkpoints */
+    double unit;   /* by which residuals are divided, where rounding asks for it; 0: the halfwidth, or 1 */
+    int64_t bytes; /* of S */
+    uint64_t hash; /* of it, where there are checkpoints */
 } pencil;
 
 int pencil_check(tool *t); /* options that do not go with it */

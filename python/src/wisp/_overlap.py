@@ -50,10 +50,10 @@ class Pencil:
         return C
 
     def energy_error(self, bounds: Sequence[float]) -> float:
-        """How far an eigenvalue may be off, by the error of S^-1/2."""
+        """How far an eigenvalue may be off, by the error of S^-1/2 and rounding."""
         s = self.info.bounds
         root = np.sqrt((s.center + s.halfwidth) / (s.center - s.halfwidth))
-        return float(2 * self.info.error * root * max(abs(bounds[0]), abs(bounds[1])))
+        return float(2 * (self.info.error + self.info.rounding) * root * max(abs(bounds[0]), abs(bounds[1])))
 
     def warn(self, rho: Any) -> None:
         """Says so where that error shows in a density."""
@@ -64,13 +64,12 @@ class Pencil:
 
     def deliver(self, e: Any, tol: float) -> bool:
         """Makes eigenvectors of C into those of the pencil, where they are, and residuals into |S^-1/2 (A x - lambda S x)|,
-        computed from A and S. They are over the halfwidth of the spectrum; or over more, where the error of S^-1/2 and
-        rounding alone come to more than the tolerance allows. Whether all are within the tolerance."""
+        computed from A and S. They are over the halfwidth of the spectrum; or over more, where rounding alone is more than
+        the tolerance allows (wisp_overlap_unit). Whether all are within the tolerance."""
         self.ctx.call(lib.wisp_overlap_apply, self.overlap, e.vectors, e.vectors)
         self.ctx.call(lib.wisp_overlap_residuals, self.overlap, self.A._mat, e.value, e.vectors, e.residual, ffi.NULL)
-        s, c = self.info.bounds, e.bounds
-        root = np.sqrt((s.center + s.halfwidth) / (s.center - s.halfwidth))
-        least = (2 * self.info.error + 16 * np.finfo(float).eps) * root * (c.halfwidth + abs(c.center))
+        c = e.bounds
         residuals = np.frombuffer(ffi.buffer(e.residual, 8 * e.found))
-        residuals /= max(c.halfwidth, least / tol)
+        residuals /= lib.wisp_overlap_unit(self.overlap, lib.wisp_blk_type(e.vectors), c.halfwidth,
+                                           c.halfwidth + abs(c.center), tol)
         return bool(residuals.max() <= tol)

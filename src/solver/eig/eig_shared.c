@@ -34,9 +34,8 @@ static wisp_status take_absolute(wisp__eig *k)
 /* What rounding of a product with the C of a pencil comes to, over its largest |value|; 0: k->A is no such C. */
 static double of_roots(const wisp__eig *k)
 {
-    static const double most = 0.1;
     wisp__pencil p;
-    return wisp__eig_pencil(k, &p) ? fmin(wisp__pencil_rounding(&p, k->eps), most) : 0;
+    return wisp__eig_pencil(k, &p) ? wisp__pencil_rounding(&p, k->eps) : 0;
 }
 
 /* Residuals that are rounding alone are small enough. Those of a pencil's C may be far larger than those of a stored
@@ -44,12 +43,11 @@ static double of_roots(const wisp__eig *k)
    measure. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
 {
-    static const double one = 2e-6; /* over the value: twice the least halfwidth that bounds.c gives it */
     const wisp_bounds *b = &k->e->bounds;
     const double all = b->halfwidth + fabs(b->center), roots = of_roots(k);
     const double may = k->o.tolerance_abs > 0 ? k->o.tolerance_abs : tolerance * all;
     double rounding = 16 * k->eps * all;
-    if (b->halfwidth <= fmax(one, roots) * all) rounding = fmax(rounding, fmin(roots * all, may));
+    if (wisp__pencil_of_one(b->halfwidth, all, roots)) rounding = fmax(rounding, fmin(roots * all, may));
     k->o.tolerance = tolerance;
     k->scale = fmax(b->halfwidth, rounding / tolerance);
 }
