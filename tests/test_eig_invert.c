@@ -355,7 +355,8 @@ static void too_large(void **state)
     for (int64_t i = 0; i + 1 < 120; i++) REF_AT(m, i, i + 1) = 30;
     wisp_mat *A = ref_mat_of(*state, m, WISP_S);
     const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 2};
-    if (has_factors()) refused(*state, A, &o, WISP_ERR_NUMERIC, "^-1 is not finite, too large for single numbers; try");
+    if (has_factors())
+        refused(*state, A, &o, WISP_ERR_NUMERIC, "(A - target I)^-1 is not finite, too large for single numbers; try");
     wisp_mat_free(A);
     ref_free(m);
 }

@@ -141,11 +141,11 @@ static void each_makes_its_own_least(void **state)
             moved &= out.s.residual < 1 - 1e-9;
             ref_free(out.x);
         }
-        if (!moved) continue; /* x is still 0: on its way |r| has risen */
-        if (!(left[1] <= left[0] * (1 + 1e-9)) || !(right[0] <= right[1] * (1 + 1e-9)))
+        /* Else x is still 0: on its way |r| has risen. */
+        if (moved && (!(left[1] <= left[0] * (1 + 1e-9)) || !(right[0] <= right[1] * (1 + 1e-9))))
             fail_msg("seed %d: |M^-1 r| %g on the left, %g on the right; |r| %g and %g", (int)seed, left[1], left[0],
                      right[1], right[0]);
-        differ += left[1] < 0.99 * left[0] && right[0] < 0.99 * right[1];
+        differ += moved && left[1] < 0.99 * left[0] && right[0] < 0.99 * right[1];
         linear_free(&l);
         wisp_ctx_free(ctx);
     }

@@ -4,6 +4,7 @@
    one times the ratio of the two, so that less grows from column to column. So that one pass often does, the product is
    shifted by what the Rayleigh quotient was last: that takes no part of the new directions away. */
 #include "arnoldi.h"
+#include "inverse.h"
 #include <string.h>
 
 enum { PASSES = 8 };
@@ -141,8 +142,8 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
     if (finite == 0) return WISP_OK;
     if (a->op.inverse)
         return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC,
-                              "eig: a product with (A - target I)^-1 is not finite, too large for %s numbers; try %s",
-                              wisp_type_name(a->k->type),
+                              "eig: a product with (%s)^-1 is not finite, too large for %s numbers; try %s",
+                              wisp__inverse_of(a->k->inverse), wisp_type_name(a->k->type),
                               a->k->eps > 1e-10 ? "double precision, or another opts.target" : "another opts.target");
     return wisp_ctx_failf(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
 }

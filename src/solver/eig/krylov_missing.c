@@ -84,7 +84,7 @@ static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
         good++;
     s->front = wisp__schur_untorn(K->k, K->mu, K->order, good);
     s->kept = wisp__schur_kept(K, 1, s->front);
-    if (!met && K->a.restarts - K->a.better_at >= FEWER) s->kept = s->kept >= 4 ? s->kept / 2 : s->kept;
+    if (!met && K->a.restarts - K->a.better_at >= FEWER && s->kept >= 4) s->kept /= 2;
     wisp__schur_next(K, s, K->order[s->front]);
 out:
     return status;
