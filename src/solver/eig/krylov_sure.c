@@ -31,19 +31,19 @@ void wisp__schur_outline(wisp__schur *K, double edge)
 typedef struct {
     double from, to; /* the part's ends, from the point of the line or circle that is nearest to the zero on */
     double gap;      /* from the zero to that point */
-    double bend;     /* circle: twice the root of both radii's product; line: 0 */
+    double bend;     /* circle: twice the root of both radii's product; line: below 0 */
     double concave;  /* from here on */
 } zero_part;
 
 static double distance(const zero_part *p, double at)
 {
-    return hypot(p->gap, p->bend > 0 ? p->bend * sin(at / 2) : at);
+    return hypot(p->gap, p->bend < 0 ? at : p->bend * sin(at / 2));
 }
 
 static zero_part of_line(const wisp__outline *o, wisp_scalar zero, int i)
 {
     const double width = 2 * o->ends / WISP__PARTS, gap = o->edge - zero.re, from = i * width - o->ends - zero.im;
-    return (zero_part){i == 0 ? -INFINITY : from, i == WISP__PARTS - 1 ? INFINITY : from + width, gap, 0, gap};
+    return (zero_part){i == 0 ? -INFINITY : from, i == WISP__PARTS - 1 ? INFINITY : from + width, gap, -1, gap};
 }
 
 static zero_part of_circle(const wisp__outline *o, wisp_scalar zero, int i)
