@@ -156,8 +156,12 @@ static void aim_at_level(wisp__chebfd *c)
 
 wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c)
 {
+    const int before = c->search;
     for (int i = 0; i < 2; i++) c->at.level[i] = c->k->o.target + (c->at.level[i] - c->k->o.target) / 4;
-    return wisp__chebfd_enlarge(c, c->wanted);
+    const wisp_status status = wisp__chebfd_enlarge(c, c->wanted);
+    if (status != WISP_OK || c->search > 0) return status;
+    c->search = before; /* columns that there are stay */
+    return wisp__chebfd_take_all(c);
 }
 
 wisp_status wisp__chebfd_take_all(wisp__chebfd *c)
