@@ -298,7 +298,7 @@ wisp_status wisp__svd_partners(wisp__svd *s)
     WISP_TRY(wisp_blk_cols(&Y, s->side[outer], 0, n));
     WISP_TRY(turn_to_values(s, V, Y, G, length));
     const int looked_for = s->wanted + s->more;
-    if (n >= looked_for) s->last = length[s->wanted - 1], s->longest = length[looked_for - 1];
+    if (n >= s->wanted) s->last = length[s->wanted - 1], s->longest = length[(n < looked_for ? n : looked_for) - 1];
     while (zeros < n && length[zeros] <= small_enough(s)) zeros++; /* within the tolerance they are 0 */
     if (zeros < n) {
         WISP_TRY(wisp_blk_cols(&rest, s->side[outer], zeros, n - zeros));
