@@ -260,7 +260,8 @@ wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk
 /* Over the largest |lambda|: as far as products with C, with so large rounding errors, may take values from those that
    factors of A - shift S show; a tenth at most. */
 double wisp__pencil_rounding(const wisp__pencil *p, double eps);
-/* Whether eigenvalues within such a halfwidth of their middle are one value, as far as bounds and that rounding tell. */
+/* Whether eigenvalues within such a halfwidth of their middle are one value, as far as bounds and that rounding tell.
+ */
 bool wisp__pencil_of_one(double halfwidth, double largest, double roots);
 
 /* ---- means.c ---- */
