@@ -99,6 +99,22 @@ static void of_levels(void **state)
         for (uint64_t seed = 1; seed <= 2; seed++) check(*state, &cases[c], 10 * c + seed);
 }
 
+/* Rows i and n/2 + i mix two of the eigenvalues: as sparse as matrices are in which a few columns take less than all of
+   a level do. */
+static ref_mat in_pairs(ref_rng *r, const double *e, int64_t n, wisp_type type)
+{
+    ref_mat m = ref_new(n, n);
+    for (int64_t i = 0, j = n / 2; j < n; i++, j++) {
+        const double angle = 3 * ref_uniform(r), c = cos(angle), s = sin(angle);
+        const cplx phase = wisp_type_is_complex(type) ? cexp(6 * I * ref_uniform(r)) : 1;
+        REF_AT(m, i, i) = c * c * e[i] + s * s * e[j];
+        REF_AT(m, j, j) = s * s * e[i] + c * c * e[j];
+        REF_AT(m, i, j) = (e[i] - e[j]) * c * s * phase;
+        REF_AT(m, j, i) = conj(REF_AT(m, i, j));
+    }
+    return m;
+}
+
 /* A level at the target, far larger than what is asked for: a small space does, and pairs there need no other proof. */
 static void level_at_target(void **state)
 {
@@ -106,7 +122,7 @@ static void level_at_target(void **state)
     ref_rng r = {11};
     for (int c = 0; c < 4; c++) {
         const wisp_type type = c == 1 ? WISP_Z : WISP_D;
-        const int64_t n = 500, level = 260;
+        const int64_t n = 800, level = 410;
         double *e = calloc((size_t)n, sizeof *e);
         wisp_mat *A;
         ref_mat m = {0};
@@ -114,7 +130,7 @@ static void level_at_target(void **state)
         for (int64_t i = 0; i < n; i++)
             e[i] = i < level ? 0.5 : ref_uniform(&r) < 0.5 ? -1 - 0.003 * (double)i : 1 + 0.002 * (double)i;
         if (c < 2) {
-            m = hermitian_of(&r, e, n, type);
+            m = in_pairs(&r, e, n, type);
             A = ref_mat_of(ctx, m, type);
         } else { /* the flat band touches another one */
             const wisp_mat_opts mo = {.type = type};
@@ -143,6 +159,54 @@ static void level_at_target(void **state)
         if (c < 2) ref_free(m);
         free(e);
     }
+}
+
+static int entry_of_diagonal(void *e, int64_t row, int64_t *col, cplx *val)
+{
+    *col = row;
+    *val = ((const double *)e)[row];
+    return 1;
+}
+
+static int by_distance(const void *a, const void *b)
+{
+    const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
+    return (x > y) - (x < y);
+}
+
+/* A band of many values next to each other that is no level: a few of them do not converge apart from the others, and
+   to try it costs no more than all of them do. */
+static void dense_band(void **state)
+{
+    enum { ROWS = 2500, BAND = 300, COUNT = 4 };
+    wisp_ctx *ctx = *state;
+    ref_rng r = {23};
+    double e[ROWS];
+    int64_t products[2];
+    for (int i = 0; i < ROWS; i++) {
+        const double x = ref_uniform(&r);
+        e[i] = i < BAND ? 1e-5 * (2 * x - 1) : (i % 2 ? -1 : 1) * (0.3 + 1.7 * x);
+    }
+    wisp_src source = ref_rows_src(WISP_D, ROWS, ROWS, 1, entry_of_diagonal, e);
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &source, NULL));
+    wisp_src_close(&source);
+    qsort(e, ROWS, sizeof *e, by_distance);
+    for (int any = 0; any < 2; any++) {
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_NEAREST, .method = WISP_CHEBFD, .target = 0, .count = COUNT, .any = any, .seed = 1};
+        wisp_eigen v;
+        REF_OK(ctx, wisp_eig(&v, A, &o));
+        assert_true(v.complete && v.found >= COUNT && v.found < 2 * COUNT);
+        double value[2 * COUNT];
+        for (int i = 0; i < v.found; i++) value[i] = v.value[i].re;
+        qsort(value, (size_t)v.found, sizeof *value, by_distance);
+        for (int i = 0; i < v.found; i++) assert_true(fabs(value[i] - e[i]) <= 1e-8 * v.bounds.halfwidth);
+        products[any] = v.products;
+        wisp_eigen_free(&v);
+    }
+    assert_true(products[1] < 3 * products[0]);
+    wisp_mat_free(A);
 }
 
 static int warnings;
@@ -254,7 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_levels), cmocka_unit_test(level_at_target), cmocka_unit_test(levels_and_tolerance),
-        cmocka_unit_test(too_many),  cmocka_unit_test(not_hermitian),
+        cmocka_unit_test(too_many),  cmocka_unit_test(not_hermitian),   cmocka_unit_test(dense_band),
     };
     return REF_RUN_CTX(tests);
 }

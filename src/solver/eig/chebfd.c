@@ -286,20 +286,40 @@ static wisp_status next_of_some(wisp__chebfd *c, bool *done)
     enum { NARROWER = 3 };
     wisp_status status = WISP_OK;
     wisp__chebfd_at *at = &c->at;
-    const double worst = residual_of_some(c);
+    const double tolerance = c->k->o.tolerance, worst = residual_of_some(c);
+    const bool all_converged = worst <= tolerance; /* elsewhere: the target is of no level */
     *done = some_at_target(c) >= c->k->o.count;
-    if (*done) c->k->e->complete = 1;
+    c->k->e->complete = *done;
     if (*done) return WISP_OK;
-    at->terms = wisp__filter_terms(&c->plan, log(fmax(worst, c->k->o.tolerance) / c->k->o.tolerance) + 1);
+    at->terms = wisp__filter_terms(&c->plan, log(fmax(worst, tolerance) / tolerance) + 1);
     at->stalls = worst < 0.3 * at->last ? 0 : at->stalls + 1;
     at->last = worst;
-    const bool all_converged = worst <= c->k->o.tolerance; /* elsewhere: the target is of no level */
     if (at->stalls == 0 && !all_converged) return WISP_OK;
     const bool narrower = !all_converged && at->growths < NARROWER;
-    at->growths = narrower ? at->growths + 1 : 0;
     WISP_TRY(narrower ? wisp__chebfd_narrow_level(c) : wisp__chebfd_take_all(c));
+    at->growths = at->some ? at->growths + 1 : 0;
     WISP_TRY(grow(c, 0));
     at->stalls = 0, at->last = INFINITY, at->terms = c->plan.f.terms;
+out:
+    return status;
+}
+
+/* The same, where all in the target are asked for. */
+static wisp_status next_of_all(wisp__chebfd *c, bool *done)
+{
+    const wisp__eig *k = c->k;
+    wisp__chebfd_at *at = &c->at;
+    wisp_status status = WISP_OK, end = WISP_OK;
+    wisp__chebfd_known n = known_of(c);
+    if (wisp__chebfd_next(&n) == WISP__VERIFY) WISP_TRY(verify(c, &n, &end));
+    const wisp__chebfd_move move = wisp__chebfd_next(&n);
+    *done = move == WISP__END;
+    if (*done) return end;
+    WISP_TRY(carry_out(c, &n, move));
+    const bool refines = move == WISP__REFINE; /* else it is another space, or another filter */
+    at->stalls = refines ? wisp__chebfd_stalls(&n) : 0;
+    at->last = refines ? n.worst : INFINITY;
+    at->terms = refines ? wisp__filter_terms(&c->plan, log(n.worst / k->o.tolerance) + 1) : c->plan.f.terms;
 out:
     return status;
 }
@@ -308,27 +328,13 @@ static wisp_status rounds(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
     wisp__chebfd_at *at = &c->at;
-    wisp_status status = WISP_OK, end = WISP_OK;
+    wisp_status status = WISP_OK;
     for (; at->round <= k->o.max_rounds; at->round++) {
+        bool done = false;
         if (at->phase != WISP__CHECKS) WISP_TRY(whole_round(c)); /* else it is done already */
-        if (at->some) {
-            bool done;
-            WISP_TRY(next_of_some(c, &done));
-            if (!done && !c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
-            if (done || c->whole) return WISP_OK;
-            continue;
-        }
-        wisp__chebfd_known n = known_of(c);
-        if (wisp__chebfd_next(&n) == WISP__VERIFY) WISP_TRY(verify(c, &n, &end));
-        const wisp__chebfd_move move = wisp__chebfd_next(&n);
-        if (move == WISP__END) return end;
-        WISP_TRY(carry_out(c, &n, move));
-        if (!c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
-        if (c->whole) return WISP_OK;
-        const bool refines = move == WISP__REFINE; /* else it is another space, or another filter */
-        at->stalls = refines ? wisp__chebfd_stalls(&n) : 0;
-        at->last = refines ? n.worst : INFINITY;
-        at->terms = refines ? wisp__filter_terms(&c->plan, log(n.worst / k->o.tolerance) + 1) : c->plan.f.terms;
+        WISP_TRY(at->some ? next_of_some(c, &done) : next_of_all(c, &done));
+        if (!done && !c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
+        if (done || c->whole) return WISP_OK;
     }
     return wisp_ctx_failf(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
                           (long long)k->o.max_rounds);

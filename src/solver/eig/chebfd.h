@@ -38,6 +38,7 @@ typedef struct {
     bool turned;           /* they are Ritz vectors */
     bool some;             /* the target lies in a level, any pairs of it do, and the space has room for a few alone */
     double level[2];       /* some: states between these are taken for those of the level */
+    double all;            /* some: the work of all of the level */
 } wisp__chebfd_at;
 
 typedef struct {
@@ -113,8 +114,8 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *state);
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */
 wisp_status wisp__chebfd_look(wisp__chebfd *c);
-/* at.some: the filter becomes narrower, so that it damps states nearer to the target, too; or, at last, at.some ends,
-   and the target is that which holds all of the level. */
+/* at.some: the filter becomes narrower, so that it damps states nearer to the target, too. Where that does not pay,
+   at.some ends, and the target is that which holds all of the level. */
 wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c);
 wisp_status wisp__chebfd_take_all(wisp__chebfd *c);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */

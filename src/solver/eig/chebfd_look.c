@@ -154,22 +154,40 @@ static void aim_at_level(wisp__chebfd *c)
     c->wanted = k->o.count;
 }
 
-wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c)
-{
-    const int before = c->search;
-    for (int i = 0; i < 2; i++) c->at.level[i] = c->k->o.target + (c->at.level[i] - c->k->o.target) / 4;
-    const wisp_status status = wisp__chebfd_enlarge(c, c->wanted);
-    if (status != WISP_OK || c->search > 0) return status;
-    c->search = before; /* columns that there are stay */
-    return wisp__chebfd_take_all(c);
-}
-
 wisp_status wisp__chebfd_take_all(wisp__chebfd *c)
 {
     c->at.some = false;
     set_target(c);
     fit_tolerance(c);
     return wisp__chebfd_enlarge(c, c->wanted);
+}
+
+/* at.some: a filter for a few of the level; all of it, where that takes no more than twice as much, for nothing says
+   that these few converge. */
+static wisp_status fit_level(wisp__chebfd *c)
+{
+    const int before = c->search;
+    const wisp_status status = wisp__chebfd_enlarge(c, c->wanted);
+    if (status != WISP_OK || (c->search > 0 && 2 * c->work < c->at.all)) return status;
+    c->search = before; /* columns that there are stay */
+    return wisp__chebfd_take_all(c);
+}
+
+wisp_status wisp__chebfd_narrow_level(wisp__chebfd *c)
+{
+    for (int i = 0; i < 2; i++) c->at.level[i] = c->k->o.target + (c->at.level[i] - c->k->o.target) / 4;
+    return fit_level(c);
+}
+
+/* The filter, and the size of the space. */
+static wisp_status fit(wisp__chebfd *c)
+{
+    const wisp_status status = wisp__chebfd_enlarge(c, c->wanted);
+    if (status != WISP_OK || !is_level(c)) return status;
+    c->at.all = c->search > 0 ? c->work : INFINITY;
+    c->search = 0;
+    aim_at_level(c);
+    return fit_level(c);
 }
 
 wisp_status wisp__chebfd_look(wisp__chebfd *c)
@@ -205,10 +223,5 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     }
     report_expected(c);
     fit_tolerance(c);
-    if (is_level(c)) {
-        aim_at_level(c);
-        status = wisp__chebfd_enlarge(c, c->wanted);
-        return status == WISP_OK && c->search == 0 ? wisp__chebfd_take_all(c) : status;
-    }
-    return wisp__chebfd_enlarge(c, c->wanted);
+    return fit(c);
 }
