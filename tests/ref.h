@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,8 @@ typedef double complex cplx;
 /* Runs the tests of a program: with WISP_RANKS=N each of them by N ranks at once, as threads; under mpirun by its
    processes. ref_put and ref_get then take and give the rows of all ranks. */
 int ref_ranks(void);
+/* Whether wisp_eig can factor matrices of the host: that takes MUMPS, and one rank. */
+bool ref_has_factors(void);
 int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown);
 #define REF_RUN(tests) ref_run_tests(tests, sizeof tests / sizeof tests[0], NULL, NULL)
 /* Tests that run ranks by themselves: fn(arg, rank) by so many, as threads. Under mpirun each process runs the tests,

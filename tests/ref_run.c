@@ -46,6 +46,8 @@ int ref_ranks(void)
     return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1;
 }
 
+bool ref_has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
+
 typedef struct {
     struct CMUnitTest test;
     CMFixtureFunction setup, teardown;

@@ -2,8 +2,6 @@
 #include "eig_cases.h"
 #include <string.h>
 
-static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
-
 static const wisp_eig_opts nearest = {.which = WISP_EIG_NEAREST, .count = 6, .target = 0.1, .tolerance = 1e-3};
 
 static void same_values(const wisp_eigen *a, const wisp_eigen *b)
@@ -20,7 +18,7 @@ static void thin(void **state)
     wisp_eigen v, w;
     wisp_plan plan;
     wisp_eig_choice c;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     REF_OK(*state, wisp_mat_open(&A, *state, "square:nx=1010,ny=3,disorder=2,periodic=none", NULL));
     REF_OK(*state, wisp_eig(&v, A, &nearest));
     assert_true(v.method == WISP_EIG_INVERT && v.complete && v.proof == WISP_PROOF_INERTIA && v.factored >= 3);
@@ -48,7 +46,7 @@ static void full(void **state)
     wisp_mat *A, *B;
     wisp_eig_choice c;
     wisp_plan plan;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     REF_OK(*state, wisp_mat_open(&A, *state, "topi:nx=8,ny=8,nz=12", NULL));
     wisp_eig_opts o = nearest;
     o.count = 9;

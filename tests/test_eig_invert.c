@@ -2,9 +2,6 @@
  */
 #include "invert_cases.h"
 
-/* Factors need MUMPS, and one rank. */
-static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
-
 /* ---- Hermitian matrices of known spectra --------------------------------------------------------------- */
 
 typedef struct {
@@ -94,7 +91,7 @@ static void by_function(void **state)
 static void by_factors(void **state)
 {
     eig_tally tally = {0};
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (uint64_t seed = 1; seed <= (ref_few() ? 8 : 60); seed++) {
         question q = random_question(*state, seed, seed % 3 == 0);
         wisp_eigen v;
@@ -111,7 +108,7 @@ static void from_far(void **state)
 {
     static const double far[] = {40, 1e3, 1e6, 1e12};
     eig_tally tally = {0};
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 24); seed++) {
         question q = random_question(*state, seed, false);
         q.o.target = (seed / 4 % 2 ? 1 : -1) * far[seed % 4];
@@ -127,7 +124,7 @@ static void from_far(void **state)
 /* Multiplets, of which any are asked for. */
 static void of_any(void **state)
 {
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (uint64_t seed = 1; seed <= 6; seed++) {
         question q = random_question(*state, seed, false);
         q.o.any = 1;
@@ -146,7 +143,7 @@ static void chain(void **state)
     enum { N = 301, K = 9 };
     wisp_mat *A;
     wisp_eigen v;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = K, .target = 4};
     REF_OK(*state, wisp_mat_open(&A, *state, "laplace:points=5,nx=301,ny=1", NULL));
     REF_OK(*state, wisp_eig(&v, A, &o));
@@ -167,7 +164,7 @@ static void tight(void **state)
     enum { NX = 20, NY = 19, N = NX * NY };
     wisp_mat *A;
     double e[N];
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     REF_OK(*state, wisp_mat_open(&A, *state, "square:nx=20,ny=19,periodic=xy", NULL));
     for (int i = 0; i < N; i++) e[i] = -2 * cos(2 * acos(-1) * (i % NX) / NX) - 2 * cos(2 * acos(-1) * (i / NX) / NY);
     qsort(e, N, sizeof *e, by_size);
@@ -197,7 +194,7 @@ static void one_level(void **state)
 {
     enum { N = 400 };
     static const double level[] = {0, 3};
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (int c = 0; c < 8; c++) {
         ref_mat m = ref_new(N, N);
         for (int64_t i = 0; i < N; i++)
@@ -222,7 +219,7 @@ static void one_level(void **state)
 static void many_copies(void **state)
 {
     enum { N = 600, COPIES = 60 };
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     ref_mat m = ref_new(N, N);
     for (int64_t i = 0; i < N; i++) REF_AT(m, i, i) = i < COPIES ? 0.25 : 1 + (double)i;
     wisp_mat *A = ref_mat_of(*state, m, WISP_D);
@@ -248,7 +245,7 @@ static void units(void **state)
     by_test t = {.inverse = inverse_of(q.m, q.o.target), .value = q.e};
     q.o.invert_arg = &t;
     const double target = q.o.target;
-    for (int own = has_factors() ? 0 : 1; own < 2; own++)
+    for (int own = ref_has_factors() ? 0 : 1; own < 2; own++)
         for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
             ref_mat m = ref_new(q.n, q.n);
             for (int64_t j = 0; j < q.n * q.n; j++)
@@ -282,7 +279,7 @@ static void conjugate_pairs(void **state)
 {
     enum { N = 170 };
     const double target = 0.3;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     ref_mat m = ref_new(N, N);
     for (int64_t i = 0; i < N; i += 2) {
         REF_AT(m, i, i) = REF_AT(m, i + 1, i + 1) = -1 + 2.0 * (double)i / N;
@@ -324,7 +321,7 @@ static void not_hermitian(void **state)
             wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = K, .target = target};
             if (how == 1) o.invert = solve, o.invert_arg = &t;
             if (how == 2) o.method = WISP_EIG_DENSE;
-            if (how == 0 && !has_factors()) continue;
+            if (how == 0 && !ref_has_factors()) continue;
             wisp_eigen v;
             const wisp_status status = wisp_eig(&v, A, &o);
             if (status != (how == 2 ? WISP_OK : WISP_ERR_INCOMPLETE))
@@ -355,7 +352,7 @@ static void too_large(void **state)
     for (int64_t i = 0; i + 1 < 120; i++) REF_AT(m, i, i + 1) = 30;
     wisp_mat *A = ref_mat_of(*state, m, WISP_S);
     const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 2};
-    if (has_factors())
+    if (ref_has_factors())
         refused(*state, A, &o, WISP_ERR_NUMERIC, "(A - target I)^-1 is not finite, too large for single numbers; try");
     wisp_mat_free(A);
     ref_free(m);
@@ -378,10 +375,10 @@ static void refusals(void **state)
     const wisp_operator op = {.map = wisp_mat_map(q.A), .type = q.type, .apply = apply_stored, .arg = q.A};
     REF_OK(*state, wisp_mat_from_apply(&B, *state, &op));
     o.invert = NULL;
-    if (has_factors()) refused(*state, B, &o, WISP_ERR_UNSUPPORTED, "an operator has no entries to factor");
+    if (ref_has_factors()) refused(*state, B, &o, WISP_ERR_UNSUPPORTED, "an operator has no entries to factor");
     wisp_eig_opts limited = q.o;
     limited.bytes = 1000;
-    if (has_factors()) refused(*state, q.A, &limited, WISP_ERR_NOMEM, "are left for them");
+    if (ref_has_factors()) refused(*state, q.A, &limited, WISP_ERR_NOMEM, "are left for them");
     wisp_mat_free(B);
     if (!strstr(wisp_features(), "mumps")) refused(*state, q.A, &q.o, WISP_ERR_UNSUPPORTED, "libmumps-seq-dev");
     if (ref_ranks() > 1 && strstr(wisp_features(), "mumps"))

@@ -3,8 +3,6 @@
 #include "invert_cases.h"
 #include "pencil_cases.h"
 
-static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
-
 typedef struct {
     pencil p;
     double *e, error; /* values, ascending; how far one may be off */
@@ -94,7 +92,7 @@ static void check_vectors(wisp_ctx *ctx, const question *q, wisp_eigen *v)
 static void by_factors(void **state)
 {
     int right = 0, told = 0;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 12); seed++) {
         question q = random_question(*state, seed);
         wisp_eigen v;
@@ -118,7 +116,7 @@ static void from_far(void **state)
     static const double far[] = {3, 40, 1e3, 1e6};
     static const double tolerance[] = {1e-4, 1e-2};
     const double condition = 30;
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (uint64_t seed = 1; seed <= (ref_few() ? 4 : 16); seed++) {
         ref_rng r = {seed};
         const wisp_type type = seed % 2 ? WISP_S : WISP_C;
@@ -163,7 +161,7 @@ static void one_value(void **state)
         for (int i = 0; i < N * N; i++) A.a[i] = 2.5 * S.a[i];
         ref_round(A, type);
         pencil p = make(*state, A, type, S, type, &given);
-        for (int m = 0; m < (has_factors() ? 4 : 2); m++) {
+        for (int m = 0; m < (ref_has_factors() ? 4 : 2); m++) {
             const wisp_eig_opts o = {.method = methods[m],
                                      .which = m < 2 ? WISP_EIG_SMALLEST : WISP_EIG_NEAREST,
                                      .target = m == 2 ? 2 : 2.5,
@@ -190,7 +188,7 @@ static void one_value(void **state)
 /* S^1/2 M S^1/2 has M's values, some of them many times. */
 static void multiplets(void **state)
 {
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (int c = 0; c < (ref_few() ? 2 : 8); c++) {
         enum { N = 190, COPIES = 6 };
         ref_rng r = {(uint64_t)c + 1};
@@ -221,7 +219,7 @@ static void by_function(void **state)
 {
     static const int by[][2] = {{0, 0}, {-400, -400}, {400, 380}, {0, 300}, {300, 0}};
     for (int c = 0; c < 5; c++)
-        for (int own = has_factors() ? 0 : 1; own < 2; own++) {
+        for (int own = ref_has_factors() ? 0 : 1; own < 2; own++) {
             enum { N = 170 };
             const double target = 0.21;
             ref_rng r = {(uint64_t)c + 3};
@@ -284,7 +282,7 @@ static void drop_chains(chains *c)
 static void by_default(void **state)
 {
     enum { N = 3500, K = 5 };
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     chains c = make_chains(*state, "square:nx=3500,ny=1,periodic=none", "laplace:points=5,nx=3500,ny=1");
     const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .count = K, .target = 0.1};
     double e[N];
@@ -323,7 +321,7 @@ static void refused(void **state)
     REF_FAILS(*state, wisp_eig(&v, C, &o), WISP_ERR_UNSUPPORTED,
               ref_ranks() > 1 ? "on one rank alone" : "an operator has no entries");
     wisp_eigen_free(&v);
-    if (!has_factors()) {
+    if (!ref_has_factors()) {
         REF_FAILS(*state, wisp_eig(&v, c.C, &o), WISP_ERR_UNSUPPORTED,
                   ref_ranks() > 1 ? "on one rank alone" : "libmumps-seq-dev");
         wisp_eigen_free(&v);

@@ -248,9 +248,9 @@ static void squared(void **state)
     ref_free(a);
 }
 
-static bool has_factors(const wisp_ctx *ctx)
+static bool on_host_with_factors(const wisp_ctx *ctx)
 {
-    return ref_ranks() == 1 && strstr(wisp_features(), "mumps") && strcmp(wisp_ctx_device(ctx), "cpu") == 0;
+    return ref_has_factors() && strcmp(wisp_ctx_device(ctx), "cpu") == 0;
 }
 
 /* The smallest values where a search by A^H A, or among the zeros of the augmented matrix, does not answer: those of
@@ -268,7 +268,7 @@ static void ways(void **state)
               {WISP_EIG_DEFAULT, 20, 3050, 2, 0, -950}, {WISP_LANCZOS, 90, 50, 3, 6, -950},
               {WISP_LANCZOS, 30, 90, 3, 6, 1000},       {WISP_CHEBFD, 200, 90, 4, 2, 0},
               {WISP_EIG_DEFAULT, 3050, 20, 3, 5, 0}};
-    const bool factors = has_factors(ctx);
+    const bool factors = on_host_with_factors(ctx);
     for (int i = 0; i < (int)(sizeof of / sizeof of[0]); i++) {
         if (ref_few() && i > 3) break;
         if (!factors && (of[i].method == WISP_EIG_INVERT || (of[i].kind < 6 && of[i].rows + of[i].cols > 3000)))
@@ -322,7 +322,7 @@ static void side_by_side(void **state)
               {WISP_D, 180, 100, 2, 1e-12, {1e-6, 1e-6, 1e-9}},  {WISP_Z, 200, 110, 1, 1e-12, {1e-5, 3e-11}},
               {WISP_D, 100, 190, 3, 1e-13, {1e-5, 1e-8, 1e-11}}, {WISP_S, 190, 110, 2, 2e-5, {2e-2, 1e-3}},
               {WISP_C, 110, 190, 1, 2e-5, {2e-2, 1e-3}}};
-    const bool factors = has_factors(ctx);
+    const bool factors = on_host_with_factors(ctx);
     for (int i = 0; i < (int)(sizeof of / sizeof of[0]); i++) {
         if (ref_few() && i % 3 > 0) continue;
         if (!factors && (of[i].type == WISP_S || of[i].type == WISP_C)) continue;

@@ -163,7 +163,9 @@ wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a);
 
 /* Products with a block, about, that it takes to see whether A has more values beyond the edge than these columns. */
 double wisp__gap_steps(const wisp__arnoldi *a, const wisp__gap *g);
-/* Looks into a->at.gap. *empty: it has not, but for a chance of 1e-6. Else it may have. W is lost. */
+/* The chance that a search for missing values overlooks one. */
+static const double wisp__overlooked = 1e-6;
+/* Looks into a->at.gap. *empty: it has not, but for that chance. Else it may have. W is lost. */
 wisp_status wisp__gap_empty(wisp__arnoldi *a, bool *empty);
 
 /* ---- arnoldi_state.c ------------------------------------------------------------------------------------ */

@@ -84,7 +84,7 @@ wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right);
 void wisp__schur_outline(wisp__schur *K, double edge);
 /* A restart leaves out the values from number `from` on. */
 void wisp__schur_left_out(wisp__schur *K, int from);
-/* No value lies beyond the edge, but for a chance of 1e-6. */
+/* No value lies beyond the edge, but for a chance of wisp__overlooked. */
 bool wisp__schur_sure(const wisp__schur *K);
 
 /* ---- krylov_missing.c ---- */

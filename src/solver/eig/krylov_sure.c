@@ -12,8 +12,6 @@
 #include "krylov_schur.h"
 #include <string.h>
 
-static const double chance = 1e-6;
-
 /* Op's values that count lie beyond `edge`. All of the search is forgotten. */
 void wisp__schur_outline(wisp__schur *K, double edge)
 {
@@ -96,5 +94,5 @@ bool wisp__schur_sure(const wisp__schur *K)
         for (int j = 0; j < K->a.active; j++) add(o, K->mu[j], i, &sum);
         least = fmin(least, fmin(sum.end[0], sum.end[1]) + sum.near);
     }
-    return least - K->a.lengths > K->a.block * log(sqrt((double)K->k->rows) / chance);
+    return least - K->a.lengths > K->a.block * log(sqrt((double)K->k->rows) / wisp__overlooked);
 }

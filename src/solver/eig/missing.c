@@ -8,9 +8,7 @@
    the columns only take longer to become small. Rounding errors move u a little, no more. */
 #include "arnoldi.h"
 
-static const double chance = 1e-6; /* that a value is overlooked */
-
-static double small(const wisp__arnoldi *a) { return pow(chance, 1.0 / a->block) / 0.8; }
+static double small(const wisp__arnoldi *a) { return pow(wisp__overlooked, 1.0 / a->block) / 0.8; }
 
 static double halfwidth(const wisp__gap *g) { return fabs(g->damped - g->far) / 2; }
 

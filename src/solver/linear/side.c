@@ -10,14 +10,6 @@ static bool is_off(const wisp__krylov *k, const wisp__krylov_column *c)
     return c->broken != WISP_OK;
 }
 
-/* Whether the norm of M^-1 r falls, though |r| may rise for a while. */
-static bool falls(wisp__krylov_column *c, double own)
-{
-    const bool less = own < 0.99 * c->own_least;
-    if (less) c->own_least = own;
-    return less;
-}
-
 wisp_status wisp__take_side(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
@@ -35,7 +27,7 @@ wisp_status wisp__take_side(wisp__krylov *k)
             c->ratio = ratio;
         else
             c->broken = WISP_ERR_BREAKDOWN;
-        if (falls(c, own)) c->stalls = 0;
+        if (own < 0.99 * c->own_least) c->stalls = 0, c->own_least = own; /* |r| may rise for a while */
     }
     status = wisp__erase(k, k->r, wisp__list(k, is_off));
 out:
