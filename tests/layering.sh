@@ -6,7 +6,7 @@ build=$(cd "$build" && pwd)
 cd "$(dirname "$0")/.."
 # Rooms from the bottom up; those of one line stand beside each other and may not use one another, but for io, which
 # opens the gallery's matrices by their names, and sched, which walks by orders' levels.
-rooms=(base topo,comm,model backend data order gallery io,sched,state make op solver abi)
+rooms=(late base topo,comm,model backend data order gallery io,sched,state make op solver abi)
 bad=0
 say() { echo "layering: $*"; bad=1; }
 
@@ -23,7 +23,7 @@ allowed() {
         { [ -n "${height[$1]:-}" ] && [ -n "${height[$2]:-}" ] && [ "${height[$2]}" -lt "${height[$1]}" ]; }
 }
 
-# Includes. Kernels use kernels alone; solvers and the command the public headers and their own room. A kind of solvers (a
+# Includes. Kernels use kernels alone; solvers and the command the public headers, their own room, and late/. A kind of solvers (a
 # folder of solver/) uses what it has and what all solvers share.
 while IFS=: read -r file line; do
     room=${file#src/} room=${room%%/*}
@@ -37,8 +37,9 @@ while IFS=: read -r file line; do
     target=${target#src/}
     case $target in solver/*/*) [ "src/${target%/*}" = "${file%/*}" ] || say "$file includes $used" ;; esac
     target=${target%%/*}
-    case $room in
-    kernel | solver | abi | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
+    case $room,$target in
+    solver,late | tool,late) ;;
+    kernel,* | solver,* | abi,* | tool,*) [ "$target" = "$room" ] || say "$file includes $used" ;;
     *) allowed "$room" "$target" || say "$file includes $used" ;;
     esac
 done < <(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' src --include='*.[ch]')
@@ -55,7 +56,7 @@ find "$objects" -name '*.o' -printf '%P\n' | while read -r o; do [ ! -e "src/${o
     (cd "$objects" && xargs nm -A) | awk '$(NF-1) ~ /^[TDRBU]$/ { sub(/\.o:.*/, "", $1); print $1, $(NF-1), $NF }' >"$symbols"
 [ -s "$symbols" ] || { echo "layering.sh: $objects has no object of this source" >&2; exit 2; }
 while read -r user symbol definer; do
-    if [ "$user" = solver ] && [[ $symbol == wisp__* ]]; then say "src/solver uses $symbol of src/$definer, which is not public"; fi
+    if [ "$user" = solver ] && [ "$definer" != late ] && [[ $symbol == wisp__* ]]; then say "src/solver uses $symbol of src/$definer, which is not public"; fi
     allowed "$user" "$definer" || say "src/$user uses $symbol of src/$definer"
 done < <(awk '{ sub(/\/.*/, "", $1) } $2 == "U" { need[$1 " " $3]; next } { at[$3] = $1 } END {
     for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }' "$symbols")
@@ -74,6 +75,7 @@ sched_yield|madvise base/
 clock_gettime base/|topo/
 mmap|munmap|mprotect base/|backend/far/memory|backend/gpu/memory
 sysconf base/|topo/
+dlopen late/|backend/|solver/eig/lapack
 nanosleep|usleep base/|comm/
 waitpid backend/plain/
 fork|vfork|kill|raise|signal|sigaction nobody
@@ -81,7 +83,7 @@ END
 
 # Circles: in these folders files use one another in one direction, by headers and by symbols, so that each can be read
 # after those below it.
-for folder in base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/cuda backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear solver/transport abi; do
+for folder in late base topo comm model data data/store order gallery io sched state make op backend backend/cpu backend/far backend/gpu backend/cuda backend/opencl backend/plain solver solver/eig solver/evolve solver/kpm solver/linear solver/transport abi; do
     circle=$({
         grep -sHoE '^#include "[a-z0-9_]+\.h"' "src/$folder"/*.h | sed -E 's/^.*\/([^/]*):#include "(.*)"/\1 \2/'
         awk -v folder="$folder/" 'index($1, folder) != 1 { next } { $1 = substr($1, length(folder) + 1) } $1 ~ /\// { next }

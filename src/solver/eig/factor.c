@@ -3,10 +3,10 @@
    1 x 1 and 2 x 2, and as many negative ones as A has eigenvalues below the shift, twice. (For a complex matrix it has
    no L D L^H.) That takes the memory and the flops of a complex L U. */
 #include "factor.h"
+#include "../../late/late.h"
 #include "config.h"
 
 #ifdef WISP_HAVE_MUMPS
-#include <dlfcn.h>
 #include <dmumps_c.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,16 +16,10 @@
 
 static void (*mumps)(DMUMPS_STRUC_C *);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* it has globals */
-static char why[256];
+static char why[WISP__LATE_WHY];
 static bool tried;
 
-static void open_library(void)
-{
-    void *const library = dlopen(WISP_MUMPS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    void *const symbol = library ? dlsym(library, "dmumps_c") : NULL;
-    if (!symbol) snprintf(why, sizeof why, "%s", dlerror());
-    memcpy(&mumps, &symbol, sizeof symbol);
-}
+static void open_library(void) { wisp__late_open(WISP_MUMPS_LIBRARY, &(const char *){"dmumps_c"}, 1, &mumps, why); }
 
 static wisp_status find_library(wisp_ctx *ctx)
 {

@@ -27,9 +27,9 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 #else
 
+#include "../../late/hdf5.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <hdf5.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -72,23 +72,25 @@ typedef struct {
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-static quiet be_quiet(void)
+/* Fails where there is no HDF5. */
+static wisp_status be_quiet(wisp_ctx *ctx, const char *path, quiet *q)
 {
-    quiet q = {NULL, NULL};
+    const char *const refusal = wisp__hdf5_refusal();
+    if (refusal) return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED, "%s: %s", path, refusal);
     pthread_mutex_lock(&one_at_a_time);
-    H5Eget_auto2(H5E_DEFAULT, &q.print, &q.arg);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return q;
+    h5->Eget_auto2(H5E_DEFAULT, &q->print, &q->arg);
+    h5->Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return WISP_OK;
 }
 
 static void be_loud(quiet q)
 {
-    H5Eclear2(H5E_DEFAULT); /* a thread that ends would leak it */
-    H5Eset_auto2(H5E_DEFAULT, q.print, q.arg);
+    h5->Eclear2(H5E_DEFAULT); /* a thread that ends would leak it */
+    h5->Eset_auto2(H5E_DEFAULT, q.print, q.arg);
     pthread_mutex_unlock(&one_at_a_time);
 }
 
-static void end_quietly(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+static void end_quietly(void) { h5->Eset_auto2(H5E_DEFAULT, NULL, NULL); }
 
 /* What HDF5 could not close of a damaged file it prints when the process ends: unless that is the setting then. */
 static void after_damage(void)
@@ -101,20 +103,20 @@ static void after_damage(void)
 
 static int write_attribute(hid_t file, const char *name, hid_t type, const void *value)
 {
-    hid_t space = H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    int ok = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
-    if (attribute >= 0) H5Aclose(attribute);
-    if (space >= 0) H5Sclose(space);
+    hid_t space = h5->Screate(H5S_SCALAR);
+    hid_t attribute = h5->Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = attribute >= 0 && h5->Awrite(attribute, type, value) >= 0;
+    if (attribute >= 0) h5->Aclose(attribute);
+    if (space >= 0) h5->Sclose(space);
     return ok;
 }
 
 static int write_text(hid_t file, const char *name, const char *text)
 {
-    hid_t type = H5Tcopy(H5T_C_S1);
-    int ok = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+    hid_t type = h5->Tcopy(*h5->T_C_S1_g);
+    int ok = type >= 0 && h5->Tset_size(type, strlen(text) + 1) >= 0 && h5->Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
              write_attribute(file, name, type, text);
-    if (type >= 0) H5Tclose(type);
+    if (type >= 0) h5->Tclose(type);
     return ok;
 }
 
@@ -123,11 +125,11 @@ static int write_field(hid_t file, const wisp__moments_field *f, const wisp_mome
     const void *p = (const char *)m + f->offset;
     const char *text;
     switch (f->kind) {
-    case INTEGER: return write_attribute(file, f->name, H5T_NATIVE_INT64, p);
+    case INTEGER: return write_attribute(file, f->name, *h5->T_NATIVE_INT64_g, p);
     case WHOLE:
-    case WHOLE_OR_1: return write_attribute(file, f->name, H5T_NATIVE_INT, p);
-    case UNSIGNED: return write_attribute(file, f->name, H5T_NATIVE_UINT64, p);
-    case NUMBER: return write_attribute(file, f->name, H5T_NATIVE_DOUBLE, p);
+    case WHOLE_OR_1: return write_attribute(file, f->name, *h5->T_NATIVE_INT_g, p);
+    case UNSIGNED: return write_attribute(file, f->name, *h5->T_NATIVE_UINT64_g, p);
+    case NUMBER: return write_attribute(file, f->name, *h5->T_NATIVE_DOUBLE_g, p);
     case WORD: return write_text(file, f->name, f->words[*(const int *)p]);
     case TEXT: text = *(char *const *)p; return !text || write_text(file, f->name, text);
     }
@@ -136,18 +138,18 @@ static int write_field(hid_t file, const wisp__moments_field *f, const wisp_mome
 
 static int write_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims, const void *data)
 {
-    hid_t space = H5Screate_simple(rank, dims, NULL);
-    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    int ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
-    if (set >= 0) H5Dclose(set);
-    if (space >= 0) H5Sclose(space);
+    hid_t space = h5->Screate_simple(rank, dims, NULL);
+    hid_t set = h5->Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = set >= 0 && h5->Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    if (set >= 0) h5->Dclose(set);
+    if (space >= 0) h5->Sclose(space);
     return ok;
 }
 
 static int write_sample(hid_t file, const wisp_moments *m)
 {
     const hsize_t dims[2] = {3, 3};
-    int ok = write_dataset(file, "marks", H5T_NATIVE_DOUBLE, 2, dims, m->mark);
+    int ok = write_dataset(file, "marks", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->mark);
     for (const wisp__moments_field *f = wisp__sample_fields; f->name && ok; f++) ok = write_field(file, f, m);
     return ok;
 }
@@ -155,7 +157,7 @@ static int write_sample(hid_t file, const wisp_moments *m)
 static int write_points(hid_t file, const wisp_moments *m)
 {
     const hsize_t dims[2] = {(hsize_t)m->point_count, WISP_POINT};
-    int ok = write_dataset(file, "points", H5T_NATIVE_DOUBLE, 2, dims, m->points);
+    int ok = write_dataset(file, "points", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->points);
     for (const wisp__moments_field *f = wisp__points_fields; f->name && ok; f++) ok = write_field(file, f, m);
     return ok;
 }
@@ -166,15 +168,16 @@ static int fill_file(hid_t file, const wisp_moments *m)
     const uint32_t sum = wisp__moments_checksum(m);
     hsize_t dims[2] = {(hsize_t)m->vectors, (hsize_t)m->n};
     int ok = write_text(file, "format", format_name) &&
-             write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
-             write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
+             write_attribute(file, "format_version", *h5->T_NATIVE_INT_g, &version) &&
+             write_text(file, "units", units) && write_text(file, "version", m->version) &&
+             write_attribute(file, "checksum", *h5->T_NATIVE_UINT32_g, &sum);
     for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
-    if (m->square) ok = ok && write_attribute(file, "square", H5T_NATIVE_INT64, &m->square);
+    if (m->square) ok = ok && write_attribute(file, "square", *h5->T_NATIVE_INT64_g, &m->square);
     if (version >= SAMPLE) ok = ok && write_sample(file, m);
     if (version >= POINTS) ok = ok && write_points(file, m);
-    ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
-    if (m->imag) ok = ok && write_dataset(file, "imaginary", H5T_NATIVE_DOUBLE, 2, dims, m->imag);
-    if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
+    ok = ok && write_dataset(file, "moments", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->mu);
+    if (m->imag) ok = ok && write_dataset(file, "imaginary", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->imag);
+    if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", *h5->T_NATIVE_INT64_g, 1, dims, m->sites);
     return ok;
 }
 
@@ -182,23 +185,23 @@ static int fill_file(hid_t file, const wisp_moments *m)
 static wisp_status make_image(wisp_ctx *ctx, const wisp_moments *m, const char *path, char **image, size_t *size)
 {
     wisp_status status = WISP_OK;
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
-    if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
-        file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID_g), file = -1;
+    if (access >= 0 && h5->Pset_fapl_core(access, 1 << 20, 0) >= 0)
+        file = h5->Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     ssize_t bytes = -1;
-    if (file >= 0 && fill_file(file, m) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
-        bytes = H5Fget_file_image(file, NULL, 0);
+    if (file >= 0 && fill_file(file, m) && h5->Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
+        bytes = h5->Fget_file_image(file, NULL, 0);
     if (bytes <= 0) {
         status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
         goto out;
     }
     *size = (size_t)bytes;
     WISP_TRY(wisp_alloc(ctx, image, *size + WISP__SEAL, 1));
-    if (H5Fget_file_image(file, *image, *size) != bytes)
+    if (h5->Fget_file_image(file, *image, *size) != bytes)
         status = wisp_ctx_failf(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
 out:
-    if (file >= 0) H5Fclose(file);
-    if (access >= 0) H5Pclose(access);
+    if (file >= 0) h5->Fclose(file);
+    if (access >= 0) h5->Pclose(access);
     return status;
 }
 
@@ -210,7 +213,9 @@ static wisp_status save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
     char seal[WISP__SEAL + 1];
     if (!m->mu || m->vectors < 1 || m->n < 1)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
-    quiet q = be_quiet();
+    quiet q;
+    status = be_quiet(ctx, path, &q);
+    if (status != WISP_OK) return status;
     WISP_TRY(make_image(ctx, m, path, &image, &size));
     wisp__seal_make(seal, image, size);
     memcpy(image + size, seal, WISP__SEAL);
@@ -248,16 +253,16 @@ static wisp_status read_attribute(const reader *r, const char *name, hid_t type,
 {
     wisp_status status = WISP_OK;
     hid_t attribute = -1, stored = -1, space = -1;
-    if (H5Aexists(r->file, name) <= 0) return bad(r, "is missing", name);
-    attribute = H5Aopen(r->file, name, H5P_DEFAULT);
-    if (attribute >= 0) stored = H5Aget_type(attribute), space = H5Aget_space(attribute);
-    if (space < 0 || stored < 0 || H5Sget_simple_extent_npoints(space) != 1)
+    if (h5->Aexists(r->file, name) <= 0) return bad(r, "is missing", name);
+    attribute = h5->Aopen(r->file, name, H5P_DEFAULT);
+    if (attribute >= 0) stored = h5->Aget_type(attribute), space = h5->Aget_space(attribute);
+    if (space < 0 || stored < 0 || h5->Sget_simple_extent_npoints(space) != 1)
         status = bad(r, "is not a single value", name);
-    else if (H5Tget_class(stored) != H5Tget_class(type) || H5Aread(attribute, type, value) < 0)
+    else if (h5->Tget_class(stored) != h5->Tget_class(type) || h5->Aread(attribute, type, value) < 0)
         status = bad(r, "has the wrong type", name);
-    if (space >= 0) H5Sclose(space);
-    if (stored >= 0) H5Tclose(stored);
-    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) h5->Sclose(space);
+    if (stored >= 0) h5->Tclose(stored);
+    if (attribute >= 0) h5->Aclose(attribute);
     return status;
 }
 
@@ -266,24 +271,25 @@ static wisp_status read_text(const reader *r, const char *name, char **text)
 {
     wisp_status status = WISP_OK;
     *text = NULL;
-    if (H5Aexists(r->file, name) <= 0) return WISP_OK;
-    hid_t attribute = H5Aopen(r->file, name, H5P_DEFAULT);
-    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
-    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+    if (h5->Aexists(r->file, name) <= 0) return WISP_OK;
+    hid_t attribute = h5->Aopen(r->file, name, H5P_DEFAULT);
+    hid_t type = attribute >= 0 ? h5->Aget_type(attribute) : -1,
+          space = attribute >= 0 ? h5->Aget_space(attribute) : -1;
+    if (type < 0 || space < 0 || h5->Tget_class(type) != H5T_STRING || h5->Sget_simple_extent_npoints(space) != 1) {
         status = bad(r, "is not a text", name);
-    } else if (H5Tis_variable_str(type) > 0) {
+    } else if (h5->Tis_variable_str(type) > 0) {
         char *value = NULL;
-        if (H5Aread(attribute, type, &value) < 0 || !value || !(*text = strdup(value)))
+        if (h5->Aread(attribute, type, &value) < 0 || !value || !(*text = strdup(value)))
             status = bad(r, "cannot be read", name);
-        if (value) H5free_memory(value);
+        if (value) h5->free_memory(value);
     } else {
-        size_t size = H5Tget_size(type);
+        size_t size = h5->Tget_size(type);
         *text = size <= MOST_TEXT ? calloc(size + 1, 1) : NULL;
-        if (!*text || H5Aread(attribute, type, *text) < 0) status = bad(r, "cannot be read", name);
+        if (!*text || h5->Aread(attribute, type, *text) < 0) status = bad(r, "cannot be read", name);
     }
-    if (space >= 0) H5Sclose(space);
-    if (type >= 0) H5Tclose(type);
-    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) h5->Sclose(space);
+    if (type >= 0) h5->Tclose(type);
+    if (attribute >= 0) h5->Aclose(attribute);
     return status;
 }
 
@@ -304,14 +310,14 @@ static wisp_status read_field(const reader *r, const wisp__moments_field *f, wis
 {
     void *p = (char *)m + f->offset;
     switch (f->kind) {
-    case INTEGER: return read_attribute(r, f->name, H5T_NATIVE_INT64, p);
+    case INTEGER: return read_attribute(r, f->name, *h5->T_NATIVE_INT64_g, p);
     case WHOLE_OR_1:
         *(int *)p = 1;
-        if (H5Aexists(r->file, f->name) <= 0) return WISP_OK;
-        return read_attribute(r, f->name, H5T_NATIVE_INT, p);
-    case WHOLE: return read_attribute(r, f->name, H5T_NATIVE_INT, p);
-    case UNSIGNED: return read_attribute(r, f->name, H5T_NATIVE_UINT64, p);
-    case NUMBER: return read_attribute(r, f->name, H5T_NATIVE_DOUBLE, p);
+        if (h5->Aexists(r->file, f->name) <= 0) return WISP_OK;
+        return read_attribute(r, f->name, *h5->T_NATIVE_INT_g, p);
+    case WHOLE: return read_attribute(r, f->name, *h5->T_NATIVE_INT_g, p);
+    case UNSIGNED: return read_attribute(r, f->name, *h5->T_NATIVE_UINT64_g, p);
+    case NUMBER: return read_attribute(r, f->name, *h5->T_NATIVE_DOUBLE_g, p);
     case WORD: return read_word(r, f, p);
     case TEXT: return read_text(r, f->name, p);
     }
@@ -328,7 +334,7 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
                                 r->path, format_name);
         goto out;
     }
-    WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
+    WISP_TRY(read_attribute(r, "format_version", *h5->T_NATIVE_INT_g, number));
     if (*number < WITHOUT_CHECKSUM || *number > POINTS) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
                                 "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
@@ -348,7 +354,7 @@ static bool can_hold(hid_t file, size_t bytes)
 {
     const size_t deflate_at_most = 1032;
     hsize_t size;
-    return H5Fget_filesize(file, &size) >= 0 && bytes / deflate_at_most <= size && bytes <= PTRDIFF_MAX;
+    return h5->Fget_filesize(file, &size) >= 0 && bytes / deflate_at_most <= size && bytes <= PTRDIFF_MAX;
 }
 
 /* A dataset of the given rank and class: its dimensions, and its data in new memory. */
@@ -356,25 +362,25 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
 {
     wisp_status status = WISP_OK;
     hid_t set = -1, stored = -1, space = -1;
-    size_t bytes = 0, size = H5Tget_size(type);
-    if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0) return bad(r, "(dataset) is missing", name);
-    set = H5Dopen2(r->file, name, H5P_DEFAULT);
-    if (set >= 0) stored = H5Dget_type(set), space = H5Dget_space(set);
-    if (stored < 0 || H5Tget_class(stored) != H5Tget_class(type)) {
+    size_t bytes = 0, size = h5->Tget_size(type);
+    if (h5->Lexists(r->file, name, H5P_DEFAULT) <= 0) return bad(r, "(dataset) is missing", name);
+    set = h5->Dopen2(r->file, name, H5P_DEFAULT);
+    if (set >= 0) stored = h5->Dget_type(set), space = h5->Dget_space(set);
+    if (stored < 0 || h5->Tget_class(stored) != h5->Tget_class(type)) {
         status = bad(r, "is not a dataset of the right type", name);
-    } else if (H5Sget_simple_extent_ndims(space) != rank || H5Sget_simple_extent_dims(space, dims, NULL) != rank ||
+    } else if (h5->Sget_simple_extent_ndims(space) != rank || h5->Sget_simple_extent_dims(space, dims, NULL) != rank ||
                dims[0] < 1 || dims[rank - 1] < 1 || __builtin_mul_overflow(dims[0], rank > 1 ? dims[1] : 1, &bytes) ||
                __builtin_mul_overflow(bytes, size, &bytes) || !can_hold(r->file, bytes) ||
-               H5Dget_storage_size(set) == 0) {
+               h5->Dget_storage_size(set) == 0) {
         status = bad(r, "has the wrong shape", name);
     } else if (!(*data = malloc(bytes))) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
-    } else if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0) {
+    } else if (h5->Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0) {
         status = bad(r, "cannot be read (the file is damaged)", name);
     }
-    if (space >= 0) H5Sclose(space);
-    if (stored >= 0) H5Tclose(stored);
-    if (set >= 0) H5Dclose(set);
+    if (space >= 0) h5->Sclose(space);
+    if (stored >= 0) h5->Tclose(stored);
+    if (set >= 0) h5->Dclose(set);
     return status;
 }
 
@@ -384,7 +390,7 @@ static wisp_status read_sample(const reader *r, wisp_moments *m)
     hsize_t dims[2];
     double *marks = NULL;
     for (const wisp__moments_field *f = wisp__sample_fields; f->name; f++) WISP_TRY(read_field(r, f, m));
-    WISP_TRY(read_dataset(r, "marks", 2, H5T_NATIVE_DOUBLE, dims, (void **)&marks));
+    WISP_TRY(read_dataset(r, "marks", 2, *h5->T_NATIVE_DOUBLE_g, dims, (void **)&marks));
     if (dims[0] == 3 && dims[1] == 3)
         memcpy(m->mark, marks, sizeof m->mark);
     else
@@ -399,7 +405,7 @@ static wisp_status read_points(const reader *r, wisp_moments *m)
     wisp_status status = WISP_OK;
     hsize_t dims[2];
     for (const wisp__moments_field *f = wisp__points_fields; f->name; f++) WISP_TRY(read_field(r, f, m));
-    WISP_TRY(read_dataset(r, "points", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->points));
+    WISP_TRY(read_dataset(r, "points", 2, *h5->T_NATIVE_DOUBLE_g, dims, (void **)&m->points));
     if (dims[1] != WISP_POINT) return bad(r, "has the wrong shape", "points");
     m->point_count = (int64_t)dims[0];
 out:
@@ -410,23 +416,23 @@ static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
 {
     wisp_status status = WISP_OK;
     hsize_t dims[2];
-    WISP_TRY(read_dataset(r, "moments", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->mu));
+    WISP_TRY(read_dataset(r, "moments", 2, *h5->T_NATIVE_DOUBLE_g, dims, (void **)&m->mu));
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
-    const bool square = version == SQUARE || (version >= SAMPLE && H5Aexists(r->file, "square") > 0);
+    const bool square = version == SQUARE || (version >= SAMPLE && h5->Aexists(r->file, "square") > 0);
     if (version >= SAMPLE) WISP_TRY(read_sample(r, m));
     if (version >= POINTS) WISP_TRY(read_points(r, m));
-    if (square) WISP_TRY(read_attribute(r, "square", H5T_NATIVE_INT64, &m->square));
+    if (square) WISP_TRY(read_attribute(r, "square", *h5->T_NATIVE_INT64_g, &m->square));
     if (square && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
         return bad(r, "does not fit the moments", "square");
-    if (version >= WITH_SIDES && H5Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
-        WISP_TRY(read_dataset(r, "imaginary", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->imag));
+    if (version >= WITH_SIDES && h5->Lexists(r->file, "imaginary", H5P_DEFAULT) > 0) {
+        WISP_TRY(read_dataset(r, "imaginary", 2, *h5->T_NATIVE_DOUBLE_g, dims, (void **)&m->imag));
         if ((int64_t)dims[0] != m->vectors || (int64_t)dims[1] != m->n)
             return bad(r, "and moments differ in their shape", "imaginary");
     }
     if (m->trace != WISP_TRACE_SITES) goto out;
-    WISP_TRY(read_dataset(r, "sites", 1, H5T_NATIVE_INT64, dims, (void **)&m->sites));
+    WISP_TRY(read_dataset(r, "sites", 1, *h5->T_NATIVE_INT64_g, dims, (void **)&m->sites));
     if ((int64_t)dims[0] != m->vectors) return bad(r, "and moments differ in their number of vectors", "sites");
 out:
     return status;
@@ -435,14 +441,14 @@ out:
 static wisp_status check_sum(const reader *r, const wisp_moments *m, int version)
 {
     uint32_t sum;
-    if (version == WITHOUT_CHECKSUM && H5Aexists(r->file, "checksum") <= 0) {
+    if (version == WITHOUT_CHECKSUM && h5->Aexists(r->file, "checksum") <= 0) {
         wisp_ctx_logf(r->ctx, WISP_LOG_WARN,
                       "%s: this moments file of an older wisp has no checksum; its numbers are in range, but could be "
                       "damaged",
                       r->path);
         return WISP_OK;
     }
-    const wisp_status status = read_attribute(r, "checksum", H5T_NATIVE_UINT32, &sum);
+    const wisp_status status = read_attribute(r, "checksum", *h5->T_NATIVE_UINT32_g, &sum);
     if (status != WISP_OK || sum == wisp__moments_checksum(m)) return status;
     return wisp_ctx_failf(
         r->ctx, WISP_ERR_FORMAT,
@@ -463,8 +469,8 @@ static wisp_status open_reader(reader *r)
         status = wisp__seal_check(r->ctx, fd, r->path);
     close(fd);
     if (status != WISP_OK) return status;
-    if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
-    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (h5->Fis_hdf5(r->path) <= 0) return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
+    r->file = h5->Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (r->file < 0)
         return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file that is truncated or damaged", r->path);
     return WISP_OK;
@@ -479,7 +485,9 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
     *m = (wisp_moments){0};
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, path);
-    quiet q = be_quiet();
+    quiet q;
+    status = be_quiet(ctx, path, &q);
+    if (status != WISP_OK) return status;
     WISP_TRY(open_reader(&r));
     WISP_TRY(check_format(&r, m, &version));
     for (const wisp__moments_field *f = wisp__moments_fields; f->name; f++) WISP_TRY(read_field(&r, f, m));
@@ -487,7 +495,7 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
     WISP_TRY(wisp__moments_check(ctx, m, path));
     WISP_TRY(check_sum(&r, m, version));
 out:
-    if (r.file >= 0) H5Fclose(r.file);
+    if (r.file >= 0) h5->Fclose(r.file);
     if (status != WISP_OK) after_damage();
     be_loud(q);
     if (status != WISP_OK) wisp_moments_free(m);

@@ -1,6 +1,7 @@
 /* Algebraic multigrid by HYPRE's BoomerAMG (Henson and Yang 2002, Appl. Numer. Math. 41, 155): one V-cycle from 0. Its
    library is opened when it is first asked for, for it loads others, and a BLAS with threads among them. It exchanges
    by MPI, also in a process alone. */
+#include "../../late/late.h"
 #include "amg_calls.h"
 #include "precond.h"
 #include "config.h"
@@ -8,7 +9,6 @@
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_parcsr_ls.h>
-#include <dlfcn.h>
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static struct {
 /* HYPRE has globals. Calls of several processes come in the order in which process 0 has the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *refusal; /* NULL: it may be called, once it is open */
-static char why[256];
+static char why[WISP__LATE_WHY];
 static bool tried;
 
 static void end_mpi(void)
@@ -64,18 +64,8 @@ static void open_library(void)
     static const char *const name[] = {
 #define NAME(name) "HYPRE_" #name,
         WISP__HYPRE(NAME)};
-    void *const library = dlopen(WISP_HYPRE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     int begun, ended;
-    if (!library) {
-        snprintf(why, sizeof why, "%s", dlerror());
-        refusal = why;
-        return;
-    }
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        void *const symbol = dlsym(library, name[i]);
-        memcpy((char *)&hypre + i * sizeof symbol, &symbol, sizeof symbol);
-        if (symbol) continue;
-        snprintf(why, sizeof why, "it has no %s", name[i]);
+    if (!wisp__late_open(WISP_HYPRE_LIBRARY, name, sizeof name / sizeof *name, &hypre, why)) {
         refusal = why;
         return;
     }

@@ -35,11 +35,12 @@ static hid_t make_set(hid_t file, const char *name, hid_t type, hsize_t cols, bo
     enum { CHUNK = 1 << 16, SOME = 1 << 10 }; /* numbers */
     const hsize_t size[2] = {0, cols}, most[2] = {H5S_UNLIMITED, cols},
                   chunk[2] = {matrix ? 1 : SOME, cols < CHUNK ? cols : CHUNK};
-    const hid_t space = H5Screate_simple(matrix ? 2 : 1, size, most), how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(how, matrix ? 2 : 1, chunk);
-    const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
-    H5Pclose(how);
-    H5Sclose(space);
+    const hid_t space = h5->Screate_simple(matrix ? 2 : 1, size, most),
+                how = h5->Pcreate(*h5->P_CLS_DATASET_CREATE_ID_g);
+    h5->Pset_chunk(how, matrix ? 2 : 1, chunk);
+    const hid_t set = h5->Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    h5->Pclose(how);
+    h5->Sclose(space);
     return set;
 }
 
@@ -68,31 +69,32 @@ static bool write_head(const states_set *s)
 /* Of the format of HDF5 1.10, whose own tables have checksums: older ones that are damaged may crash a reader. */
 static hid_t create(const char *name)
 {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    const hid_t file = H5Pset_libver_bounds(access, FORMAT, FORMAT) < 0
+    const hid_t access = h5->Pcreate(*h5->P_CLS_FILE_ACCESS_ID_g);
+    const hid_t file = h5->Pset_libver_bounds(access, FORMAT, FORMAT) < 0
                            ? H5I_INVALID_HID
-                           : H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    H5Pclose(access);
+                           : h5->Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    h5->Pclose(access);
     return file;
 }
 
 static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
                  const double *time)
 {
-    states_set *s = calloc(1, sizeof *s);
     (void)times, (void)time;
+    if (hdf5_refusal()) return tool_fail(t, "%s: %s", path, hdf5_refusal());
+    states_set *s = calloc(1, sizeof *s);
     if (!s) return tool_fail(t, "out of memory for %s", path);
     *set = s;
     *s = (states_set){.t = t, .path = path, .kind = *kind, .file = -1, .type = -1};
     for (int i = 0; i < SETS; i++) s->set[i] = -1;
-    H5dont_atexit(); /* where a file could not be written it would try again, and crash */
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    h5->dont_atexit(); /* where a file could not be written it would try again, and crash */
+    h5->Eset_auto2(H5E_DEFAULT, NULL, NULL);
     errno = 0;
     s->type = hdf5_type(kind->type);
     s->file = create(name);
     bool ok = s->file >= 0 && s->type >= 0 && write_head(s);
     for (int i = 0; i < SETS && ok; i++) {
-        const hid_t type = i == PSI ? s->type : i == SUM ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE;
+        const hid_t type = i == PSI ? s->type : i == SUM ? *h5->T_NATIVE_UINT64_g : *h5->T_NATIVE_DOUBLE_g;
         s->set[i] = make_set(s->file, names[i], type, i == PSI ? (hsize_t)kind->rows : 1, i == PSI);
         ok = s->set[i] >= 0;
     }
@@ -105,12 +107,12 @@ static bool add_row(const states_set *s, int i, hid_t type, const void *data)
     const hsize_t cols = i == PSI ? (hsize_t)s->kind.rows : 1, size[2] = {s->count + 1, cols}, from[2] = {s->count, 0},
                   part[2] = {1, cols};
     const int rank = i == PSI ? 2 : 1;
-    if (H5Dset_extent(s->set[i], size) < 0) return false;
-    const hid_t file = H5Dget_space(s->set[i]), memory = H5Screate_simple(rank, part, NULL);
-    const bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
-                    H5Dwrite(s->set[i], type, memory, file, H5P_DEFAULT, data) >= 0;
-    H5Sclose(memory);
-    H5Sclose(file);
+    if (h5->Dset_extent(s->set[i], size) < 0) return false;
+    const hid_t file = h5->Dget_space(s->set[i]), memory = h5->Screate_simple(rank, part, NULL);
+    const bool ok = h5->Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
+                    h5->Dwrite(s->set[i], type, memory, file, H5P_DEFAULT, data) >= 0;
+    h5->Sclose(memory);
+    h5->Sclose(file);
     return ok;
 }
 
@@ -119,9 +121,9 @@ static int add(states_set *s, const states_at *at, const void *psi)
     const double number[NUMBERS] = {at->time, at->norm, at->off, at->log_norm};
     const uint64_t sum = states_sum(&s->kind, at, psi);
     errno = 0;
-    bool ok = add_row(s, PSI, s->type, psi) && add_row(s, SUM, H5T_NATIVE_UINT64, &sum);
-    for (int i = 0; i < NUMBERS && ok; i++) ok = add_row(s, i, H5T_NATIVE_DOUBLE, number + i);
-    if (!ok || H5Fflush(s->file, H5F_SCOPE_GLOBAL) < 0) return failed(s);
+    bool ok = add_row(s, PSI, s->type, psi) && add_row(s, SUM, *h5->T_NATIVE_UINT64_g, &sum);
+    for (int i = 0; i < NUMBERS && ok; i++) ok = add_row(s, i, *h5->T_NATIVE_DOUBLE_g, number + i);
+    if (!ok || h5->Fflush(s->file, H5F_SCOPE_GLOBAL) < 0) return failed(s);
     s->count++;
     return EXIT_FINE;
 }
@@ -131,9 +133,9 @@ static bool close_all(states_set *s)
 {
     bool ok = true;
     for (int i = 0; i < SETS && ok; i++)
-        if (s->set[i] >= 0) ok = H5Dclose(s->set[i]) >= 0, s->set[i] = -1;
-    if (s->type >= 0 && ok) H5Tclose(s->type), s->type = -1;
-    if (s->file >= 0 && ok) ok = H5Fclose(s->file) >= 0, s->file = -1;
+        if (s->set[i] >= 0) ok = h5->Dclose(s->set[i]) >= 0, s->set[i] = -1;
+    if (s->type >= 0 && ok) h5->Tclose(s->type), s->type = -1;
+    if (s->file >= 0 && ok) ok = h5->Fclose(s->file) >= 0, s->file = -1;
     return ok;
 }
 
@@ -159,16 +161,16 @@ static int damaged(tool *t, const char *path)
 /* A text of a fixed length, which is below `size`. */
 static bool read_text(hid_t file, const char *name, char *text, size_t size)
 {
-    if (H5Aexists(file, name) <= 0) return false;
-    const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT), type = attribute < 0 ? -1 : H5Aget_type(attribute),
-                space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    if (h5->Aexists(file, name) <= 0) return false;
+    const hid_t attribute = h5->Aopen(file, name, H5P_DEFAULT), type = attribute < 0 ? -1 : h5->Aget_type(attribute),
+                space = attribute < 0 ? -1 : h5->Aget_space(attribute);
     memset(text, 0, size);
-    const bool ok = type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) &&
-                    H5Tget_size(type) < size && H5Sget_simple_extent_npoints(space) == 1 &&
-                    H5Aread(attribute, type, text) >= 0;
-    if (space >= 0) H5Sclose(space);
-    if (type >= 0) H5Tclose(type);
-    if (attribute >= 0) H5Aclose(attribute);
+    const bool ok = type >= 0 && space >= 0 && h5->Tget_class(type) == H5T_STRING && !h5->Tis_variable_str(type) &&
+                    h5->Tget_size(type) < size && h5->Sget_simple_extent_npoints(space) == 1 &&
+                    h5->Aread(attribute, type, text) >= 0;
+    if (space >= 0) h5->Sclose(space);
+    if (type >= 0) h5->Tclose(type);
+    if (attribute >= 0) h5->Aclose(attribute);
     return ok;
 }
 
@@ -177,29 +179,29 @@ static bool read_number(hid_t file, const char *name, hsize_t n, hsize_t at, hid
 {
     const hsize_t one = 1;
     hsize_t size = 0;
-    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = set < 0 ? -1 : H5Dget_space(set),
-                memory = H5Screate_simple(1, &one, NULL);
-    const bool ok = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
-                    H5Sget_simple_extent_dims(space, &size, NULL) >= 0 && size == n &&
-                    H5Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &one, NULL) >= 0 &&
-                    H5Dread(set, type, memory, space, H5P_DEFAULT, value) >= 0;
-    H5Sclose(memory);
-    if (space >= 0) H5Sclose(space);
-    if (set >= 0) H5Dclose(set);
+    const hid_t set = h5->Dopen2(file, name, H5P_DEFAULT), space = set < 0 ? -1 : h5->Dget_space(set),
+                memory = h5->Screate_simple(1, &one, NULL);
+    const bool ok = space >= 0 && h5->Sget_simple_extent_ndims(space) == 1 &&
+                    h5->Sget_simple_extent_dims(space, &size, NULL) >= 0 && size == n &&
+                    h5->Sselect_hyperslab(space, H5S_SELECT_SET, &at, NULL, &one, NULL) >= 0 &&
+                    h5->Dread(set, type, memory, space, H5P_DEFAULT, value) >= 0;
+    h5->Sclose(memory);
+    if (space >= 0) h5->Sclose(space);
+    if (set >= 0) h5->Dclose(set);
     return ok;
 }
 
 static bool read_shape(states_last *last)
 {
     hsize_t size[2] = {0, 0};
-    const hid_t set = (hid_t)last->set, space = H5Dget_space(set), type = H5Dget_type(set);
-    const bool ok = H5Sget_simple_extent_ndims(space) == 2 && H5Sget_simple_extent_dims(space, size, NULL) >= 0 &&
+    const hid_t set = (hid_t)last->set, space = h5->Dget_space(set), type = h5->Dget_type(set);
+    const bool ok = h5->Sget_simple_extent_ndims(space) == 2 && h5->Sget_simple_extent_dims(space, size, NULL) >= 0 &&
                     size[0] >= 1 && size[1] >= 1 && size[1] < INT64_MAX;
     last->kind.type = hdf5_numbers(type);
     last->kind.rows = (int64_t)size[1];
     last->number = (int64_t)size[0] - 1;
-    H5Tclose(type);
-    H5Sclose(space);
+    h5->Tclose(type);
+    h5->Sclose(space);
     return ok && last->kind.type != WISP_DEFAULT && wisp_type_is_complex(last->kind.type);
 }
 
@@ -214,13 +216,13 @@ static bool read_last(states_last *last)
     last->kind.matrix = strtoull(text, NULL, BASE);
     wisp_scalar *d = &last->kind.direction;
     if (!read_text(file, "direction", text, sizeof text) || sscanf(text, "%lf %lf", &d->re, &d->im) != 2) return false;
-    const hid_t set = H5Dopen2(file, names[PSI], H5P_DEFAULT);
+    const hid_t set = h5->Dopen2(file, names[PSI], H5P_DEFAULT);
     if (set < 0) return false;
     last->set = set;
     if (!read_shape(last)) return false;
     const hsize_t at = (hsize_t)last->number, n = at + 1;
-    bool ok = read_number(file, names[SUM], n, at, H5T_NATIVE_UINT64, &last->sum);
-    for (int i = 0; i < NUMBERS && ok; i++) ok = read_number(file, names[i], n, at, H5T_NATIVE_DOUBLE, number[i]);
+    bool ok = read_number(file, names[SUM], n, at, *h5->T_NATIVE_UINT64_g, &last->sum);
+    for (int i = 0; i < NUMBERS && ok; i++) ok = read_number(file, names[i], n, at, *h5->T_NATIVE_DOUBLE_g, number[i]);
     return ok;
 }
 
@@ -237,13 +239,13 @@ int states_open(tool *t, states_last *last, const char *path)
 static bool read_psi(const states_last *last, wisp_type as, void *psi)
 {
     const hsize_t from[2] = {(hsize_t)last->number, 0}, part[2] = {1, (hsize_t)last->kind.rows};
-    const hid_t set = (hid_t)last->set, space = H5Dget_space(set), memory = H5Screate_simple(2, part, NULL),
+    const hid_t set = (hid_t)last->set, space = h5->Dget_space(set), memory = h5->Screate_simple(2, part, NULL),
                 type = hdf5_type(as);
-    const bool ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
-                    H5Dread(set, type, memory, space, H5P_DEFAULT, psi) >= 0;
-    H5Tclose(type);
-    H5Sclose(memory);
-    H5Sclose(space);
+    const bool ok = h5->Sselect_hyperslab(space, H5S_SELECT_SET, from, NULL, part, NULL) >= 0 &&
+                    h5->Dread(set, type, memory, space, H5P_DEFAULT, psi) >= 0;
+    h5->Tclose(type);
+    h5->Sclose(memory);
+    h5->Sclose(space);
     return ok;
 }
 
@@ -262,19 +264,19 @@ int states_read(tool *t, states_last *last, const char *path, wisp_type type, vo
 
 void states_close_last(states_last *last)
 {
-    if (last->set) H5Dclose((hid_t)last->set);
-    if (last->file) H5Fclose((hid_t)last->file);
+    if (last->set) h5->Dclose((hid_t)last->set);
+    if (last->file) h5->Fclose((hid_t)last->file);
     *last = (states_last){0};
 }
 
 #else
-static int without(tool *t) { return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of states needs"); }
+static int without(tool *t, const char *path) { return tool_fail(t, "%s: %s", path, hdf5_refusal()); }
 
 static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
                  const double *time)
 {
-    (void)set, (void)name, (void)path, (void)kind, (void)times, (void)time;
-    return without(t);
+    (void)set, (void)name, (void)kind, (void)times, (void)time;
+    return without(t, path);
 }
 
 static int add(states_set *s, const states_at *at, const void *psi)
@@ -289,14 +291,13 @@ static void drop(states_set *s) { (void)s; }
 int states_open(tool *t, states_last *last, const char *path)
 {
     *last = (states_last){0};
-    (void)path;
-    return without(t);
+    return without(t, path);
 }
 
 int states_read(tool *t, states_last *last, const char *path, wisp_type type, void *psi)
 {
-    (void)last, (void)path, (void)type, (void)psi;
-    return without(t);
+    (void)last, (void)type, (void)psi;
+    return without(t, path);
 }
 
 void states_close_last(states_last *last) { (void)last; }

@@ -1,8 +1,8 @@
 /* What the files that call HDF5 share; included only where this build has it. */
 #ifndef WISP_TOOL_HDF5_H
 #define WISP_TOOL_HDF5_H
+#include "../../late/hdf5.h"
 #include "out.h"
-#include <hdf5.h>
 
 /* A file to be read. *file: negative, and a line says why, if it is none. */
 int hdf5_open(tool *t, hid_t *file, const char *path);

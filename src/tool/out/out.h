@@ -86,8 +86,8 @@ void csv_numbers(FILE *f, const char *before, const double *v, int64_t n);
 /* x, which may be NULL, is the data set "x" beside the object. */
 int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size);
 int hdf5_read(tool *t, columns *x, const char *path); /* such an x, by itself; free with columns_free */
-bool hdf5_available(void);
-int plot_check(tool *t); /* is there a gnuplot? */
+const char *hdf5_refusal(void);                       /* NULL: there is an HDF5; else why not */
+int plot_check(tool *t);                              /* is there a gnuplot? */
 /* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
 void plot_begin(FILE *f, const char *path, double wide, double high);
 /* Above the picture, in room for so many lines: the matrix, and below it these lines, up to NULL. */

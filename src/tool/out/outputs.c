@@ -54,12 +54,14 @@ int outputs_check(tool *t)
     bool h5 = false;
     for (int i = 0; i < PATHS; i++) h5 |= path[i] && i != PLOT && has_extension(path[i], "h5");
     int rc = EXIT_FINE;
-    if ((h5 || o->save || o->from) && !hdf5_available())
-        return tool_fail(t, "this build of wisp has no HDF5, which %s",
-                         o->save                                         ? "--save needs"
-                         : o->from                                       ? "--from needs"
-                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file needs; a .mtx file needs none"
-                                                                         : "a .h5 file of results needs");
+    const char *const refusal = h5 || o->save || o->from ? hdf5_refusal() : NULL;
+    if (refusal)
+        return tool_fail(t, "%s: %s",
+                         o->save                                         ? "--save"
+                         : o->from                                       ? "--from"
+                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file (a .mtx file needs no HDF5)"
+                                                                         : "a .h5 file of results",
+                         refusal);
     for (int i = 0; i < PATHS && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
     return rc || !o->plot || o->plan ? rc : plot_check(t);

@@ -1,0 +1,13 @@
+/* Libraries that are opened when they are first needed, and stay open: a process that needs none of them does not load
+   them, nor what they bring. */
+#ifndef WISP_LATE_H
+#define WISP_LATE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { WISP__LATE_WHY = 512 };
+/* Opens the library of this path, or rather the one that the system finds by the last part of it, and puts the
+   addresses of name[count] into table[count]. False: `why` says why not. It is for the caller to do so once. */
+bool wisp__late_open(const char *path, const char *const *name, size_t count, void *table, char why[WISP__LATE_WHY]);
+
+#endif
