@@ -15,7 +15,7 @@ static void open_library(void)
         WISP__HDF5(NAME)};
     char why[WISP__LATE_WHY];
     if (!wisp__late_open(WISP_HDF5_LIBRARY, name, sizeof name / sizeof *name, &wisp__hdf5, why))
-        snprintf(refusal, sizeof refusal, "HDF5 files need HDF5's library (Debian: libhdf5-dev): %s", why);
+        snprintf(refusal, sizeof refusal, "HDF5's library can't be opened (Debian: libhdf5-dev): %s", why);
 }
 
 const char *wisp__hdf5_refusal(void)
