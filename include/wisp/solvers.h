@@ -204,8 +204,8 @@ WISP_SIZED wisp_status wisp_moments_points(wisp_ctx *ctx, wisp_moments *m, int64
 /* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/solvers.md has the format). save
    replaces an old file only when the new one is whole (WISP_ERR_IO otherwise). load overwrites m, which the caller
    frees, and which is empty after a failure: WISP_ERR_IO if the file can't be read, WISP_ERR_FORMAT or WISP_ERR_NUMERIC
-   if it is damaged or no moments file. WISP_ERR_UNSUPPORTED: this build is without HDF5, or the file is of a later
-   version. */
+   if it is damaged or no moments file. WISP_ERR_UNSUPPORTED: this build is without HDF5, or finds none when it is first
+   needed, or the file is of a later version. */
 WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
 WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
 /* Takes the random vectors of `count` runs on one matrix together: m becomes as if all vectors had been of one run,

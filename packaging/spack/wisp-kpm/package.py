@@ -31,7 +31,7 @@ class WispKpm(CMakePackage):
     depends_on("xxhash")
     depends_on("zlib-api")
     depends_on("mpi", when="+mpi")
-    depends_on("hdf5~mpi", when="+hdf5")
+    depends_on("hdf5~mpi+shared", when="+hdf5")
     depends_on("hwloc", when="+hwloc")
     depends_on("scotch+mpi", when="+scotch")
     depends_on("hypre+mpi+shared", when="+hypre")
