@@ -106,6 +106,23 @@ def test_ctrl_c_at_random_moments():
             assert left[0] > 0  # it was over before that
 
 
+def test_ctrl_c_while_lapack_is_looked_for(monkeypatch):
+    M = wisp.Matrix(np.diag(np.arange(1.0, 40)))
+    find, sent = wisp._lapack.address, []
+
+    def interrupted(name):
+        if not sent:
+            sent.append(name)
+            signal.raise_signal(signal.SIGINT)
+        return find(name)
+
+    monkeypatch.setattr("wisp._lapack.address", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        M.eigs(2)
+    assert sent
+    np.testing.assert_allclose(M.eigs(2).values, [1, 2])
+
+
 def test_an_exception_in_progress_is_raised():
     def progress(task, done):
         raise LookupError(task)

@@ -5,6 +5,7 @@
 >>> round(rho.integrate().value)
 800
 """
+from . import _lapack
 from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
                       IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,

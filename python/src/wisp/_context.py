@@ -62,7 +62,7 @@ def _failed(kind: Any, value: BaseException, trace: TracebackType | None) -> Non
         _thread.frames[-1].error = value
 
 
-def callback(signature: str, function: Callable[..., Any], failed: int, frame: Frame | None = None) -> Any:
+def callback(signature: str, function: Callable[..., Any], failed: Any, frame: Frame | None = None) -> Any:
     """function for the library. An exception in it makes it return `failed`, and is raised by the call that is under
     way in this thread, or that of `frame`."""
 

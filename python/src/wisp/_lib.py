@@ -1,7 +1,6 @@
 """The library, and small things that all calls share."""
 from __future__ import annotations
 
-import ctypes
 import os
 from typing import Any
 
@@ -54,23 +53,5 @@ def as_type(dtype: Any) -> np.dtype:
     raise TypeError(f"numbers are real or complex, not {dtype}")
 
 
-@ffi.callback("wisp_find_fn", error=ffi.NULL)
-def _find_lapack(name: Any) -> Any:
-    """LAPACK is scipy's, whichever BLAS that has."""
-    if text(name).startswith("openblas_"):
-        return ffi.NULL
-    from scipy.linalg import cython_lapack  # only now: small dense problems are rare
-
-    capsule = cython_lapack.__pyx_capi__.get(text(name))
-    if capsule is None:
-        return ffi.NULL
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return ffi.cast("void *", api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
-
-
-lib.wisp_set_lapack(_find_lapack)
 __version__ = text(lib.wisp_version())
 features = text(lib.wisp_features()).split()
