@@ -46,6 +46,9 @@ def calls(ctx, folder):
     w, v = H.eigs(2)
     yield "eigs", w
     yield "residuals", abs(H @ v - v * w) < 1e-6
+    u, s, vh = wisp.Matrix(R).svds(3)
+    yield "singular values", s
+    yield "singular vectors", abs(R @ vh.conj().T - u * s) < 1e-6
     shifted = wisp.Matrix(B + 50 * sp.eye(n))
     yield "solve", shifted.solve(X, rtol=1e-9, precond="jacobi", x0=X[::-1])[0]
     L = wisp.Matrix(sp.diags([[1.0] + [2.0] * 13 + [1.0], [-1.0] * 14, [-1.0] * 14], [0, 1, -1]))

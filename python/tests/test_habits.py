@@ -55,6 +55,7 @@ CALLS = {
     "thermal": lambda M, p: M.thermal([1.0], 4, progress=p),
     "eigs": lambda M, p: M.eigs(3, progress=p),
     "interval": lambda M, p: M.eigs(interval=(-0.2, 0.2), progress=p),
+    "svds": lambda M, p: M.svds(3, progress=p),
     "solve": lambda M, p: M.solve(np.ones(M.shape[0]), method="minres", progress=p),
     "apply": lambda M, p: M.apply(np.exp, np.ones(M.shape[0]), progress=p),
     "evolve": lambda M, p: M.evolve(np.ones(M.shape[0]), [1.0, 40.0], progress=p),

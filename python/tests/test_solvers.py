@@ -53,6 +53,35 @@ def test_eigs_says_what_is_missing():
             M.eigs(**wrong)
 
 
+@pytest.mark.parametrize("shape", [(60, 25), (25, 60), (40, 40)])
+def test_svds(dtype, shape):
+    rng = np.random.default_rng(sum(shape))
+    A = rng.standard_normal(shape)
+    A = (A + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else A).astype(dtype)
+    w, M, tol = np.sort(np.linalg.svd(A, compute_uv=False)), wisp.Matrix(A), 50 * tolerance(dtype)
+    for found, expected in ((M.svds(3), w[-3:]), (M.svds(2, "SM"), w[:2]),
+                            (M.svds(interval=((w[3] + w[4]) / 2, (w[7] + w[8]) / 2)), w[4:8])):
+        u, s, vh = found
+        assert found.complete and found.residuals.shape == s.shape
+        np.testing.assert_allclose(s, expected, atol=tol * w[-1])
+        np.testing.assert_allclose(A @ vh.conj().T, u * s, atol=tol * w[-1])
+        np.testing.assert_allclose(u.conj().T @ u, np.eye(len(s)), atol=tol)
+        np.testing.assert_allclose(vh @ vh.conj().T, np.eye(len(s)), atol=tol)
+
+
+def test_svds_says_what_is_missing():
+    M = wisp.gallery("anderson", nx=12, ny=12, nz=12, disorder=5)
+    with pytest.raises((wisp.ConvergenceError, wisp.IncompleteError)) as caught:
+        M.svds(40, maxiter=1, method="lanczos")
+    found = caught.value.result
+    assert isinstance(found, wisp.SingularTriplets) and not found.complete and len(found.values) < 40
+    for wrong in (dict(which="LA"), dict(k=0), dict(k=2000), dict(method="qr"), dict(interval=(-1, 1))):
+        with pytest.raises(ValueError):
+            M.svds(**wrong)
+    with pytest.raises(NotImplementedError):
+        wisp.Matrix(M.aslinearoperator()).svds(2)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_solve(dtype, seed):
     n = [10, 80, 300][seed]

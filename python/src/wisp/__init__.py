@@ -16,11 +16,11 @@ from ._lib import __version__, features
 from ._maps import Average, LocalMap, SpectralFunction, average
 from ._matrix import Matrix, gallery
 from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralDensity, Thermal
-from ._solvers import Eigenpairs, SolveInfo
+from ._solvers import Eigenpairs, SingularTriplets, SolveInfo
 from ._transport import Conductivity
 
 __all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context",
            "ConvergenceError", "Eigenpairs", "Estimate", "EvolveInfo", "FileError", "FormatError", "GreensFunction",
            "IncompleteError", "LocalDensity", "LocalMap", "Matrix", "Moments", "NotHermitianError", "NumericError",
-           "OutOfMemoryError", "SingularError", "SolveInfo", "SpectralDensity", "SpectralFunction", "Thermal",
+           "OutOfMemoryError", "SingularError", "SingularTriplets", "SolveInfo", "SpectralDensity", "SpectralFunction", "Thermal",
            "TooLargeError", "UnsupportedError", "WispError", "__version__", "average", "features", "gallery", "load"]

@@ -16,8 +16,11 @@ from ._spectral import seed_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ._matrix import Matrix
+
 _WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WISP_EIG_NEAREST,
           "LR": lib.WISP_EIG_LARGEST_REAL}
+_WHICH_SINGULAR = {"LM": lib.WISP_EIG_LARGEST, "SM": lib.WISP_EIG_SMALLEST}
 _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
                 "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
@@ -66,6 +69,40 @@ class Eigenpairs:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.values, self.vectors))
+
+
+@dataclass(frozen=True)
+class SingularTriplets:
+    """Singular values and vectors, ascending. ``u, s, vh = ...`` takes it apart, as scipy's ``svds`` gives it.
+
+    Attributes
+    ----------
+    left : numpy.ndarray
+        u, of shape (rows, values), orthonormal.
+    values : numpy.ndarray
+        s, in the unit of the matrix's entries.
+    right : numpy.ndarray
+        v, of shape (columns, values), orthonormal: A v = s u, A^H u = s v.
+    residuals : numpy.ndarray
+        The larger one of |A v - s u| and |A^H u - s v|, computed from the vectors, in the unit of ``tol``: over the largest
+        singular value.
+    complete : bool
+        All that were asked for were found, as far as the library's checks tell.
+    method : str
+    products : int
+        Of the matrix, or of its adjoint, with one vector.
+    """
+
+    left: np.ndarray = field(repr=False)
+    values: np.ndarray
+    right: np.ndarray = field(repr=False)
+    residuals: np.ndarray = field(repr=False)
+    complete: bool
+    method: str | None
+    products: int
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.left, self.values, self.right.conj().T))
 
 
 @dataclass(frozen=True)
@@ -192,6 +229,91 @@ class SolverCalls:
         v = self._get(e.vectors) if n else np.zeros((self.shape[0], 0), self.dtype)
         return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), complete,
                           _word(e.method, _EIG_METHODS), e.products)
+
+    def svds(self, k: int = 6, which: str = "LM", *, interval: Sequence[float] | None = None, tol: float = 0,
+             maxiter: int = 0, method: str | None = None, rng: int | np.random.Generator | None = 0,
+             progress: Any = None) -> SingularTriplets:
+        """Singular values and vectors of a matrix of any shape: the largest ones, the smallest, or all in an interval.
+
+        They are eigenpairs of [[0, A], [A^H, 0]] (Golub and Van Loan, Matrix Computations, section 8.6), which is held
+        beside the matrix until the call ends: no condition number is squared.
+
+        Parameters
+        ----------
+        k : int
+            How many, at most the smaller one of rows and columns; not with ``interval``.
+        which : {"LM", "SM"}
+            As in scipy's ``svds``: largest, or smallest.
+        interval : tuple of float, optional
+            All singular values in [low, high], low above 0.
+        tol : float
+            Of the residuals, over the largest singular value. 0: 1e-8, in single precision 1e-4.
+        maxiter : int
+            Rounds of filtering, or restarts. 0: 30, or 10000.
+        method : {None, "chebfd", "lanczos", "dense", "invert"}
+            None: what takes least.
+        rng : int, numpy.random.Generator or None
+            The seed of the start.
+        progress : bool or callable, optional
+            As in ``spectral_density``.
+
+        Returns
+        -------
+        SingularTriplets
+
+        Raises
+        ------
+        IncompleteError, ConvergenceError
+            Something is, or may be, missing; ``result`` has the triplets that were found.
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` has the triplets that were found.
+
+        Examples
+        --------
+        >>> import numpy as np, wisp
+        >>> u, s, vh = wisp.Matrix(np.diag([1.0, 2.0, 3.0])[:, :2]).svds(1)
+        >>> round(float(s[0]), 6)
+        2.0
+        """
+        o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH_SINGULAR), tolerance=tol, max_rounds=maxiter,
+                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng, self.ctx), count=k)
+        if interval is not None:
+            o.which, o.count, (o.low, o.high) = lib.WISP_EIG_INTERVAL, 0, interval
+        elif k < 1:
+            raise ValueError(f"k is at least 1, not {k}")
+        B, rows = self._augmented(), self.shape[0]
+        e, esize = struct("wisp_eigen")
+
+        def found() -> SingularTriplets:
+            n = e.found
+            both = B._get(e.vectors) if n else np.zeros((sum(self.shape), 0), self.dtype)
+            return SingularTriplets(both[:rows].copy(), array(e.value, n, complex).real.copy(), both[rows:].copy(),
+                                    array(e.residual, n, float), bool(e.complete), _word(e.method, _EIG_METHODS), e.products)
+
+        try:
+            self.ctx.call(lib.wisp_svd_sized, e, esize, B._mat, rows, o, size, progress=progress)
+            return found()
+        except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
+            failure.result = found()
+            raise
+        finally:
+            lib.wisp_eigen_free_sized(e, esize)
+
+    def _augmented(self) -> Matrix:
+        """[[0, A], [A^H, 0]]."""
+        (src, size), (both, _) = struct("wisp_src"), struct("wisp_src")
+        B = self.__class__.__new__(self.__class__)
+        B._keep, B.ctx, B._spec = [], self.ctx, None
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, size, self._mat)
+        try:
+            self.ctx.call(lib.wisp_src_augmented_sized, both, size, self.ctx._ctx, src, size)
+        finally:
+            lib.wisp_src_close_sized(src, size)
+        try:
+            B._create(both, size, None)
+        finally:
+            lib.wisp_src_close_sized(both, size)
+        return B
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
