@@ -39,6 +39,34 @@ def test_greens(n, dtype):
     assert grid is None or grid([0.0, 1.0]).shape == (n, n, 2)
 
 
+def test_peierls():
+    rng = np.random.default_rng(8)
+    A, at, field = hermitian(40, complex, 3), rng.uniform(-3, 3, (40, 2)), 0.37
+    M = wisp.Matrix(A, positions=at)
+    B = M.peierls(field)
+    r, c = np.arange(40)[:, None], np.arange(40)
+    phase = -2 * np.pi * field * (at[r, 1] + at[c, 1]) / 2 * (at[r, 0] - at[c, 0])  # A = (-B y, 0)
+    np.testing.assert_allclose(np.linalg.eigvalsh(B.tocsr().toarray()),
+                               np.linalg.eigvalsh(A.toarray() * np.exp(1j * phase)), atol=1e-12)
+    np.testing.assert_array_equal(B.positions, at)
+    assert M.tocsr().dtype == complex and abs(M.tocsr() - A).max() == 0
+    triangle = wisp.Matrix(1 - np.eye(3), positions=[[0, 0], [1, 0], [0, 1]]).peierls(0.1).tocsr().toarray()
+    around = triangle[1, 0] * triangle[2, 1] * triangle[0, 2]  # counterclockwise
+    assert around == pytest.approx(np.exp(2j * np.pi * 0.05))
+    known = wisp.gallery("square", nx=6, ny=5, flux=1 / 30).eigs(30, method="dense").values
+    H = wisp.gallery("square", nx=6, ny=5).peierls(1 / 30)
+    np.testing.assert_allclose(H.eigs(30, method="dense").values, known, atol=1e-12)
+    assert wisp.gallery("square", nx=6, ny=5, dtype="float32").peierls(1 / 30).dtype == np.complex64
+    assert H.conductivity("x", "y", 2, 8).volume == 30
+    assert H.spectral_function(np.zeros((1, 2)), 8).orbitals == 1
+    with pytest.raises(ValueError, match="0.0333"):
+        wisp.gallery("square", nx=6, ny=5).peierls(0.03)
+    with pytest.raises(ValueError, match="positions"):
+        wisp.Matrix(A).peierls(0.1)
+    with pytest.raises(NotImplementedError):
+        wisp.Matrix(M.aslinearoperator(), positions=at).peierls(0.1)
+
+
 def test_greens_of_densities():
     A = hermitian(60, "complex128", 2)
     M = wisp.Matrix(A)

@@ -225,6 +225,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self._keep = [f]
         self._made(made)
 
+    def _of(self, src: Any, size: int) -> Matrix:
+        """A source as a matrix of its own."""
+        other = Matrix.__new__(Matrix)
+        other._keep, other.ctx, other._spec = [], self.ctx, None
+        other._create(src, size, None)
+        return other
+
     def _like(self, src: Any, size: int) -> Matrix:
         """A source as a matrix whose rows are those of this one, in its order."""
         other = Matrix.__new__(Matrix)

@@ -302,18 +302,15 @@ class SolverCalls:
     def _augmented(self) -> Matrix:
         """[[0, A], [A^H, 0]]."""
         (src, size), (both, _) = struct("wisp_src"), struct("wisp_src")
-        B = self.__class__.__new__(self.__class__)
-        B._keep, B.ctx, B._spec = [], self.ctx, None
         self.ctx.call(lib.wisp_src_open_mat_sized, src, size, self._mat)
         try:
             self.ctx.call(lib.wisp_src_augmented_sized, both, size, self.ctx._ctx, src, size)
         finally:
             lib.wisp_src_close_sized(src, size)
         try:
-            B._create(both, size, None)
+            return self._of(both, size)
         finally:
             lib.wisp_src_close_sized(both, size)
-        return B
 
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,

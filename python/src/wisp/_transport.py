@@ -265,6 +265,45 @@ class TransportCalls:
                 lib.wisp_src_close_sized(v, size)
                 lib.wisp_src_close_sized(h, size)
 
+    def peierls(self, field: float) -> Matrix:
+        """This matrix in a magnetic field along z, by Peierls' phases (Hofstadter, Phys. Rev. B 14, 2239 (1976)).
+
+        h_rc turns by 2 pi times the integral of the vector potential from c straight to the nearest image of r, in Landau's
+        gauge: a way around an area counterclockwise turns by 2 pi times its flux. The matrix that is given is complex, and
+        has the positions of this one; this one is left as it is, and should have no phases of that field yet.
+
+        Parameters
+        ----------
+        field : float
+            Flux quanta h/e for each unit of area of the positions.
+
+        Raises
+        ------
+        ValueError
+            Positions are not known; the flux through a cell that is periodic in both directions is no whole number, and the
+            message has the nearest field that fits; or the cell is too small, as for ``velocity``.
+        NotImplementedError
+            The matrix is a LinearOperator.
+
+        Examples
+        --------
+        >>> import wisp
+        >>> H = wisp.gallery("square", nx=12, ny=12).peierls(1 / 12)
+        >>> H.dtype
+        dtype('complex128')
+        """
+        (h, size), (b, _) = struct("wisp_src"), struct("wisp_src")
+        with self._located() as p:
+            self.ctx.call(lib.wisp_src_open_mat_sized, h, size, self._mat)
+            try:
+                self.ctx.call(lib.wisp_src_peierls_sized, b, size, self.ctx._ctx, h, size, p.p, p.size, float(field))
+                made = self._of(b, size)
+            finally:
+                lib.wisp_src_close_sized(b, size)
+                lib.wisp_src_close_sized(h, size)
+        made._place, made._system, made._orbitals = self._where, self._system, self._orbitals
+        return made
+
     def _velocities(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
         """Both as matrices: of directions, or those that are given."""
         given = [not isinstance(a, str) and np.ndim(a) != 1 for a in (alpha, beta)]
