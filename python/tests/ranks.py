@@ -37,6 +37,7 @@ def calls(ctx, folder):
     yield "vectors", H.spectral_density(num_moments=8, vectors=X, **known).moments
     yield "operator", H.spectral_density(2, 8, operator=B, **known).moments
     yield "ldos", H.ldos([0, n - 1, 40], 20, **known).moments
+    yield "random map", H.ldos_map([0.0, 1.0], None, 20, num_vectors=5, **known).densities
     yield "map", H.ldos_map([0.0, 1.0], H.positions[:, 0] < 3, 20, **known).densities
     yield "greens", H.greens([0, 5], [n - 1, 7], eta=0.3, **known)(0.2)
     yield "waves", H.spectral_function(np.zeros((1, 2)), 16, **known)([0.0, 1.0])

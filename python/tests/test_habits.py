@@ -49,6 +49,7 @@ CALLS = {
     "spectral_density": lambda M, p: M.spectral_density(4, 64, progress=p),
     "exact": lambda M, p: M.spectral_density(num_moments=8, exact=True, progress=p),
     "ldos": lambda M, p: M.ldos([3, 4], 64, progress=p),
+    "ldos_map": lambda M, p: M.ldos_map([0.1], num_moments=32, num_vectors=4, progress=p),
     "greens": lambda M, p: M.greens([0, 1], [2, 3], eta=0.2, progress=p),
     "conductivity": lambda M, p: M.conductivity("x", "y", 2, 16, progress=p),
     "trace": lambda M, p: M.trace(np.exp, 4, progress=p),

@@ -1,7 +1,11 @@
 """Maps of local densities, spectral functions and averages over disorder, against dense numpy and closed forms."""
 import itertools
+import json
+import pathlib
 import pickle
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -65,6 +69,58 @@ def test_ldos_map_of_more_rows_than_are_held_at_once(monkeypatch):
     for wrong in ([], [[1]], [0.5], [128], [-1], np.zeros(5, bool)):
         with pytest.raises(ValueError):
             M.ldos_map(0.0, wrong, 16)
+
+
+@pytest.mark.parametrize("kernel", ["jackson", "fejer"])
+def test_random_ldos_map(dtype, kernel):
+    n, N, E = 60, 24, [-1.0, 0.2, 3.0]
+    A = hermitian(n, dtype, 3)
+    half = 1.1 * abs(np.linalg.eigvalsh(A.toarray())).max()
+    known = {"bounds": (-half, half), "kernel": kernel}
+    M, rows = wisp.Matrix(A, positions=np.arange(2.0 * n).reshape(n, 2)), np.arange(0, n, 2)
+    exact = M.ldos_map(E, rows, N + 1, **known)  # the square has as many moments
+    m = M.ldos_map(E, rows, N, num_vectors=400, **known)
+    assert m.resolution == exact.resolution and m.stderr.shape == m.densities.shape == (3, 30)
+    # The squares of both angles of an energy are not the square of their sum, by a little.
+    beside = 0.02 * exact.densities.max()
+    off = abs(m.densities - exact.densities) - beside
+    assert np.mean(off < 2 * m.stderr) > 0.9 and np.all(off < 5 * m.stderr)
+    assert np.all(m.bar95[0] <= m.densities) and np.all(m.densities <= m.bar95[1])
+    np.testing.assert_array_equal(m.positions, M.positions[rows])
+    again = M.ldos_map(E, num_moments=N, num_vectors=400, **known)
+    np.testing.assert_allclose(again.densities[:, ::2], m.densities, rtol=1e-5)
+    assert np.all(np.isnan(M.ldos_map(E, rows, N, num_vectors=1, **known).stderr)) and exact.stderr is None
+
+
+def test_random_ldos_map_is_that_of_the_command():
+    command = pathlib.Path(sys.executable).parent / "wisp"
+    run = subprocess.run([command, "map", "graphene:nx=5,ny=4", "--energies", "0.1,0.5", "--moments", "16", "--vectors", "6",
+                          "--bounds", "-3.5,3.5", "--json"], capture_output=True, text=True, check=True)
+    told = json.loads(run.stdout)
+    m = wisp.gallery("graphene", nx=5, ny=4).ldos_map([0.1, 0.5], None, 16, num_vectors=6, bounds=(-3.5, 3.5))
+    assert m.resolution == pytest.approx(told["resolution"])
+    for mine, name in zip((m.densities, m.stderr, *m.bar95), ("ldos", "ldos_error", "ldos_low", "ldos_high")):
+        np.testing.assert_allclose(mine, told[name], rtol=1e-9)
+
+
+def test_random_ldos_map_is_interrupted_and_refused():
+    M = wisp.gallery("graphene", nx=8, ny=8)
+    calls = []
+
+    def stop(task, done):
+        if done == 1:
+            calls.append(task)
+            if len(calls) == 3:
+                signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        M.ldos_map([0.1], None, 16, num_vectors=100, bounds=(-3.5, 3.5), progress=stop)
+    part = caught.value.result
+    assert part.densities.shape == (1, 128) and np.all(np.isfinite(part.stderr))
+    for wrong in (dict(num_vectors=0), dict(num_vectors=2, kernel="lorentz"), dict(num_vectors=2, rows=[128]),
+                  dict(num_vectors=2, num_moments=1), dict(num_vectors=2, energies=np.nan), dict(num_vectors=2, energies=[])):
+        with pytest.raises(ValueError):
+            M.ldos_map(**{"energies": 0.0, "num_moments": 16, **wrong})
 
 
 def ring(n):

@@ -9,7 +9,9 @@ from ._context import callback
 from ._errors import IncompleteError
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
 from ._moments import KERNELS, Estimate, Moments
+from ._random_map import Sums
 from ._show import axes
+from ._spectral import seed_of
 from ._transport import kwant_orbitals
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ _ROWS = 1024  # whose moments are held at once
 
 
 class LocalMap(NamedTuple):
-    """Local densities of states of rows at energies, exact but for the kernel: there is no bar.
+    """Local densities of states of rows at energies: exact but for the kernel, or by random vectors, with bars.
 
     Attributes
     ----------
@@ -33,6 +35,10 @@ class LocalMap(NamedTuple):
         The standard deviation of Jackson's kernel at the centre: levels are blurred by it.
     positions : numpy.ndarray or None
         Of these rows, of shape (rows, dimensions), where they are known.
+    stderr : numpy.ndarray or None
+        Like densities, by random vectors: NaN for a single one. None: nothing is of chance.
+    bar95 : tuple of numpy.ndarray or None
+        The lower and the upper ends of 95% bars, of chance alone.
     """
 
     energies: np.ndarray
@@ -40,6 +46,8 @@ class LocalMap(NamedTuple):
     densities: np.ndarray
     resolution: float
     positions: np.ndarray | None
+    stderr: np.ndarray | None = None
+    bar95: tuple[np.ndarray, np.ndarray] | None = None
 
     def plot(self, index: int = 0, ax: Any = None, **style: Any) -> Any:
         """Draws the map at energy number ``index`` by matplotlib, over x and y, or over the rows where these are not
@@ -284,12 +292,16 @@ class MapCalls:
         return 1 if self._orbitals is None else self._orbitals
 
     def ldos_map(self, energies: ArrayLike, rows: ArrayLike | None = None, num_moments: int | None = None, *,
-                 energy_resolution: float | None = None, kernel: str = "jackson", bounds: Sequence[float] | None = None,
+                 energy_resolution: float | None = None, num_vectors: int | None = None,
+                 rng: int | np.random.Generator | None = 0, kernel: str = "jackson", bounds: Sequence[float] | None = None,
                  progress: Any = None) -> LocalMap:
-        """Local densities of states <r|delta(E - H)|r> of many rows at chosen energies, exact but for the kernel.
+        """Local densities of states <r|delta(E - H)|r> of many rows at chosen energies, exact but for the kernel, or by
+        random vectors.
 
-        Each row takes half as many products as moments (Weisse et al., Rev. Mod. Phys. 78, 275 (2006), equations 35 and
-        81). Moments are held of a thousand rows at a time, and the densities alone are kept.
+        Exactly each row takes half as many products as moments (Weisse et al., Rev. Mod. Phys. 78, 275 (2006), equations
+        35 and 81). Moments are held of a thousand rows at a time, and the densities alone are kept. Random vectors serve
+        all rows at once: each takes half as many products as moments, and the scatter of one is about the density itself,
+        whatever the resolution.
 
         Parameters
         ----------
@@ -297,8 +309,12 @@ class MapCalls:
             In the unit of the matrix's entries.
         rows : array, optional
             Numbers of rows, or a mask of all rows, such as ``H.positions[:, 2] < 1``. None: all.
+        num_vectors : int, optional
+            So many random vectors; bars take two at least. None: exact.
+        rng : int, numpy.random.Generator or None
+            The seed of the vectors.
         num_moments, energy_resolution, kernel, bounds, progress
-            As in ``spectral_density``.
+            As in ``spectral_density``. Random vectors take kernel "jackson" or "fejer".
 
         Returns
         -------
@@ -307,7 +323,14 @@ class MapCalls:
         Raises
         ------
         KeyboardInterrupt
-            Ctrl-C. Its ``result`` is the LocalMap of the rows that were complete, or None.
+            Ctrl-C. Its ``result`` is the LocalMap of the rows, or vectors, that were complete, or None.
+
+        Examples
+        --------
+        >>> import wisp
+        >>> m = wisp.gallery("graphene", nx=20, ny=20).ldos_map([0.0, 1.0], num_moments=64, num_vectors=8)
+        >>> m.densities.shape, m.bar95[0].shape
+        ((2, 800), (2, 800))
         """
         e = np.atleast_1d(np.asarray(energies, float))
         r = np.arange(self.shape[0]) if rows is None else np.atleast_1d(rows)
@@ -316,6 +339,9 @@ class MapCalls:
         if e.ndim != 1 or r.ndim != 1 or not r.size or r.dtype.kind not in "iu":
             raise ValueError("energies are a list; rows are a list of rows, or a mask of all, one at least")
         bounds = self.find_bounds() if bounds is None else bounds
+        if num_vectors is not None:
+            return self._random_map(e, r, self._number(num_moments, energy_resolution, bounds)[0], num_vectors, rng, kernel,
+                                    bounds, progress)
         found: list[np.ndarray] = []
 
         def upto(count: int) -> LocalMap:
@@ -334,6 +360,32 @@ class MapCalls:
             failure.result = upto(sum(f.shape[1] for f in found)) if found else None
             raise
         return upto(r.size)
+
+    def _random_map(self, e: np.ndarray, r: np.ndarray, moments: int, vectors: int, rng: Any, kernel: str,
+                    bounds: Sequence[float], progress: Any) -> LocalMap:
+        if vectors < 1:
+            raise ValueError(f"num_vectors is at least 1, not {vectors}")
+        if kernel not in ("jackson", "fejer"):
+            raise ValueError(f"random vectors take kernel 'jackson' or 'fejer', not {kernel!r}")
+        if not e.size or not np.all(np.isfinite(e)) or r.min() < 0 or r.max() >= self.shape[0]:
+            raise ValueError(f"energies are finite, one at least; rows are from 0 to {self.shape[0] - 1}")
+        if not 2 <= moments <= lib.WISP_CHEBYSHEV_TERMS:
+            raise ValueError(f"num_moments is from 2 to {lib.WISP_CHEBYSHEV_TERMS}, not {moments}")
+        terms = moments // 2 + 1
+        sums = Sums(self, e, r, terms, seed_of(rng, self.ctx), kernel, bounds)
+
+        def found() -> LocalMap:
+            mean, err, bars = sums.means()
+            where = self.positions if self._where is not None else None
+            resolution = lib.wisp_resolution((bounds[1] - bounds[0]) / 2, 2 * terms - 1)
+            return LocalMap(e, r, mean, resolution, None if where is None else where[r], err, bars)
+
+        try:
+            sums.add(vectors, progress)
+        except KeyboardInterrupt as failure:
+            failure.result = found() if sums.done else None
+            raise
+        return found()
 
     def spectral_function(self, k: ArrayLike, num_moments: int | None = None, *, positions: ArrayLike | None = None,
                           orbitals: int | ArrayLike | None = None, energy_resolution: float | None = None, kernel: str = "jackson",
