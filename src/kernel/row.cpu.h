@@ -22,6 +22,12 @@
 
 #define FN(name) PASTE(PASTE(name, _w), WIDTH)
 #define ROW_LINES ((WIDTH * PARTS * REAL_BYTES + 63) / 64)
+/* Asks for a line that will be read, or written. Block rows of several come into the second-level cache alone: misses
+   of the first-level one, of which few may be pending at once, are left to what is read now. */
+#define PREFETCH(line, to_write)                    \
+    (ROW_LINES > 1 ? __builtin_prefetch(line, 0, 2) \
+     : (to_write)  ? __builtin_prefetch(line, 1)    \
+                   : __builtin_prefetch(line, 0))
 /* Rows ahead whose gathered block rows are prefetched: what they gather stays in the second-level cache till then. */
 #define ROWS_AHEAD (ROW_LINES < 8 ? 16 : 8)
 

@@ -40,9 +40,6 @@ typedef float mat_real;
 typedef real mat_real;
 #endif
 
-/* Asks for a line that will be read, or written (compilers want a constant there). */
-#define PREFETCH(line, to_write) ((to_write) ? __builtin_prefetch(line, 1) : __builtin_prefetch(line, 0))
-
 #define INLINE static inline __attribute__((always_inline, unused))
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

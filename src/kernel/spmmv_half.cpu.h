@@ -38,8 +38,8 @@ INLINE void FN(prefetch_pairs)(const wisp__half_params *h, int64_t row, int64_t 
     for (int64_t e = begin; e < end; e++) {
         UNROLL for (int l = 0; l < ROW_LINES; l++)
         {
-            __builtin_prefetch((const char *)(x + m->col[e] * h->s.p.ld_gather) + 64 * l);
-            if (e < inside) __builtin_prefetch((const char *)(y + m->col[e] * h->s.p.ld_y) + 64 * l, 1);
+            PREFETCH((const char *)(x + m->col[e] * h->s.p.ld_gather) + 64 * l, 0);
+            if (e < inside) PREFETCH((const char *)(y + m->col[e] * h->s.p.ld_y) + 64 * l, 1);
         }
     }
 }
