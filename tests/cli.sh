@@ -8,6 +8,10 @@ unset WISP_ISA
 checks=0 failed=0
 
 fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
+command_not_found_handle() { # in a process of its own; `finish` looks for the file
+    echo "FAILED: there is no $1" | tee -a "$dir/no-command"
+    return 127
+}
 check() { # check WHAT COMMAND...: the command must succeed
     checks=$((checks + 1))
     "${@:2}" || fail "$1"
@@ -156,6 +160,7 @@ stop() { # stop TASK SIGNAL PART ARGS...: a run that gets the signal when so muc
     return 0
 }
 finish() {
+    [ ! -e "$dir/no-command" ] || failed=$((failed + 1))
     echo "$checks checks, $failed failed"
     [ $failed = 0 ] || exit 1
     [ ${#left_out[@]} = 0 ] && exit 0

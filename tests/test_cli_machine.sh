@@ -129,8 +129,8 @@ check "nothing is kept" test ! -e "$file"
 first 1 A=1
 check "it is kept, or why not" sh -c "[ -s $file ] || grep -q ' can.t be true: .*; they are not taken' err"
 for seconds in abc 1x -1 nan; do
-    fails 2 "WISP_MEASURE_FIRST=$seconds: take a number of seconds, or 0, or unset it" env XDG_CACHE_HOME="$PWD/nothing" \
-        WISP_MEASURE_FIRST=$seconds "$wisp" dos laplace:nx=20 --moments 4 --plan
+    XDG_CACHE_HOME=$PWD/nothing WISP_MEASURE_FIRST=$seconds \
+        refused 2 "WISP_MEASURE_FIRST=$seconds: take a number of seconds, or 0, or unset it" dos laplace:nx=20 --moments 4 --plan
 done
 check "what it found is JSON" python3 -c "import json, os; [json.load(open(f))['by_run'] for f in ['$file'] if os.path.exists(f)]"
 "$wisp" machine --json 2>/dev/null | made_up '[10, 20]' >made_up.json

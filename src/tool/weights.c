@@ -206,7 +206,7 @@ json_t *weights_json_of(const char *command)
     const char *numbers = NULL;
     const size_t n = weights_in(command, &numbers);
     json_t *array = n ? json_array() : json_null();
-    for (const char *c = numbers, *end = c + n; n && c < end; c += *c == ',') {
+    for (const char *c = numbers; n && c < numbers + n; c += *c == ',') {
         char *next;
         json_array_append_new(array, json_integer(strtoll(c, &next, 10)));
         c = next;
