@@ -415,6 +415,48 @@ out:
     return status;
 }
 
+wisp_status wisp__pencil_inverse_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x)
+{
+    const wisp_status status = wisp_overlap_apply(p->overlap, y, x);
+    return status == WISP_OK && p->exponent ? wisp_scal(y, wisp__real(ldexp(1, p->exponent / 2))) : status;
+}
+
+/* y = 2^by M x + beta y. Where the factor is far from 1, half of it goes to x, so that what is between is in range. */
+static wisp_status scaled_product(wisp_overlap *v, wisp_blk *y, const wisp_mat *M, const wisp_blk *x, int by,
+                                  double beta)
+{
+    enum { FAR = 32 };
+    const int half = abs(by) > FAR ? by / 2 : 0;
+    const wisp_aug aug = {.terms = WISP_SCALE | (beta != 0 ? WISP_AXPBY : 0),
+                          .alpha = wisp__real(ldexp(1, by - half)),
+                          .beta = wisp__real(beta)};
+    wisp_status status;
+    if (!half) return wisp_spmmv(y, M, x, &aug);
+    WISP_TRY(take_blocks(v, x, true));
+    WISP_TRY(wisp_axpby(v->between, wisp__real(ldexp(1, half)), x, wisp__real(0)));
+    status = wisp_spmmv(y, M, v->between, &aug);
+out:
+    return status;
+}
+
+wisp_status wisp__pencil_times_S(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x)
+{
+    return scaled_product(p->overlap, y, p->S, x, -p->exponent, 0);
+}
+
+wisp_status wisp__pencil_times(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x, int by, const wisp_scalar *shift)
+{
+    wisp_scalar minus[WISP__PENCIL_WIDTH];
+    wisp_status status;
+    if (!shift) return scaled_product(p->overlap, y, p->A, x, by - p->exponent, 0);
+    for (int j = 0; j < wisp_blk_width(x); j++) minus[j] = (wisp_scalar){-shift[j].re, -shift[j].im};
+    WISP_TRY(wisp__pencil_times_S(p, y, x));
+    WISP_TRY(wisp_vscal(y, minus));
+    status = scaled_product(p->overlap, y, p->A, x, by - p->exponent, 1);
+out:
+    return status;
+}
+
 static double rounding_of(double error, double condition)
 {
     enum { OF_FACTORS = 10 };

@@ -246,6 +246,7 @@ static inline void wisp__put(wisp_type type, void *array, int64_t i, wisp_scalar
 
 /* What wisp_overlap_matrix made C of. Its values are those of A x = lambda S x, and (C - shift)^-1 = T^1/2 (2^-exponent
    (A - shift S))^-1 T^1/2, T = 2^-exponent S, whose numbers are about 1. */
+enum { WISP__PENCIL_WIDTH = 128 }; /* columns that are multiplied at once, at most */
 typedef struct {
     wisp_overlap *overlap;
     const wisp_mat *A, *S;
@@ -255,8 +256,13 @@ typedef struct {
 } wisp__pencil;
 /* false: C was not made by wisp_overlap_matrix. */
 bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p);
-/* y = T^1/2 x, of columns not far from 1; y may be x. */
+/* y = T^1/2 x, of columns not far from 1; y may be x. It takes eigenvectors of the pencil, orthonormal by T, to those
+   of C; and the other one, y = T^-1/2 x, these to those. */
 wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);
+wisp_status wisp__pencil_inverse_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);
+/* y = T x, and y = (2^(by - exponent) A - shift_j T) x, shift[width] (NULL: 0): no roots. */
+wisp_status wisp__pencil_times_S(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);
+wisp_status wisp__pencil_times(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x, int by, const wisp_scalar *shift);
 /* Over the largest |lambda|: as far as products with C, with so large rounding errors, may take values from those that
    factors of A - shift S show; a tenth at most. */
 double wisp__pencil_rounding(const wisp__pencil *p, double eps);

@@ -19,6 +19,7 @@ static wisp_status begin(wisp__arnoldi *a)
         for (int i = 0; i < given; i++) X[i * width + i % width] = wisp__real(1);
         WISP_TRY(wisp_blk_cols(&to, a->all, 0, width));
         WISP_TRY(wisp_tsm_update(to, wisp__real(1), start, X, width, wisp__real(0)));
+        if (a->k->pencil) WISP_TRY(wisp__pencil_inverse_root(a->k->pencil, to, to));
     }
     for (int j = width; j < b; j++) WISP_TRY(wisp__arnoldi_draw(a, a->all, j));
 out:
@@ -40,6 +41,7 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
     WISP_TRY(wisp_blk_create(&a->all, k->ctx, wisp_mat_map(k->A), k->type, columns));
     WISP_TRY(wisp_blk_create(&a->x, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_blk_create(&a->y, k->ctx, wisp_mat_map(k->A), k->type, block));
+    if (k->pencil) WISP_TRY(wisp_blk_create(&a->s, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_alloc(k->ctx, &a->H, size, sizeof *a->H));
     WISP_TRY(wisp_alloc(k->ctx, &a->work, 2 * size, sizeof *a->work));
     WISP_TRY(wisp_slot_create(&a->slot, k->ctx, wisp__arnoldi_products(columns, block)));
@@ -56,6 +58,7 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_blk_free(a->x);
     wisp_blk_free(a->y);
     wisp_blk_free(a->z);
+    wisp_blk_free(a->s);
     wisp_blk_free(a->view);
     wisp_free(NULL, a->H);
     wisp_free(NULL, a->work);
@@ -241,6 +244,29 @@ out:
 
 /* ---- whether V is orthonormal --------------------------------------------------------------------------- */
 
+/* Dots by T with the last n columns, a block of them at a time, by way of y. */
+static wisp_status dots_by_S(wisp__arnoldi *a, const wisp_blk *all, wisp_blk *V, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *from = NULL, *y = NULL, *s = NULL;
+    for (int j = 0; j < n; j += a->block) {
+        const int w = n - j < a->block ? n - j : a->block;
+        WISP_TRY(wisp_blk_cols(&from, V, j, w));
+        WISP_TRY(wisp_blk_cols(&y, a->y, 0, w));
+        WISP_TRY(wisp_blk_cols(&s, a->s, 0, w));
+        WISP_TRY(wisp_copy(y, from));
+        WISP_TRY(wisp__pencil_times_S(a->k->pencil, s, y));
+        WISP_TRY(wisp_tsm_gram(a->work + j, n, wisp__real(1), all, s, wisp__real(0), 0));
+        wisp_blk_free(from), wisp_blk_free(y), wisp_blk_free(s);
+        from = y = s = NULL;
+    }
+out:
+    wisp_blk_free(from);
+    wisp_blk_free(y);
+    wisp_blk_free(s);
+    return status;
+}
+
 /* The largest element of |[Q V W]^H [V W] - I|, Q the locked columns. */
 static wisp_status defect(wisp__arnoldi *a, double *most)
 {
@@ -249,7 +275,10 @@ static wisp_status defect(wisp__arnoldi *a, double *most)
     wisp_blk *all = NULL, *V = NULL;
     WISP_TRY(wisp_blk_cols(&all, a->all, 0, rows));
     WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, n));
-    WISP_TRY(wisp_tsm_gram(a->work, n, wisp__real(1), all, V, wisp__real(0), 0));
+    if (a->k->pencil)
+        WISP_TRY(dots_by_S(a, all, V, n));
+    else
+        WISP_TRY(wisp_tsm_gram(a->work, n, wisp__real(1), all, V, wisp__real(0), 0));
     a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * rows * n;
     *most = 0;
     for (int i = 0; i < rows; i++)
@@ -281,6 +310,15 @@ out:
     return status;
 }
 
+/* Dots by T are rounded by that much more, as far as it makes vectors differ in length. */
+static double most_defect(const wisp__eig *k)
+{
+    enum { UNITS = 16 };
+    static const double most = 1e-4;
+    const double usual = wisp__eig_orthogonal(k);
+    return k->pencil ? fmax(usual, fmin(UNITS * k->eps * k->pencil->condition, most)) : usual;
+}
+
 /* Errors have grown: from now on a second pass follows wherever the first one takes anything away to speak of, and they
    can't grow any more. */
 static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
@@ -288,7 +326,7 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     wisp_status status = WISP_OK;
     double most;
     WISP_TRY(defect(a, &most));
-    if (most <= wisp__eig_orthogonal(a->k)) goto out;
+    if (most <= most_defect(a->k)) goto out;
     wisp_ctx_logf(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
     if (a->at.phase == WISP__SEARCHES && !a->k->hermitian) /* from random vectors, as before */

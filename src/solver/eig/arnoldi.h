@@ -55,6 +55,7 @@ typedef struct {
     wisp_blk *all;   /* the locked columns, V, W */
     wisp_blk *x, *y; /* of one block each; x holds W, until it is multiplied */
     wisp_blk *z;     /* W, while a polynomial of it is made; NULL until then */
+    wisp_blk *s;     /* of a pencil: T y, for dots by T; else NULL */
     int columns, locked, active, block;
     double rounding;   /* of a product with Op, for a vector of length 1 */
     double smallest;   /* the same of the last product with A alone */

@@ -29,15 +29,24 @@ static wisp_scalar adjoint(const wisp_scalar *C, int n, int i, int j)
     return (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
 }
 
+/* What dots with y are taken of: y, or T y. */
+static wisp_status take_dual(wisp__arnoldi *a, const wisp_blk **dual)
+{
+    *dual = a->k->pencil ? a->s : a->y;
+    return a->k->pencil ? wisp__pencil_times_S(a->k->pencil, a->s, a->y) : WISP_OK;
+}
+
 /* C[block][n] = y^H (n columns), in the slot from number `at` on; y -= columns C^H. */
 static wisp_status project(wisp__arnoldi *a, int from, int n, int64_t at)
 {
     wisp_status status = WISP_OK;
     wisp_blk *Q = NULL;
+    const wisp_blk *dual;
     const wisp_place C = {a->slot, at};
     if (n == 0) return WISP_OK;
     WISP_TRY(wisp_blk_cols(&Q, a->all, from, n));
-    WISP_TRY(wisp_tsm_gram_at(C, n, a->y, Q, 0));
+    WISP_TRY(take_dual(a, &dual));
+    WISP_TRY(wisp_tsm_gram_at(C, n, dual, Q, 0));
     WISP_TRY(wisp_tsm_update_at(a->y, wisp__real(-1), Q, C, n, wisp__real(1), WISP_ADJOINT));
     a->k->e->flops += 2 * n * of_gram(a);
 out:
@@ -127,6 +136,16 @@ static void take_near(const wisp__arnoldi *a, block_qr *q, int from, int n, cons
    residuals are what V grows from, as near to rounding as they are. */
 static double few(const wisp__arnoldi *a) { return a->at.tries > 0 && a->op.degree == 1 && !a->k->hermitian ? 1 : 100; }
 
+/* x^H S x of a vector that is more than rounding. */
+static wisp_status refuse_S(const wisp__arnoldi *a, double of_left, double of_parts)
+{
+    enum { UNITS = 16 };
+    const wisp__pencil *p = a->k->pencil;
+    if (!p || of_left >= -fmin(UNITS * a->k->eps * p->condition, 0.1) * of_parts) return WISP_OK;
+    return wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC,
+                         "eig: S must be positive definite, and x^H S x is below 0 for a vector x that was met");
+}
+
 /* How long y's columns were before they lost their parts C[block][n]. */
 static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wisp_scalar *C, bool first)
 {
@@ -135,6 +154,10 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
     for (int j = 0; j < b; j++) {
         double square = q->G[j * b + j].re;
         for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
+        const double left = q->G[j * b + j].re, parts = square - left + q->near[j];
+        const wisp_status status = refuse_S(a, left, parts);
+        if (status != WISP_OK) return status;
+        square = fmax(square, 0 * square);
         q->length[j] = sqrt(square);
         finite += 0 * square;
         if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * sqrt(square + q->near[j]));
@@ -169,10 +192,12 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, int near, bool fir
 {
     wisp_status status = WISP_OK;
     const int b = a->block;
+    const wisp_blk *dual;
     const wisp_scalar *C = a->work + b * b, *N = C + b * n;
     WISP_TRY(project(a, n - near, near, N - a->work));
     WISP_TRY(project(a, 0, n, C - a->work));
-    WISP_TRY(wisp_tsm_gram_at((wisp_place){a->slot, 0}, b, a->y, a->y, 0));
+    WISP_TRY(take_dual(a, &dual));
+    WISP_TRY(wisp_tsm_gram_at((wisp_place){a->slot, 0}, b, a->y, dual, 0));
     WISP_TRY(wisp_slot_read(a->slot, 0, b * (b + n + near), a->work));
     a->k->e->flops += 2 * b * of_gram(a);
     q->G = a->work;

@@ -72,6 +72,13 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
     return status;
 }
 
+int wisp__ritz_width(const wisp__eig *k, int n)
+{
+    const int size = (int)wisp_type_size(k->type), by_default = 128 / size;
+    const int width = k->e->block > 0 ? k->e->block : by_default;
+    return width < n ? width : n;
+}
+
 /* ---- progress and ends ---------------------------------------------------------------------------- */
 
 wisp_status wisp__eig_report(wisp__eig *k, int round, int found, double wanted, double residual)

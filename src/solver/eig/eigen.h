@@ -30,17 +30,19 @@ typedef struct {
     wisp_eigen *e;
     wisp_type type; /* of the vectors */
     bool is_complex, hermitian;
-    int64_t rows;           /* of all ranks */
-    double eps;             /* of the vectors' type */
-    double flops;           /* of one product with one vector */
-    double asked;           /* the tolerance, as it was asked for; o.tolerance is the one in force */
-    double scale;           /* by which residuals are divided, once it is known */
-    double started;         /* wisp_now() */
-    bool ended;             /* the user's wish to end is set aside */
-    double most_work;       /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
-    bool whole;             /* it takes its place */
-    wisp_state *live;       /* that is offered; NULL: none */
-    wisp__inverse *inverse; /* INVERT: whose Krylov space is built; CHEBFD: which may take its place. Else NULL */
+    int64_t rows;               /* of all ranks */
+    double eps;                 /* of the vectors' type */
+    double flops;               /* of one product with one vector */
+    double asked;               /* the tolerance, as it was asked for; o.tolerance is the one in force */
+    double scale;               /* by which residuals are divided, once it is known */
+    double started;             /* wisp_now() */
+    bool ended;                 /* the user's wish to end is set aside */
+    double most_work;           /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
+    bool whole;                 /* it takes its place */
+    wisp_state *live;           /* that is offered; NULL: none */
+    const wisp__pencil *pencil; /* vectors are those of A x = lambda S x, orthonormal by T, while there are searched for
+                                   some by an inverse; NULL: they are k->A's */
+    wisp__inverse *inverse;     /* INVERT: whose Krylov space is built; CHEBFD: which may take its place. Else NULL */
     double filter_work, invert_work; /* of the choice between the two, in the measure of most_work; NaN: not known */
     double dense_work;               /* most_work as it is for LAPACK */
     int most_copied;                 /* vectors that are delivered beside the space they are of; 0: any number */
@@ -125,6 +127,8 @@ typedef struct {
 wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
 void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
+/* Of n columns, so many are multiplied at once. */
+int wisp__ritz_width(const wisp__eig *k, int n);
 /* What k->A, or the operator that it is 2^e times, was made of; false: it is no pencil's. */
 bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p);
 /* Takes the pairs of a result back. */
@@ -158,8 +162,6 @@ wisp_status wisp__eig_columns(wisp_state *state, const char *name, wisp_blk *x, 
 
 /* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
 
-/* Of n columns, so many are multiplied at once. */
-int wisp__ritz_width(const wisp__eig *k, int n);
 /* Columns first .. first + n - 1 of the space become its Ritz vectors, of theta[n], ascending (Rayleigh-Ritz); the
    space is held once. */
 wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta);
@@ -194,5 +196,7 @@ typedef struct {
    are dropped: the first how->rank columns are the result, the others hold anything. V and Q may be views of one block
    without a column in common. */
 wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how);
+/* The same of vectors of the search, which may be a pencil's: then by T. */
+wisp_status wisp__eig_orthonormal(const wisp__eig *k, wisp_blk *V, double condition, wisp__ortho *how);
 
 #endif

@@ -1,6 +1,6 @@
 /* (A - shift I)^-1 as an operator. Its numbers are those of k->A; the user's function has the user's matrix. Where A is
-   the C of a pencil, (C - shift I)^-1 = S^1/2 (A - shift S)^-1 S^1/2: what S^1/2 lacks in digits moves values by as
-   large a share of their distance from the shift, and what is found is checked with C. */
+   the C of a pencil it is (A - shift S)^-1 S, with the same values, self-adjoint in the inner product by S (Ericsson
+   and Ruhe 1980): no root of S is in it. */
 #include "inverse.h"
 #include "factor.h"
 #include <string.h>
@@ -17,7 +17,7 @@ struct wisp__inverse {
     bool is_pencil;       /* k->A is C, of this pencil */
     wisp__pencil pencil;
     wisp_blk *x;     /* 2^-exponent x, for the user */
-    wisp_blk *root;  /* S^1/2 x */
+    wisp_blk *Sx;    /* T x */
     double *column;  /* [columns][rows], for factors */
     int64_t columns; /* as many has `column` room for */
 };
@@ -110,16 +110,17 @@ static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
     wisp__inverse *v = arg;
     wisp_status status;
     if (!v->is_pencil) return solve(v, y, x);
-    WISP_TRY(take_like(&v->root, x));
-    WISP_TRY(wisp__pencil_root(&v->pencil, v->root, x));
-    WISP_TRY(solve(v, y, v->root));
-    status = wisp__pencil_root(&v->pencil, y, y);
+    WISP_TRY(take_like(&v->Sx, x));
+    WISP_TRY(wisp__pencil_times_S(&v->pencil, v->Sx, x));
+    status = solve(v, y, v->Sx);
 out:
     return status;
 }
 
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v) { return v->matrix; }
 wisp__op wisp__inverse_op(const wisp__inverse *v) { return (wisp__op){1, 1, v->shift, v->size, true}; }
+
+const wisp__pencil *wisp__inverse_pencil(const wisp__inverse *v) { return v->is_pencil ? &v->pencil : NULL; }
 
 /* ---- made ------------------------------------------------------------------------------------------- */
 
@@ -151,7 +152,7 @@ void wisp__inverse_close(wisp__eig *k)
     wisp_mat_free(v->matrix);
     wisp__factor_free(v->factor);
     wisp_blk_free(v->x);
-    wisp_blk_free(v->root);
+    wisp_blk_free(v->Sx);
     wisp_free(k->ctx, v->column);
     wisp_free(k->ctx, v);
     k->inverse = NULL;
@@ -166,11 +167,20 @@ static double by_kernels(const wisp__eig *k)
     return k->is_complex ? 2 * real : real;
 }
 
+/* Flops of products with S and with C. */
+static double of_pencil(const wisp__inverse *v, double products)
+{
+    enum { WITH_S = 5, WITH_C = 3 };
+    wisp_cost S = {0};
+    if (!v->is_pencil || wisp_spmmv_cost(v->pencil.S, v->k->type, 1, 0, &S) != WISP_OK) return 0;
+    return WITH_S * S.flops * products + WITH_C * v->k->flops * v->k->o.count;
+}
+
 /* Measured, of two- and three-dimensional lattices and meshes: MUMPS' flops take twice as long as those of dense
    kernels, and it has about twenty more for each number of the factors; a solution is bound by memory. There are about
    three and a half factorizations, and six products for each pair, which are made orthogonal to the search space. A
    filter's products, of wide blocks, are faster than they are counted, above all with wide registers: for that all of
-   this counts more. The roots of a pencil are products like a filter's. */
+   this counts more. Of a pencil, a column is multiplied with S about five times, and each pair with C about three. */
 double wisp__inverse_work(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
@@ -178,22 +188,46 @@ double wisp__inverse_work(const wisp__inverse *v)
                  columns = fmax(24, 2.5 * k->o.count), threads = wisp_ctx_threads(k->ctx);
     const double factors = 3.5 * (2 * wisp__factor_flops(v->factor) + 20 * solve), solves = 2.5 * solve * products;
     const double ortho = (k->is_complex ? 16 : 4) * (double)k->rows * columns * products;
-    const double roots = v->is_pencil ? wisp__slower * k->flops * products : 0;
-    return by_kernels(k) * (threads * (factors + solves) + ortho) + roots;
+    return by_kernels(k) * (threads * (factors + solves) + ortho) + wisp__slower * of_pencil(v, products);
 }
 
 int64_t wisp__inverse_bytes(const wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
     const int64_t column = k->rows * (int64_t)(k->is_complex ? 2 * sizeof(double) : sizeof(double));
-    const int64_t root = v->is_pencil ? WISP__MOST_BLOCK * wisp__eig_held(k) * (int64_t)wisp_type_size(k->type) : 0;
-    return v->factor ? wisp__factor_bytes(v->factor) + WISP__MOST_BLOCK * column + root : root;
+    const int64_t Sx = v->is_pencil ? WISP__MOST_BLOCK * wisp__eig_held(k) * (int64_t)wisp_type_size(k->type) : 0;
+    return v->factor ? wisp__factor_bytes(v->factor) + WISP__MOST_BLOCK * column + Sx : Sx;
 }
 
-/* Of a random vector b: |A b|/|b|; then how long (A - shift)^-1 makes it, and |(A - shift) (A - shift)^-1 b - b|. */
+/* Of a random vector b: |A b|/|b|, unless A is Hermitian; then how long (A - shift)^-1 makes it, and of the user's
+   function |(A - shift) (A - shift)^-1 b - b|. */
 typedef struct {
     double norm, growth, error;
 } probe;
+
+/* y = (A - shift) x; of a pencil's vector the C's. */
+static wisp_status back(wisp__inverse *v, wisp_blk *y, wisp_blk *x)
+{
+    const wisp__eig *k = v->k;
+    const wisp_scalar shift = wisp__real(v->shift);
+    const wisp_aug aug = {.terms = WISP_SHIFT, .shift = &shift};
+    wisp_status status;
+    if (!v->is_pencil) return wisp_spmmv(y, k->A, x, &aug);
+    WISP_TRY(wisp__pencil_times(&v->pencil, y, x, k->scaled.exponent, &shift));
+    status = wisp__pencil_inverse_root(&v->pencil, y, y);
+out:
+    return status;
+}
+
+/* The length of a vector; of a pencil's it is that of C's, which it becomes. */
+static wisp_status length_of(wisp__inverse *v, wisp_blk *x, double *length)
+{
+    wisp_status status = WISP_OK;
+    if (v->is_pencil) WISP_TRY(wisp__pencil_root(&v->pencil, x, x));
+    status = wisp_norm(x, length);
+out:
+    return status;
+}
 
 static wisp_status look(wisp__inverse *v, probe *p)
 {
@@ -202,20 +236,20 @@ static wisp_status look(wisp__inverse *v, probe *p)
     enum { NUMBER = 1 << 30 }; /* of the random column: no search has so many */
     wisp_blk *b = NULL, *x = NULL, *y = NULL;
     double of_b, of_x, of_y;
-    const wisp_scalar shift = wisp__real(v->shift);
-    const wisp_aug aug = {.terms = WISP_SHIFT, .shift = &shift};
+    *p = (probe){0};
     WISP_TRY(wisp_blk_create(&b, k->ctx, wisp_mat_map(k->A), k->type, 1));
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, 1));
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, 1));
     WISP_TRY(wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, NUMBER));
-    WISP_TRY(wisp_norm(b, &of_b));
-    WISP_TRY(wisp_spmmv(y, k->A, b, NULL));
-    WISP_TRY(wisp_norm(y, &of_y));
-    p->norm = of_y / of_b;
     WISP_TRY(wisp_spmmv(x, v->matrix, b, NULL));
-    WISP_TRY(wisp_norm(x, &of_x));
+    if (!k->hermitian) WISP_TRY(wisp_spmmv(y, k->A, b, NULL));
+    if (!k->hermitian) WISP_TRY(wisp_norm(y, &p->norm));
+    if (!v->factor) WISP_TRY(back(v, y, x));
+    WISP_TRY(length_of(v, b, &of_b));
+    WISP_TRY(length_of(v, x, &of_x));
+    p->norm /= of_b;
     p->growth = of_x / of_b;
-    WISP_TRY(wisp_spmmv(y, k->A, x, &aug));
+    if (v->factor) goto out;
     WISP_TRY(wisp_axpby(y, wisp__real(-1), b, wisp__real(1)));
     WISP_TRY(wisp_norm(y, &of_y));
     p->error = of_y / of_b;

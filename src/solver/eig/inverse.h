@@ -24,6 +24,9 @@ bool wisp__inverse_counts(const wisp__inverse *v);
 wisp_status wisp__inverse_below(wisp__inverse *v, double shift, int64_t *below);
 /* So far a value may be from that which is counted, over the largest |value|. */
 double wisp__inverse_count_error(const wisp__inverse *v);
+/* Where A is the C of a pencil: that, and the operator has its vectors: it is self-adjoint in their inner product by T.
+   Else NULL. */
+const wisp__pencil *wisp__inverse_pencil(const wisp__inverse *v);
 /* "A - target I", or that of a pencil. */
 const char *wisp__inverse_of(const wisp__inverse *v);
 /* What it holds at most beside what the library counts. */

@@ -139,7 +139,7 @@ static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
     int first, found;
     if (n == 0) return WISP_OK;
     WISP_TRY(wisp_blk_cols(&V, L->a.all, 0, n));
-    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    WISP_TRY(wisp__eig_orthonormal(k, V, 1, &how));
     n = how.rank;
     if (n == 0) goto out;
     WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)n, sizeof *theta));
@@ -246,6 +246,7 @@ static wisp_status search(wisp__eig *k)
 static wisp_status by_inverse(wisp__eig *k)
 {
     wisp_status status = wisp__inverse_begin(k->inverse);
+    k->pencil = wisp__inverse_pencil(k->inverse);
     if (status == WISP_OK) status = search(k);
     while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
         wisp__eig_drop_pairs(k->e);
@@ -253,6 +254,7 @@ static wisp_status by_inverse(wisp__eig *k)
         k->live = NULL, k->o.resume = NULL;
         status = search(k);
     }
+    k->pencil = NULL;
     return status;
 }
 
@@ -278,10 +280,11 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choic
     /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that
        were found, which are held twice while there is made room, and H likewise; a block of products'. Ritz vectors,
        and room for LAPACK. Dots of what a restart leaves. */
-    const int64_t found = k->o.count, blocks = wisp__eig_scaled_blocks(k) + 7, parts = k->is_complex ? 2 : 1,
-                  small = (int64_t)(m + block) * (m + block), large = (m + found + 2 * block) * (m + found + 2 * block),
-                  twice = 48 * small, lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m),
-                  columns = m + 2 * found + blocks * block, looked = m / 2 + found + 2 * block;
+    const int64_t found = k->o.count, blocks = wisp__eig_scaled_blocks(k) + (k->inverse ? 11 : 7),
+                  parts = k->is_complex ? 2 : 1, small = (int64_t)(m + block) * (m + block),
+                  large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * small,
+                  lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m), columns = m + 2 * found + blocks * block,
+                  looked = m / 2 + found + 2 * block;
     plan->bytes_most = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
                        wisp__arnoldi_numbers(m, k->o.count, block) +
                        wisp__eig_sums_bytes(k, (double)looked, (double)((m + found) / 2 + 2 * block)) +

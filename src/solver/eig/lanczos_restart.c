@@ -140,7 +140,7 @@ static wisp_status turn(wisp__lanczos *L, wisp_blk *Z, double *value, double *re
     const int n = wisp_blk_width(Z);
     wisp__ortho how;
     *over = INFINITY;
-    WISP_TRY(wisp__orthonormal(Z, NULL, 0, &how));
+    WISP_TRY(wisp__eig_orthonormal(L->k, Z, 0, &how));
     if (how.rank < n) goto out;
     WISP_TRY(wisp__ritz(L->k, Z, 0, n, value));
     WISP_TRY(wisp__ritz_residuals(L->k, Z, 0, n, value, residual));

@@ -11,6 +11,8 @@ typedef struct {
     wisp_ctx *ctx;
     wisp_blk *V; /* a view: columns that are left */
     const wisp_blk *Q;
+    const wisp__pencil *pencil; /* dots are by its T; NULL: they are plain */
+    wisp_blk *x, *s;            /* for these: columns of V, and T times them */
     bool is_complex;
     int n, q;
     double eps, rows;
@@ -26,6 +28,30 @@ typedef struct {
 
 static double square(wisp_scalar x) { return x.re * x.re + x.im * x.im; }
 
+/* V^H T V, a few columns at a time. */
+static wisp_status gram_by_S(ortho *o)
+{
+    wisp_status status = WISP_OK;
+    const int n = o->n, width = wisp_blk_width(o->x);
+    wisp_blk *from = NULL, *x = NULL, *s = NULL;
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        WISP_TRY(wisp_blk_cols(&from, o->V, j, w));
+        WISP_TRY(wisp_blk_cols(&x, o->x, 0, w));
+        WISP_TRY(wisp_blk_cols(&s, o->s, 0, w));
+        WISP_TRY(wisp_copy(x, from));
+        WISP_TRY(wisp__pencil_times_S(o->pencil, s, x));
+        WISP_TRY(wisp_tsm_gram_at((wisp_place){o->slot, j}, n, o->V, s, 0));
+        wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(s);
+        from = x = s = NULL;
+    }
+out:
+    wisp_blk_free(from);
+    wisp_blk_free(x);
+    wisp_blk_free(s);
+    return status;
+}
+
 /* V -= Q Q^H V; then G = V^H V. length: of the columns before. The host waits once. */
 static wisp_status dots(ortho *o, wisp__ortho *how)
 {
@@ -38,7 +64,7 @@ static wisp_status dots(ortho *o, wisp__ortho *how)
         WISP_TRY(wisp_tsm_update_at(o->V, wisp__real(-1), o->Q, P, n, wisp__real(1), 0));
         how->flops += 2 * each * o->q;
     }
-    WISP_TRY(wisp_tsm_gram_at(G, n, o->V, o->V, 0));
+    WISP_TRY(o->pencil ? gram_by_S(o) : wisp_tsm_gram_at(G, n, o->V, o->V, 0));
     how->flops += each * n / 2;
     WISP_TRY(wisp_slot_read(o->slot, 0, (int64_t)n * (n + o->q), o->G));
     for (int j = 0; j < n; j++) o->length[j] = 0;
@@ -271,13 +297,16 @@ out:
 static void free_all(ortho *o)
 {
     wisp_blk_free(o->V);
+    wisp_blk_free(o->x);
+    wisp_blk_free(o->s);
     wisp_free(o->ctx, o->G);
     wisp_free(o->ctx, o->X);
     wisp_slot_free(o->slot);
     wisp_free(o->ctx, o->length);
 }
 
-wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how)
+/* k: where dots may be by a pencil's T, and there is no Q; else NULL. */
+static wisp_status orthonormal(const wisp__eig *k, wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how)
 {
     enum { PASSES = 10, ARRAYS = 6 };
     wisp_status status = WISP_OK;
@@ -286,6 +315,7 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
     const wisp_type type = wisp_blk_type(V);
     ortho o = {.ctx = wisp_blk_ctx(V),
                .Q = Q,
+               .pencil = k ? k->pencil : NULL,
                .is_complex = wisp_type_is_complex(type),
                .n = n,
                .q = q,
@@ -295,6 +325,12 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
     double enough = condition > 0 && condition < 20 ? 400 * n : 4;
     *how = (wisp__ortho){0};
     WISP_TRY(wisp_blk_cols(&o.V, V, 0, n));
+    if (o.pencil) {
+        const int width = wisp__ritz_width(k, n);
+        WISP_TRY(wisp_blk_create(&o.x, o.ctx, wisp_blk_map(V), type, width));
+        WISP_TRY(wisp_blk_create(&o.s, o.ctx, wisp_blk_map(V), type, width));
+        o.eps *= sqrt(o.pencil->condition);
+    }
     WISP_TRY(wisp_alloc(o.ctx, &o.G, columns * (columns + (size_t)q), sizeof *o.G));
     WISP_TRY(wisp_alloc(o.ctx, &o.X, columns * columns, sizeof *o.X));
     WISP_TRY(wisp_slot_create(&o.slot, o.ctx, (int64_t)n * (n + q)));
@@ -311,4 +347,14 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
 out:
     free_all(&o);
     return status;
+}
+
+wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how)
+{
+    return orthonormal(NULL, V, Q, condition, how);
+}
+
+wisp_status wisp__eig_orthonormal(const wisp__eig *k, wisp_blk *V, double condition, wisp__ortho *how)
+{
+    return orthonormal(k, V, NULL, condition, how);
 }

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wisp__ritz_width(const wisp__eig *k, int n)
-{
-    const int size = (int)wisp_type_size(k->type), by_default = 128 / size;
-    const int width = k->e->block > 0 ? k->e->block : by_default;
-    return width < n ? width : n;
-}
-
-/* y = (A - shift_j) x for columns first .. of the space, copied to x first; with the squares of norms of y. */
+/* y = (A - shift_j) x for columns first .. of the space, copied to x first; with the squares of norms of y. Of a pencil
+   (A - shift_j S) x, without norms. */
 static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wisp_blk *x, wisp_blk *y,
                             const wisp_scalar *shift, wisp_place dot)
 {
@@ -22,7 +16,10 @@ static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wis
     WISP_TRY(wisp_blk_cols(&part_x, x, 0, n));
     WISP_TRY(wisp_blk_cols(&part_y, y, 0, n));
     WISP_TRY(wisp_copy(part_x, from));
-    WISP_TRY(wisp_spmmv(part_y, k->A, part_x, &aug));
+    if (k->pencil)
+        WISP_TRY(wisp__pencil_times(k->pencil, part_y, part_x, k->scaled.exponent, shift));
+    else
+        WISP_TRY(wisp_spmmv(part_y, k->A, part_x, &aug));
     k->e->products += n;
     k->e->flops += k->flops * n;
 out:
@@ -87,6 +84,34 @@ out:
     return status;
 }
 
+/* |T^-1/2 (A x - theta T x)|, which is |C y - theta y|, y = T^1/2 x. */
+static wisp_status pencil_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
+                                    double *residual)
+{
+    wisp_status status = WISP_OK;
+    const int width = wisp__ritz_width(k, n);
+    wisp_blk *x = NULL, *y = NULL, *part = NULL;
+    wisp_scalar shift[WISP__PENCIL_WIDTH];
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        for (int i = 0; i < w; i++) shift[i] = wisp__real(theta[j + i]);
+        WISP_TRY(multiply(k, space, first + j, w, x, y, shift, (wisp_place){0}));
+        WISP_TRY(wisp_blk_cols(&part, y, 0, w));
+        WISP_TRY(wisp__pencil_inverse_root(k->pencil, part, part));
+        WISP_TRY(wisp_norm(part, residual + j));
+        wisp_blk_free(part);
+        part = NULL;
+    }
+    for (int j = 0; j < n; j++) residual[j] /= k->scale;
+out:
+    wisp_blk_free(part);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    return status;
+}
+
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta, double *residual)
 {
     wisp_status status = WISP_OK;
@@ -94,6 +119,7 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
     wisp_blk *x = NULL, *y = NULL;
     wisp_scalar *shift = NULL, *dot;
     wisp_slot *slot = NULL; /* no block is waited for */
+    if (k->pencil) return pencil_residuals(k, space, first, n, theta, residual);
     WISP_TRY(wisp_alloc(k->ctx, &shift, (size_t)width + 3 * (size_t)n, sizeof *shift));
     dot = shift + width;
     WISP_TRY(wisp_slot_create(&slot, k->ctx, 3 * (int64_t)n));
@@ -211,6 +237,30 @@ static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int fo
     return status;
 }
 
+/* Vectors of a pencil become those of C, orthonormal but for errors of S^1/2. To make them so again mixes them by about
+   that much, which residuals may tell of. */
+static wisp_status take_root(wisp__eig *k, int n, const double *theta, double *residual)
+{
+    wisp_status status = WISP_OK;
+    const int width = wisp__ritz_width(k, n);
+    wisp_blk *part = NULL, *V = k->e->vectors;
+    wisp__ortho how;
+    for (int j = 0; j < n; j += width) {
+        WISP_TRY(wisp_blk_cols(&part, V, j, n - j < width ? n - j : width));
+        WISP_TRY(wisp__pencil_root(k->pencil, part, part));
+        wisp_blk_free(part);
+        part = NULL;
+    }
+    k->pencil = NULL;
+    WISP_TRY(orthogonality(k, V, n));
+    const double mixed = n * k->e->orthogonality * (theta[n - 1] - theta[0]) / k->scale;
+    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    for (int i = 0; i < n; i++) residual[i] = how.rank < n ? INFINITY : residual[i] + mixed;
+out:
+    wisp_blk_free(part);
+    return status;
+}
+
 /* The vectors become orthonormal and Ritz pairs once more; *good: they are, and within the tolerance. */
 static wisp_status repair(wisp__eig *k, int n, double *theta, double *residual, bool *good)
 {
@@ -229,6 +279,13 @@ out:
     return status;
 }
 
+static bool within(const wisp__eig *k, int n, const double *residual)
+{
+    for (int i = 0; i < n; i++)
+        if (!(residual[i] <= k->o.tolerance)) return false;
+    return true;
+}
+
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual)
 {
     wisp_status status = WISP_OK;
@@ -238,9 +295,11 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     e->residual = calloc((size_t)found, sizeof *e->residual);
     if (!e->value || !e->residual) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
     WISP_TRY(take_columns(k, space, first, found));
+    const bool was_within = within(k, found, residual), by_S = k->pencil != NULL;
+    if (by_S) WISP_TRY(take_root(k, found, theta, residual));
     WISP_TRY(orthogonality(k, e->vectors, found));
     const double before = e->orthogonality;
-    bool good = before <= wisp__eig_orthogonal(k);
+    bool good = before <= wisp__eig_orthogonal(k) && (!by_S || !was_within || within(k, found, residual));
     if (!good) WISP_TRY(repair(k, found, theta, residual, &good));
     if (!good) {
         status =
