@@ -154,7 +154,7 @@ static int count_below(int n, const double *diagonal, const double *beside, doub
 
 /* Its lowest eigenvalue, or its highest, to the rounding of its norm, by bisection. (LAPACK's dsterf does as well, but
    a BLAS starts threads in the process of everyone who links it, for a matrix of 64 rows.) */
-static double edge(int n, const double *diagonal, const double *beside, int highest)
+double wisp__tridiagonal_edge(int n, const double *diagonal, const double *beside, int highest)
 {
     double norm = 0;
     for (int i = 0; i < n; i++)
@@ -181,8 +181,8 @@ static wisp_status ritz_values(lanczos *L, int steps, double *lowest, double *hi
             if (!isfinite(L->alpha[i][j]) || !isfinite(L->beta[i][j]))
                 return wisp_ctx_failf(L->ctx, WISP_ERR_NUMERIC,
                                       "a number of the Lanczos runs for the bounds is not finite");
-        *lowest = fmin(*lowest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 0));
-        *highest = fmax(*highest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 1));
+        *lowest = fmin(*lowest, L->center + L->scale * wisp__tridiagonal_edge(n, L->alpha[i], L->beta[i], 0));
+        *highest = fmax(*highest, L->center + L->scale * wisp__tridiagonal_edge(n, L->alpha[i], L->beta[i], 1));
     }
     return WISP_OK;
 }
@@ -277,6 +277,14 @@ static wisp_bounds interval(double low, double high, double eps, double probabil
     b.halfwidth = fmax(high / 2 - low / 2 + rounding, 1e-6 * fabs(b.center));
     if (b.halfwidth == 0) b.halfwidth = largest_of(low, high); /* of the smallest denormals */
     return b;
+}
+
+wisp_bounds wisp__bounds_of_runs(double lowest, double highest, double rows, int columns, int steps, double eps)
+{
+    double low = -INFINITY, high = INFINITY;
+    narrowed(lowest, highest, wisp__bounds_margin(rows, columns, steps), WISP__BOUNDS_ROOM, &low, &high);
+    if (high > low) on_grid(&low, &high);
+    return interval(low, high, eps, WISP__BOUNDS_FAILURE);
 }
 
 /* What is known of the spectrum before Lanczos begins. */

@@ -12,6 +12,10 @@ enum { WISP__BOUNDS_RUNS = 8, WISP__BOUNDS_STEPS = 256 };
 
 /* By how much the spectrum may reach beyond the Ritz values, over the spread of these; infinity: too much. */
 double wisp__bounds_margin(double rows, int columns, int steps);
+/* The lowest eigenvalue of a symmetric tridiagonal matrix, or its highest. */
+double wisp__tridiagonal_edge(int n, const double *diagonal, const double *beside, int highest);
+/* Bounds from the outermost Ritz values of so many runs of so many steps, where nothing else is known. */
+wisp_bounds wisp__bounds_of_runs(double lowest, double highest, double rows, int columns, int steps, double eps);
 /* Lanczos runs and steps of each, at most; both 0 where there are none. */
 void wisp__bounds_size(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
 #endif

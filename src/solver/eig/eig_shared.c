@@ -59,17 +59,22 @@ static void widen(wisp__eig *k)
     b->halfwidth = fmax(b->halfwidth, of_roots(k) / 2 * (b->halfwidth + fabs(b->center)));
 }
 
+wisp_status wisp__eig_take_bounds(wisp__eig *k, double started)
+{
+    wisp_status status = WISP_OK;
+    widen(k);
+    k->e->bounds_seconds = wisp_now() - started;
+    if (k->o.tolerance_abs > 0) status = take_absolute(k);
+    if (status == WISP_OK) wisp__eig_set_tolerance(k, k->o.tolerance);
+    return status;
+}
+
 wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 {
     const double before = wisp_now();
-    wisp_status status = WISP_OK;
     if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
-    status = wisp__eig_find_bounds(k, products);
-    if (status == WISP_OK) widen(k);
-    k->e->bounds_seconds = wisp_now() - before;
-    if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
-    if (status == WISP_OK) wisp__eig_set_tolerance(k, k->o.tolerance);
-    return status;
+    const wisp_status status = wisp__eig_find_bounds(k, products);
+    return status == WISP_OK ? wisp__eig_take_bounds(k, before) : status;
 }
 
 int wisp__ritz_width(const wisp__eig *k, int n)

@@ -105,6 +105,8 @@ void wisp__eig_scale_back(wisp__eig *k);
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
+/* The rest of it, where k->e->bounds were found in another way, from this time on. */
+wisp_status wisp__eig_take_bounds(wisp__eig *k, double started);
 /* Hermitian matrices: sets k->o.tolerance to this one, and k->scale to what belongs to it. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance);
 /* By which residuals are multiplied for the result. */

@@ -73,7 +73,8 @@ static void narrow(double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) single[i] = (float)x[i];
 }
 
-static wisp_status by_factors(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
+/* With the factors at this shift. */
+static wisp_status solve_with(wisp__inverse *v, double shift, wisp_blk *y, const wisp_blk *x)
 {
     wisp_status status = WISP_OK;
     const wisp__eig *k = v->k;
@@ -86,10 +87,10 @@ static wisp_status by_factors(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
         WISP_TRY(wisp_alloc(k->ctx, &v->column, (size_t)n, sizeof *v->column));
         v->columns = columns;
     }
-    if (v->factored != v->shift) { /* eigenvalues were counted at another one */
+    if (v->factored != shift) { /* eigenvalues were counted at another one */
         int64_t below;
         bool singular;
-        WISP_TRY(factor_at(v, v->shift, &below, &singular));
+        WISP_TRY(factor_at(v, shift, &below, &singular));
     }
     WISP_TRY(wisp_blk_get(x, WISP_COL_MAJOR, v->column, k->rows));
     if (single) widen(v->column, n);
@@ -102,7 +103,7 @@ out:
 
 static wisp_status solve(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
 {
-    return v->factor ? by_factors(v, y, x) : by_function(v, y, x);
+    return v->factor ? solve_with(v, v->shift, y, x) : by_function(v, y, x);
 }
 
 static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
@@ -119,6 +120,40 @@ out:
 
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v) { return v->matrix; }
 wisp__op wisp__inverse_op(const wisp__inverse *v) { return (wisp__op){1, 1, v->shift, v->size, true}; }
+
+/* ---- factors of S ------------------------------------------------------------------------------------- */
+
+/* From a shift so far below all values A - shift S is a multiple of S, up to rounding. Single numbers have less room.
+ */
+static int far_exponent(const wisp__inverse *v) { return wisp__is_single(v->k->type) ? 60 : 200; }
+
+bool wisp__inverse_has_S(const wisp__inverse *v) { return v->is_pencil && v->factor; }
+
+wisp_status wisp__inverse_factor_S(wisp__inverse *v)
+{
+    wisp_status status;
+    int64_t below;
+    bool singular;
+    WISP_TRY(factor_at(v, -ldexp(1, far_exponent(v)), &below, &singular));
+    if (singular)
+        status = wisp_ctx_fail(v->k->ctx, WISP_ERR_NUMERIC, "eig: S must be positive definite, and is singular");
+    else if (below > 0)
+        status =
+            wisp_ctx_failf(v->k->ctx, WISP_ERR_NUMERIC,
+                           "eig: S must be positive definite, and %lld of its eigenvalues are below 0, by its factors",
+                           (long long)below);
+out:
+    return status;
+}
+
+wisp_status wisp__inverse_of_S(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
+{
+    wisp_status status;
+    WISP_TRY(solve_with(v, v->factored, y, x));
+    status = wisp_scal(y, wisp__real(ldexp(1, far_exponent(v))));
+out:
+    return status;
+}
 
 const wisp__pencil *wisp__inverse_pencil(const wisp__inverse *v) { return v->is_pencil ? &v->pencil : NULL; }
 

@@ -3,6 +3,7 @@
    orthogonal takes far longer than a product with a sparse matrix, and a polynomial needs fewer blocks. */
 #include "lanczos.h"
 #include "inverse.h"
+#include "pencil_bounds.h"
 
 enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
 static const double growth = 100; /* of a polynomial, to the end of the spectrum */
@@ -258,13 +259,24 @@ static wisp_status by_inverse(wisp__eig *k)
     return status;
 }
 
+/* Of a pencil by its factors, if it has any. */
+static wisp_status find_bounds(wisp__eig *k, int m)
+{
+    const double before = wisp_now();
+    bool found = false;
+    if (k->e->bounds.halfwidth > 0) return WISP_OK;
+    const wisp_status status = wisp__pencil_bounds(k, m, &found);
+    if (status != WISP_OK) return status;
+    return found ? wisp__eig_take_bounds(k, before) : wisp__eig_bounds(k, m);
+}
+
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
     const int block = block_of(k), m = search_columns(k, block);
     if (k->rows <= most_locked(k) + 2 * m + block) return wisp__eig_dense(k);
     /* The inverse's place hangs on the bounds, also where a run goes on. */
     const bool kept = k->o.resume && !k->inverse;
-    const wisp_status status = kept ? WISP_OK : wisp__eig_bounds(k, m);
+    const wisp_status status = kept ? WISP_OK : find_bounds(k, m);
     if (status != WISP_OK) return status;
     return k->inverse ? by_inverse(k) : search(k);
 }
