@@ -11,7 +11,7 @@ typedef struct {
     wisp_status fails;
 } by_test;
 
-static inline ref_mat inverse_of(ref_mat a, double target)
+static inline ref_mat inverse_of(ref_mat a, cplx target)
 {
     const int64_t n = a.rows;
     ref_mat m = ref_new(n, 2 * n), x = ref_new(n, n);

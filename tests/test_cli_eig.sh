@@ -376,7 +376,35 @@ ok eig matpde:nx=9,ny=8 --target 2 -n 3 --json
 json out 'd["method"] == "dense" and d["complete"] and d["proof"] == "all" and len(d["eigenvalues"]) >= 3'
 ok eig matpde:nx=9,ny=8 --target 2 -n 3 --plan --json
 json out 'd["method"] == "dense"'
+# Nearest to a complex number: of a real matrix, too, without what is conjugate to it.
+"$wisp" gen matpde:nx=9,ny=8,beta=40,gamma=40 -o pairs.mtx --quiet
+"$wisp" eig pairs.mtx --smallest 72 --json >all.json
+ok eig pairs.mtx --target 4,1.5 -n 3 --json
+python3 - <<'EOF' || fail "not the nearest ones to a complex number"
+import json
+every, found = json.load(open("all.json"))["eigenvalues"], json.load(open("out"))
+nearest = sorted((complex(*v) for v in every), key=lambda v: abs(v - (4 + 1.5j)))[:3]
+values = sorted((complex(*v) for v in found["eigenvalues"]), key=lambda v: abs(v - (4 + 1.5j)))
+assert found["complete"] and found["proof"] == "all" and found["target"] == [4, 1.5] and found["type"] == "complex double"
+assert len(values) == 3 and all(abs(v - w) < 1e-9 for v, w in zip(values, nearest)), (values, nearest)
+assert all(v.imag > 0 for v in values), values
+EOF
+ok eig pairs.mtx --target 4,0 --json
+json out 'd["target"] == 4'
+ok eig pairs.mtx --target 4,-1.5 -n 3 --plan
+check "a complex target is told: $(cat out)" grep -q 'nearest to 4-1.5i' out
+refused 1 "eig: --target is 1-2i, and a Hermitian matrix has real eigenvalues" eig $small --target 1,-2
+refused 1 "chebfd" eig pairs.mtx --target 4,1 --method chebfd
+for value in 1, 1,x ,1 1,2,3 1+2i; do refused 2 "expected a number, or RE,IM" eig pairs.mtx --target "$value"; done
 if "$wisp" --version | grep -q '^features:.* mumps'; then
+    short eig matpde:nx=20,ny=18,beta=40,gamma=40 --target 4,1.5 -n 3 --method invert --json
+    json out 'd["method"] == "invert" and not d["complete"] and d["found"] == 3'
+    if [ $have_hdf5 = 1 ]; then
+        WISP_STOP_AT=KILL:checkpoint:2 "$wisp" eig matpde:nx=20,ny=18,beta=40,gamma=40 --target 4,1.5 -n 9 --method invert \
+            --checkpoint complex.ck --every 1e-9 >out 2>err
+        refused 1 "eigenvalues:" eig matpde:nx=20,ny=18,beta=40,gamma=40 --target 4,1 -n 9 --method invert --resume complex.ck
+        short eig matpde:nx=20,ny=18,beta=40,gamma=40 --target 4,1.5 -n 9 --method invert --resume complex.ck
+    fi
     "$wisp" gen matpde:nx=60,ny=56 -o rows.mtx --quiet
     short eig rows.mtx --target 2 -n 2 --tol 1e-4 --json
     json out 'd["method"] == "invert" and not d["complete"] and d["proof"] != "inertia"'

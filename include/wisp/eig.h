@@ -45,10 +45,11 @@ typedef enum {
 } wisp_eig_method;
 /* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual, for these may lie
    inside; it also has to be small beside the interval (CHEBFD: a twentieth at most, or rounding), whatever the
-   tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise. SMALLEST, LARGEST: at the lower and upper
-   end of a Hermitian matrix's spectrum; of another matrix those of smallest and largest absolute value. LARGEST_REAL:
-   those of largest real part. If the last one of `count` belongs to a multiplet (by their residuals they may be equal;
-   not Hermitian: they are within the tolerance), all of the multiplet are given: there may be more than `count`. */
+   tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise (or, with `target_im`, to a complex number).
+   SMALLEST, LARGEST: at the lower and upper end of a Hermitian matrix's spectrum; of another matrix those of smallest
+   and largest absolute value. LARGEST_REAL: those of largest real part. If the last one of `count` belongs to a
+   multiplet (by their residuals they may be equal; not Hermitian: they are within the tolerance), all of the multiplet
+   are given: there may be more than `count`. */
 typedef enum {
     WISP_EIG_SMALLEST,
     WISP_EIG_LARGEST,
@@ -76,7 +77,7 @@ typedef struct {
     wisp_eig_which which;
     wisp_eig_method method;
     double low, high; /* INTERVAL */
-    double target;    /* NEAREST */
+    double target;    /* NEAREST: its real part, and see target_im */
     int count;        /* all but INTERVAL: how many; 0: 1 */
     int search;       /* columns of the search space to begin with; 0: chosen. LANCZOS, KRYLOV_SCHUR: at least */
                       /* count + 2 block + 1 are taken */
@@ -126,6 +127,10 @@ typedef struct {
     wisp_apply_fn invert;
     wisp_below_fn below; /* with `invert`; NULL: nothing proves then that no pair is missing */
     void *invert_arg;    /* passed to invert() and below() */
+    /* NEAREST: the imaginary part of the target, for a matrix that is not Hermitian (of a Hermitian one:
+       WISP_ERR_HERMITIAN); an operator is taken for not Hermitian. If it is not 0, vectors are complex: `type` says
+       their precision alone, that of `invert`, too. Of a conjugate pair the nearer one may be given alone then. */
+    double target_im;
 } wisp_eig_opts;
 
 /* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */

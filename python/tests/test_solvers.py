@@ -34,6 +34,22 @@ def test_eigs_of_other_matrices():
     np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [float, complex, np.float32, np.complex64])
+def test_eigs_next_to_a_complex_number(dtype):
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((70, 70)).astype(dtype)
+    if np.iscomplexobj(A):
+        A += 1j * rng.standard_normal((70, 70)).astype(A.real.dtype)
+    w, tol = np.linalg.eigvals(A.astype(complex)), 1e-6 if A.dtype.itemsize // (1 + np.iscomplexobj(A)) == 8 else 1e-2
+    for near in (1 + 3j, np.complex128(-2 - 4j), 3):
+        found = wisp.Matrix(A).eigs(4, sigma=near)
+        assert found.complete and found.vectors.dtype.kind == "c"
+        np.testing.assert_allclose(np.sort(abs(found.values - near))[:4], np.sort(abs(w - near))[:4], atol=tol)
+        np.testing.assert_allclose(A @ found.vectors, found.vectors * found.values, atol=10 * tol)
+    with pytest.raises(wisp.NotHermitianError, match="target is 1\\+2i, and a Hermitian matrix"):
+        wisp.Matrix(A + A.conj().T).eigs(2, target=1 + 2j)
+
+
 def test_eigs_dense_by_scipys_lapack():
     for dtype in (float, complex):
         A = hermitian(80, dtype, 9)

@@ -78,6 +78,7 @@ static const struct {
     {"opts.low", ANY, "interval", NULL},
     {"opts.high", ANY, "interval", NULL},
     {"opts.target", ANY, "target", NULL},
+    {"opts.target_im", ANY, "target", "the imaginary part of --target"},
     {"opts.count", CMD_EIG, "count", NULL},
     {"opts.count", CMD_EIG | CMD_SVD, "smallest", NULL},
     {"opts.count", CMD_EIG | CMD_SVD, "largest", NULL},

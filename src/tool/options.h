@@ -81,8 +81,9 @@ typedef struct {
     int side;                           /* wisp_side, of the preconditioner; 0: not given */
     int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
     int64_t max_iterations, restart, shadow;
-    int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
-    double target, watchdog; /* seconds; 0: not given, below 0: off */
+    int64_t count, search; /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
+    double target[2];      /* eig: real and imaginary part */
+    double watchdog;       /* seconds; 0: not given, below 0: off */
     const char *vectors_in, *vectors_out, *left, *where;
     const char *left_out, *right_out; /* svd: files */
     const char *overlap;              /* eig: a file */
@@ -175,6 +176,7 @@ wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_once, parse_output, parse_count, parse_positive, parse_pair,
     parse_choice, parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights,
     parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from,
-    parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_watchdog, parse_energies, parse_path,
-    parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell, parse_grid;
+    parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_complex, parse_watchdog, parse_energies,
+    parse_path, parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell,
+    parse_grid;
 #endif

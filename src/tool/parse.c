@@ -187,6 +187,17 @@ bool parse_number(option_value *v)
     return true;
 }
 
+/* A number, or its two parts. */
+bool parse_complex(option_value *v)
+{
+    double re, im = 0, *to = v->value;
+    bool good = read_number(&v->text, &re);
+    if (good && *v->text == ',') v->text++, good = read_number(&v->text, &im);
+    if (!good || *v->text) return refuse(v, "expected a number, or RE,IM for a complex one");
+    to[0] = re, to[1] = im;
+    return true;
+}
+
 static bool set_pair(option_value *v, double a, double b)
 {
     double *pair = v->value;

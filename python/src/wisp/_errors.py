@@ -89,6 +89,7 @@ _BY_STATUS = {getattr(lib, "WISP_ERR_" + name): cls for name, cls in _CLASSES.it
 _FIELDS = {
     "opts.moments": "num_moments", "opts.vectors": "num_vectors", "opts.seed": "rng", "opts.tolerance": "tol",
     "opts.max_iterations": "maxiter", "opts.max_rounds": "maxiter", "opts.count": "k", "opts.target": "target",
+    "opts.target_im": "target",
     "opts.memory_limit": "memory_limit", "opts.device": "device", "opts.threads": "threads", "opts.isa": "isa",
     "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
     "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",

@@ -140,7 +140,7 @@ class SolverCalls:
 
     ctx: Context
 
-    def eigs(self, k: int = 6, which: str = "SA", *, target: float | None = None, sigma: float | None = None,
+    def eigs(self, k: int = 6, which: str = "SA", *, target: complex | None = None, sigma: complex | None = None,
              interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
              bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, overlap: Any = None,
              overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> Eigenpairs:
@@ -156,8 +156,9 @@ class SolverCalls:
         which : {"SA", "LA", "SM", "LR"}
             As in scipy: smallest, largest, nearest to 0, of largest real part. Of a matrix that is not Hermitian "SA"
             and "LA" are those of smallest and largest absolute value.
-        target, sigma : float, optional
-            Those nearest to this number; two names for one thing.
+        target, sigma : float or complex, optional
+            Those nearest to this number; two names for one thing. A complex one is for a matrix that is not Hermitian; then
+            both of a conjugate pair are given only if both are that near, and vectors are complex.
         interval : tuple of float, optional
             All eigenvalues in [low, high].
         tol : float
@@ -197,7 +198,7 @@ class SolverCalls:
             if k < 1:
                 raise ValueError(f"k is at least 1, not {k}")
             if near is not None:
-                o.which, o.target = lib.WISP_EIG_NEAREST, near
+                o.which, o.target, o.target_im = lib.WISP_EIG_NEAREST, near.real, near.imag
         if overlap_bounds is not None and overlap is None:
             raise ValueError("overlap_bounds go with overlap")
         self._bounds_opts(o.bounds, bounds)

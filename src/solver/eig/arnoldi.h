@@ -12,13 +12,16 @@ typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }
 static inline wisp_scalar wisp__of_z(wisp__z z) { return (wisp_scalar){creal(z), cimag(z)}; }
 
-/* Op = T_degree(side (A - center) / scale); side is 1 or -1. With degree 1, side 1, center 0 and scale 1 it is A. Or
-   (A - center)^-1, with degree and side 1; |A - center| is scale, about. */
+/* Op = T_degree(side (A - center) / scale); side is 1 or -1. Or (A - center - i center_im)^-1, with degree and side 1;
+   |A - center - i center_im| is scale, about. */
 typedef struct {
     int degree;
     double side, center, scale;
     bool inverse;
+    double center_im; /* of an inverse; else 0 */
 } wisp__op;
+/* A itself. */
+static const wisp__op wisp__itself = {.degree = 1, .side = 1, .scale = 1};
 
 /* The end of a spectrum: its first values, as far out as `first`, belong to the first columns of a->all, of orthonormal
    columns and residuals over the halfwidth. Up to the edge there is nothing more, as one hopes; from `damped` to `far`

@@ -32,8 +32,8 @@ double wisp__op_slope(const wisp__op *op, double lambda)
 
 wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu)
 {
-    if (op->inverse && mu.im == 0) return wisp__real(op->center + 1 / mu.re);
-    if (op->inverse) return wisp__of_z(op->center + 1 / wisp__z_of(mu));
+    if (op->inverse && op->center_im == 0 && mu.im == 0) return wisp__real(op->center + 1 / mu.re);
+    if (op->inverse) return wisp__of_z(op->center + op->center_im * I + 1 / wisp__z_of(mu));
     if (op->degree == 1) return mu;
     const wisp__z angle = cacosh(wisp__z_of(mu)) / op->degree;
     const wisp__z t = mu.im == 0 && mu.re < -1 ? cosh(creal(angle)) : ccosh(angle);
@@ -56,7 +56,7 @@ bool wisp__op_raise(wisp__op *op, double side, double first, double last, double
     const int degree = (int)fmin(angle / sqrt(room), most);
     if (degree < 3 || degree < 2 * op->degree) return false;
     const double damped = first - side * spread * (angle / degree) * (angle / degree);
-    *op = (wisp__op){degree, side, (damped + far) / 2, fabs(damped - far) / 2, false};
+    *op = (wisp__op){.degree = degree, .side = side, .center = (damped + far) / 2, .scale = fabs(damped - far) / 2};
     return true;
 }
 

@@ -47,7 +47,8 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
                               n->active, n->columns);
     a->at = n->at;
     a->at.checked.now = wisp_now() - n->at.checked.now;
-    if (a->op.inverse != n->op.inverse || (a->op.inverse && a->op.center != n->op.center))
+    if (a->op.inverse != n->op.inverse ||
+        (a->op.inverse && (a->op.center != n->op.center || a->op.center_im != n->op.center_im)))
         return wisp_ctx_failf(a->k->ctx, WISP_ERR_MISMATCH, "the state is that of another inverse");
     a->op = n->op;
     a->locked = n->locked, a->active = n->active;

@@ -20,8 +20,14 @@ static wisp_status check_numbers(const wisp__eig *k)
         return wisp_ctx_failf(k->ctx, WISP_ERR_ARG,
                               "eig: the interval is %g to %g; opts.low and opts.high must be finite, and rise", o->low,
                               o->high);
-    if (o->which == WISP_EIG_NEAREST && !isfinite(o->target))
-        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.target is %g, it must be finite", o->target);
+    if (o->which == WISP_EIG_NEAREST && !(isfinite(o->target) && isfinite(o->target_im)))
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.target is %g, it must be finite",
+                              isfinite(o->target) ? o->target_im : o->target);
+    if (o->target_im != 0 && k->hermitian)
+        return wisp_ctx_failf(k->ctx, WISP_ERR_HERMITIAN,
+                              "eig: opts.target is %g%+gi, and a Hermitian matrix has real eigenvalues: give the real "
+                              "part alone, to which the same ones are nearest",
+                              o->target, o->target_im);
     if (o->invert && (o->which != WISP_EIG_NEAREST || (o->method != WISP_EIG_DEFAULT && o->method != WISP_EIG_INVERT)))
         return wisp_ctx_failf(
             k->ctx, WISP_ERR_ARG,
@@ -82,7 +88,11 @@ static wisp_status check_method(wisp__eig *k)
     if (m == WISP_KRYLOV_SCHUR || m == WISP_EIG_INVERT) return WISP_OK;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
-    const bool taken_for_hermitian = info.format == WISP_FORMAT_OPERATOR && k->o.which != WISP_EIG_LARGEST_REAL;
+    const bool taken_for_hermitian = info.format == WISP_FORMAT_OPERATOR && k->hermitian;
+    if (m == WISP_CHEBFD && k->o.target_im != 0)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED,
+                             "eig: chebfd finds real eigenvalues only, and opts.target is complex: take another "
+                             "opts.method");
     if (m == WISP_EIG_DENSE && k->o.which != WISP_EIG_INTERVAL && !taken_for_hermitian) return WISP_OK;
     wisp_mat_props props;
     const wisp_status status = wisp__require_hermitian(k->A, &props);
@@ -124,6 +134,8 @@ static wisp_status look_at_matrix(wisp__eig *k)
                               (long long)info.rows, (long long)info.cols);
     if (info.rows == 0) return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: the matrix has no rows");
     k->type = k->o.type == WISP_DEFAULT ? info.type : k->o.type;
+    if (k->o.which != WISP_EIG_NEAREST) k->o.target_im = 0;
+    if (k->o.target_im != 0) k->type = wisp__type_in(k->type, WISP_Z);
     k->is_complex = wisp_type_is_complex(k->type);
     k->eps = wisp__is_single(k->type) ? FLT_EPSILON : DBL_EPSILON;
     wisp_cost one;
@@ -131,7 +143,9 @@ static wisp_status look_at_matrix(wisp__eig *k)
     if (status == WISP_OK) status = wisp_ctx_sum(k->ctx, &one.flops, 1);
     k->flops = one.flops;
     if (status != WISP_OK || info.format == WISP_FORMAT_OPERATOR) {
-        k->hermitian = k->o.which != WISP_EIG_LARGEST_REAL && k->o.method != WISP_KRYLOV_SCHUR;
+        wisp__pencil pencil; /* which is Hermitian */
+        k->hermitian = k->o.which != WISP_EIG_LARGEST_REAL && k->o.method != WISP_KRYLOV_SCHUR &&
+                       (k->o.target_im == 0 || wisp__pencil_of(k->A, &pencil));
         return status;
     }
     wisp_mat_props props;

@@ -3,6 +3,7 @@
    It is a copy, stored as A is, so that all is done as in other units, and no digit changes. Where there is no room for
    that, or A is an operator, the factor is in the products. */
 #include "eigen.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Of the largest |a_ij|: with these exponents neither residuals nor what a filter makes leave the range; those of a
@@ -146,7 +147,8 @@ wisp_status wisp__eig_scale(wisp__eig *k)
     status = make(k);
     if (status != WISP_OK) return status;
     k->A = k->scaled.made;
-    times(k, &k->o.low), times(k, &k->o.high), times(k, &k->o.target), times(k, &k->o.tolerance_abs);
+    times(k, &k->o.low), times(k, &k->o.high), times(k, &k->o.target), times(k, &k->o.target_im);
+    times(k, &k->o.tolerance_abs);
     times(k, &k->o.bounds.given.center), times(k, &k->o.bounds.given.halfwidth);
     k->o.bounds.sweeps_per_halfwidth = ldexp(k->o.bounds.sweeps_per_halfwidth, -k->scaled.exponent);
     if (k->o.tolerance_abs > 0) times(k, &k->asked);
@@ -178,6 +180,13 @@ wisp_status wisp__eig_find_bounds(wisp__eig *k, double products)
 }
 
 double wisp__eig_shown(const wisp__eig *k, double x) { return ldexp(x, -k->scaled.exponent); }
+
+const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER])
+{
+    const double re = wisp__eig_shown(k, k->o.target), im = wisp__eig_shown(k, k->o.target_im);
+    snprintf(text, WISP__NUMBER, im != 0 ? "%g%+gi" : "%g", re, im);
+    return text;
+}
 
 void wisp__eig_scale_back(wisp__eig *k)
 {

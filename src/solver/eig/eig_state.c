@@ -8,7 +8,8 @@ static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
     if (o->which == WISP_EIG_INTERVAL)
         snprintf(words, size, "all from %.17g to %.17g", o->low, o->high);
     else if (o->which == WISP_EIG_NEAREST)
-        snprintf(words, size, "%s%d nearest to %.17g", o->any ? "any " : "", o->count, o->target);
+        snprintf(words, size, o->target_im != 0 ? "%s%d nearest to %.17g%+.17gi" : "%s%d nearest to %.17g",
+                 o->any ? "any " : "", o->count, o->target, o->target_im);
     else
         snprintf(words, size, "%s%d %s", o->any ? "any " : "", o->count,
                  o->which == WISP_EIG_SMALLEST  ? "smallest"
@@ -23,7 +24,7 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &k->o;
-    char words[96];
+    char words[128];
     WISP_TRY(wisp_state_samef(s, "eigenvalues:", "%s", words_of(o, words, sizeof words)));
     WISP_TRY(wisp_state_samef(s, "opts.method:", "%s", wisp__eig_method_name(k->e->method)));
     WISP_TRY(wisp_state_samef(s, "matrix rows", "%lld", (long long)k->rows));

@@ -97,6 +97,9 @@ wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most);
 static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.in_products ? 1 : 0; }
 /* A number of the user's matrix, for messages. */
 double wisp__eig_shown(const wisp__eig *k, double x);
+/* The target, likewise. */
+enum { WISP__NUMBER = 40 };
+const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER]);
 /* The result becomes that of the user's matrix. */
 void wisp__eig_scale_back(wisp__eig *k);
 

@@ -50,6 +50,7 @@ struct wisp__factor {
     int64_t shifted;   /* the first ones: of the diagonal, or of S */
     double *of_S;      /* [shifted] the numbers of S; NULL: each is 1 */
     bool pencil;
+    double shift_im; /* the shift's imaginary part */
 };
 
 enum { CALL_BEGIN = -1, CALL_ORDER = 1, CALL_FACTOR = 2, CALL_SOLVE = 3, CALL_END = -2 };
@@ -141,9 +142,12 @@ out:
     return status;
 }
 
+/* The shift's imaginary part, -i b, is the block (0 b; -b 0) of a row, behind all that is of the real one. */
 static void shift_by(wisp__factor *f, double shift)
 {
     for (int64_t i = 0; i < f->shifted; i++) f->val[i] = -shift * (f->of_S ? f->of_S[i] : 1);
+    double *const im = f->val + f->shifted;
+    for (int64_t i = 0; f->shift_im != 0 && i < f->parts * f->rows; i++) im[i] = i % 2 ? -f->shift_im : f->shift_im;
 }
 
 /* What the shift multiplies. */
@@ -155,6 +159,8 @@ static wisp_status read_S(wisp__factor *f, const wisp__pencil *pencil)
     else
         WISP_TRY(read_rows(f, pencil->S, -pencil->exponent));
     f->shifted = f->at;
+    for (int64_t i = 0; f->shift_im != 0 && i < f->parts * f->rows; i++, f->at++)
+        f->row[f->at] = (int)i + 1, f->col[f->at] = (int)(i ^ 1) + 1;
     if (!pencil) goto out;
     WISP_TRY(wisp_alloc(f->ctx, &f->of_S, (size_t)f->shifted, sizeof *f->of_S));
     memcpy(f->of_S, f->val, (size_t)f->shifted * sizeof *f->of_S);
@@ -171,6 +177,7 @@ static wisp_status read_all(wisp__factor *f, const wisp__eig *k, const wisp_mat 
     wisp_mat_get_info(A, &a);
     if (pencil) wisp_mat_get_info(pencil->S, &s);
     f->entries = (pencil ? p * p * s.local_nnz : p * f->rows) + p * p * a.local_nnz;
+    if (f->shift_im != 0) f->entries += p * f->rows;
     WISP_TRY(wisp_alloc(f->ctx, &f->row, (size_t)f->entries, sizeof *f->row));
     WISP_TRY(wisp_alloc(f->ctx, &f->col, (size_t)f->entries, sizeof *f->col));
     WISP_TRY(wisp_alloc(f->ctx, &f->val, (size_t)f->entries, sizeof *f->val));
@@ -237,6 +244,7 @@ wisp_status wisp__factor_open(wisp__factor **factor, const wisp__eig *k, const w
     f->pencil = pencil != NULL;
     f->rows = info.rows;
     f->parts = k->is_complex ? 2 : 1;
+    f->shift_im = k->o.target_im; /* then all is complex */
     WISP_TRY(read_all(f, k, A, pencil));
     WISP_TRY(order(f));
 out:

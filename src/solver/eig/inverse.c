@@ -9,7 +9,7 @@ struct wisp__inverse {
     wisp__eig *k;
     wisp_mat *matrix;     /* the operator */
     wisp__factor *factor; /* NULL: the user's function */
-    double shift, size;   /* size: |A - shift I|, about */
+    double shift, size;   /* the shift's real part; its imaginary one is that of the target. |A - shift I|, about */
     double asked;         /* the user's target, where k->o.target has been moved towards the spectrum */
     double allowed;       /* the tolerance that was asked for, of which k->o.tolerance is a part at first */
     double factored;      /* the shift whose factors there are; NaN: none */
@@ -119,7 +119,11 @@ out:
 }
 
 const wisp_mat *wisp__inverse_matrix(const wisp__inverse *v) { return v->matrix; }
-wisp__op wisp__inverse_op(const wisp__inverse *v) { return (wisp__op){1, 1, v->shift, v->size, true}; }
+wisp__op wisp__inverse_op(const wisp__inverse *v)
+{
+    return (wisp__op){
+        .degree = 1, .side = 1, .center = v->shift, .scale = v->size, .inverse = true, .center_im = v->k->o.target_im};
+}
 
 /* ---- factors of S ------------------------------------------------------------------------------------- */
 
@@ -244,7 +248,7 @@ typedef struct {
 static wisp_status back(wisp__inverse *v, wisp_blk *y, wisp_blk *x)
 {
     const wisp__eig *k = v->k;
-    const wisp_scalar shift = wisp__real(v->shift);
+    const wisp_scalar shift = {v->shift, k->o.target_im};
     const wisp_aug aug = {.terms = WISP_SHIFT, .shift = &shift};
     wisp_status status;
     if (!v->is_pencil) return wisp_spmmv(y, k->A, x, &aug);
@@ -414,7 +418,7 @@ static wisp_status check_function(wisp__inverse *v)
     probe p;
     const wisp_status status = look(v, &p);
     if (status != WISP_OK) return status;
-    if (!k->hermitian) v->size = p.norm + fabs(v->shift);
+    if (!k->hermitian) v->size = p.norm + hypot(v->shift, k->o.target_im);
     const double rounding = v->is_pencil ? wisp__pencil_rounding(&v->pencil, k->eps) : k->eps;
     if (p.error <= most * fmax(1, v->size * p.growth * rounding / most)) return WISP_OK;
     return wisp_ctx_failf(k->ctx, WISP_ERR_CALLBACK,
@@ -433,10 +437,10 @@ static wisp_status try_shift(wisp__inverse *v, double *nearest)
     probe p;
     *nearest = 0;
     if (v->factored != v->shift) WISP_TRY(factor_at(v, v->shift, &below, &singular));
-    if (singular && !(v->size > 0)) v->size = fmax(fabs(k->o.target), 1);
+    if (singular && !(v->size > 0)) v->size = fmax(hypot(k->o.target, k->o.target_im), 1);
     if (singular) goto out;
     WISP_TRY(look(v, &p));
-    if (!k->hermitian) v->size = p.norm + fabs(v->shift);
+    if (!k->hermitian) v->size = p.norm + hypot(v->shift, k->o.target_im);
     *nearest = 1 / (p.growth * sqrt((double)k->rows));
 out:
     return status;
@@ -459,8 +463,8 @@ static wisp_status choose_shift(wisp__inverse *v)
         if (nearest > nearest_of(v)) return WISP_OK;
     }
     if (v->factored == v->shift) return WISP_OK; /* as good as there is */
-    status = wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "eig: the matrix is singular at and beside opts.target, %g",
-                            wisp__eig_shown(k, k->o.target));
+    status = wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC, "eig: the matrix is singular at and beside opts.target, %s",
+                            wisp__eig_target(k, (char[WISP__NUMBER]){""}));
 out:
     return status;
 }

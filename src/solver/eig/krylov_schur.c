@@ -8,7 +8,6 @@
 
 enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, TRIES = 4 };
 
-static const wisp__op itself = {1, 1, 0, 1, false};
 static const double strict = 0.5;
 static const double growth = 1000; /* of a polynomial, to the first value */
 
@@ -314,7 +313,7 @@ out:
 /* The polynomial does not do: all begins anew with A itself. */
 static wisp_status begin_plain(wisp__schur *K)
 {
-    K->a.op = itself;
+    K->a.op = wisp__itself;
     K->a.rounding = K->a.smallest = 0;
     K->unfit = K->delivered = false;
     K->plain = true;
@@ -396,7 +395,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
         k->e->method = WISP_LANCZOS;
         return wisp__eig_lanczos(k);
     }
-    wisp__schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
+    wisp__schur K = {.k = k, .a = {.k = k, .op = wisp__itself, .at.strict = strict}};
     const int block = block_of(k);
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = make(&K, block);

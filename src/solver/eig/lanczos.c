@@ -200,7 +200,8 @@ static wisp_status run(wisp__lanczos *L)
     const double sign = k->o.which == WISP_EIG_SMALLEST ? -1 : 1;
     const int block = block_of(k);
     L->a.k = k;
-    L->a.op = k->inverse ? wisp__inverse_op(k->inverse) : (wisp__op){1, sign, b->center, b->halfwidth, false};
+    L->a.op = k->inverse ? wisp__inverse_op(k->inverse)
+                         : (wisp__op){.degree = 1, .side = sign, .center = b->center, .scale = b->halfwidth};
     L->a.rounding = k->inverse ? 0 : k->eps * (1 + fabs(b->center) / b->halfwidth); /* of a product that is known */
     const size_t m = (size_t)L->m, most = (size_t)(L->most + L->m);
     WISP_TRY(wisp_alloc(k->ctx, &L->Q, 2 * m * m, sizeof *L->Q));

@@ -282,7 +282,7 @@ wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all)
     wisp_scalar *H = NULL;
     *all = false;
     if (n == 0) return WISP_OK;
-    a->op = (wisp__op){1, 1, 0, 1, false};
+    a->op = wisp__itself;
     WISP_TRY(wisp_alloc(ctx, &H, (size_t)n * (size_t)n, sizeof *H));
     WISP_TRY(wisp__arnoldi_project(a, n, H));
     WISP_TRY(wisp__schur_give(a, n, H, all));

@@ -7,7 +7,7 @@ double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value)
     if (a->op.degree > 1) return wisp__op_axis(&a->op, value);
     const double size = hypot(value.re, value.im);
     if (k->o.which == WISP_EIG_LARGEST_REAL) return value.re;
-    if (k->o.which == WISP_EIG_NEAREST) return -hypot(value.re - k->o.target, value.im);
+    if (k->o.which == WISP_EIG_NEAREST) return -hypot(value.re - k->o.target, value.im - k->o.target_im);
     return k->o.which == WISP_EIG_LARGEST ? size : -size;
 }
 

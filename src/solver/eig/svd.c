@@ -56,6 +56,7 @@ static wisp_status ask_smallest(wisp__svd *s)
 {
     wisp_eig_opts *o = &s->o;
     const int64_t zeros = llabs(s->rows - s->cols);
+    o->target_im = 0;
     if (s->way != WISP__BY_AUGMENTED) {
         const bool gram = s->way == WISP__BY_GRAM;
         if (gram) o->method = WISP_LANCZOS;

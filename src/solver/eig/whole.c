@@ -172,7 +172,7 @@ static wisp_status general(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
     const int n = (int)k->rows;
-    wisp__arnoldi a = {.k = k, .op = {1, 1, 0, 1, false}, .columns = n, .block = wisp__ritz_width(k, n)};
+    wisp__arnoldi a = {.k = k, .op = wisp__itself, .columns = n, .block = wisp__ritz_width(k, n)};
     wisp_scalar *H = NULL;
     bool all;
     k->e->block = a.block;

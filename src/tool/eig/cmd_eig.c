@@ -88,7 +88,8 @@ static void set_options(tool *t, wisp_eig_opts *eo)
     *eo = (wisp_eig_opts){.method = (wisp_eig_method)o->method,
                           .low = o->interval[0],
                           .high = o->interval[1],
-                          .target = o->target,
+                          .target = o->target[0],
+                          .target_im = o->target[1],
                           .count = o->count ? (int)o->count : 1,
                           .search = (int)o->search,
                           .tolerance = o->tolerance,
@@ -129,10 +130,11 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start, pencil *p)
     return rc ? rc : weights_deal(t, start);
 }
 
-/* The vectors of a file; complex ones of a real matrix make all vectors complex. */
+/* The vectors of a file; complex ones of a real matrix, or a complex target, make all vectors complex. */
 static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src *src, wisp_blk **start)
 {
     r->type = r->info.type;
+    if (r->opts.target_im != 0) r->type = type_in(r->type, WISP_Z);
     if (!t->opt.vectors_in) return EXIT_FINE;
     if (wisp_type_is_complex(src->type)) r->type = type_in(r->type, WISP_Z);
     r->opts.type = r->type;

@@ -18,7 +18,11 @@ const char *eig_question(char *buf, const eig_results *r)
     if (eig_singular(r)) return buf;
     switch (o->which) {
     case WISP_EIG_INTERVAL: snprintf(buf, TEXT_BAR, "all eigenvalues in [%.9g, %.9g]", o->low, o->high); break;
-    case WISP_EIG_NEAREST: snprintf(buf, TEXT_BAR, "%s eigenvalue%s nearest to %.9g", n, s, o->target); break;
+    case WISP_EIG_NEAREST:
+        snprintf(buf, TEXT_BAR,
+                 o->target_im != 0 ? "%s eigenvalue%s nearest to %.9g%+.9gi" : "%s eigenvalue%s nearest to %.9g", n, s,
+                 o->target, o->target_im);
+        break;
     case WISP_EIG_LARGEST_REAL: snprintf(buf, TEXT_BAR, "%s eigenvalue%s of largest real part", n, s); break;
     default:
         snprintf(buf, TEXT_BAR, "%s %s eigenvalue%s%s%s", n, eig_question_names[o->which], s, *size ? ", by" : "",
@@ -78,6 +82,11 @@ static json_t *eigenvalues_json(const eig_results *r)
     return all;
 }
 
+static json_t *target_json(const wisp_eig_opts *o)
+{
+    return o->target_im != 0 ? json_numbers((double[]){o->target, o->target_im}, 2) : json_real(o->target);
+}
+
 /* Of wisp_eig_proof. */
 static const char *const proofs[] = {NULL, "checks", "inertia", "all"};
 
@@ -95,7 +104,7 @@ static json_t *make_json(tool *t, const eig_results *r)
              J("complete", json_boolean(e->complete)), J("proof", proofs[e->proof]),
              J("status", r->status ? wisp_status_string(r->status) : "complete"), J_IF(r->status, "why", r->why),
              J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count), J("any", json_boolean(q->any)),
-             J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+             J_IF(q->which == WISP_EIG_NEAREST, "target", target_json(q)),
              J_IF(window || all, "interval",
                   json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
              J("tolerance", eig_tolerance(r)), J_IF(r->pencil.unit > 0, "residual_unit", r->pencil.unit),
