@@ -169,6 +169,13 @@ json out 'd["side"] is None'
 ok solve $small --precond jacobi --side left && check "the side is shown" grep -q "jacobi, on the left" out
 ok solve $small --method idr --precond jacobi --side left --plan --json
 json out 'd["side"] == "left" and d["method"] == "idr"'
+for of in gmres:right bicgstab:right idr:right cg:None minres:None; do # the plan has it as the run
+    for plan in "" --plan; do
+        ok solve $small --method ${of%:*} --precond jacobi $plan --json
+        json out "str(d['side']) == '${of#*:}' and d['method'] == '${of%:*}'"
+    done
+    ok solve $small --method ${of%:*} --plan --json && json out 'd["side"] is None'
+done
 ok solve $small --method idr --shadow 3 --json
 json out 'd["method"] == "idr" and d["shadow"] == 3 and d["restart"] is None and d["products"] >= d["iterations"]'
 ok solve $small

@@ -216,6 +216,11 @@ static void options(void **state)
             "opts.side is right, and minres has no choice");
     refused(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .side = WISP_SIDE_LEFT}, "opts.precond is none");
     refused(ctx, &l, (wisp_solve_opts){.side = WISP_SIDE_LEFT}, "opts.precond is none");
+    /* Without a method damping takes lsmr, and the plan says so, too. */
+    refused(ctx, &l, (wisp_solve_opts){.damp = 0.5, .precond = p, .side = WISP_SIDE_LEFT, .adjoint = l.mat},
+            "lsmr takes no opts.precond");
+    refused(ctx, &l, (wisp_solve_opts){.damp = 0.5, .precond = p, .adjoint = l.mat}, "lsmr takes no opts.precond");
+    refused(ctx, &l, (wisp_solve_opts){.damp = -1, .adjoint = l.mat}, "opts.damp is -1");
     refused(ctx, &l, (wisp_solve_opts){.method = WISP_LSMR, .adjoint = l.mat, .side = WISP_SIDE_LEFT},
             "opts.precond is none");
     for (int s = -1; s < 5; s += 4)

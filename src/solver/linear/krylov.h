@@ -312,7 +312,8 @@ void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
 wisp_status wisp__solver_check(const wisp_solver *S);
 /* The same, and the shapes of x and b. */
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
-wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
+/* The options, for a matrix of this shape, with the method that they ask for. */
+wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *opts, bool square);
 /* Some methods need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 

@@ -108,7 +108,7 @@ static wisp_status check_side(wisp_ctx *ctx, const wisp_solve_opts *o)
     return WISP_OK;
 }
 
-wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
+static wisp_status check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method >= WISP_CG + METHODS || o->variant < 0 || o->variant > WISP_HIDDEN ||
         o->precond < 0 || o->precond > WISP_IC)
@@ -153,28 +153,31 @@ wisp_method wisp__method_for(const wisp_solve_opts *o, bool square)
     if (o->method != WISP_METHOD_DEFAULT) return o->method;
     return !square || o->damp != 0 ? WISP_LSMR : o->side != WISP_SIDE_DEFAULT ? wisp__choice(false, false) : o->method;
 }
-static wisp_method method_for(const wisp_solver *S)
+
+wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *opts, bool square)
 {
-    return wisp__method_for(&S->o, wisp_mat_map(S->A) == wisp_mat_col_map(S->A));
+    wisp_solve_opts o = *opts;
+    o.method = wisp__method_for(opts, square);
+    const wisp_status status = check_options(ctx, &o);
+    if (status != WISP_OK || square || wisp__method_of(o.method)->any_shape) return status;
+    return wisp_ctx_failf(ctx, WISP_ERR_MISMATCH,
+                          "solve: the matrix is rectangular; it must be square, or take opts.method = WISP_LSMR");
 }
+
+static bool is_square(const wisp_solver *S) { return wisp_mat_map(S->A) == wisp_mat_col_map(S->A); }
 
 wisp_status wisp__solver_check(const wisp_solver *S)
 {
     wisp_mat_info info;
     wisp_cost cost;
-    const wisp_method m = method_for(S);
-    if (wisp_mat_map(S->A) != wisp_mat_col_map(S->A) && !(m && wisp__method_of(m)->any_shape))
-        return wisp_ctx_failf(S->ctx, WISP_ERR_MISMATCH,
-                              "solve: the matrix is rectangular; it must be square, or take opts.method = WISP_LSMR");
+    const wisp_status status = wisp__solve_check_options(S->ctx, &S->o, is_square(S));
+    if (status != WISP_OK) return status;
     if (wisp_spmmv_cost(S->A, S->type, S->width, 0, &cost) != WISP_OK) {
         wisp_mat_get_info(S->A, &info);
         return wisp_ctx_failf(S->ctx, WISP_ERR_UNSUPPORTED, "solve: a %s matrix does not multiply blocks of %s numbers",
                               wisp_type_name(info.type), wisp_type_name(S->type));
     }
-    wisp_solve_opts o = S->o;
-    o.method = m;
-    const wisp_status status = wisp__solve_check_options(S->ctx, &o);
-    return status == WISP_OK && m == WISP_LSMR ? wisp__lsmr_check(S) : status;
+    return wisp__method_for(&S->o, is_square(S)) == WISP_LSMR ? wisp__lsmr_check(S) : WISP_OK;
 }
 
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
@@ -202,7 +205,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     wisp_mat_info info;
     wisp_mat_props props;
     wisp_mat_get_info(k->A, &info);
-    k->o.method = method_for(k->of);
+    k->o.method = wisp__method_for(&k->of->o, is_square(k->of));
     const bool open = k->o.method == WISP_METHOD_DEFAULT;
     const bool hermitian = !open && wisp__method_of(k->o.method)->general;
     k->hermitian = hermitian;

@@ -104,7 +104,7 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     WISP_NEED(ctx, A);
     if (type == WISP_DEFAULT) type = A->type;
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
-    WISP_TRY(wisp__solve_check_options(ctx, &k.o));
+    WISP_TRY(wisp__solve_check_options(ctx, &k.o, A->rows == A->cols));
     if (k.o.precond == WISP_CHEBYSHEV || k.o.precond == WISP_NEUMANN) WISP_TRY(wisp__check_bounds(ctx, A, &k.o.bounds));
     k.o.method = wisp__method_for(&k.o, A->rows == A->cols);
     const wisp_method named = k.o.method;

@@ -17,6 +17,15 @@ static int check_least(tool *t)
     return EXIT_FINE;
 }
 
+/* The others take a preconditioner on both sides alike, or none. */
+static bool has_sides(wisp_method m) { return m == WISP_GMRES || m == WISP_BICGSTAB || m == WISP_IDR; }
+
+wisp_side solve_side(const wisp_solve_opts *o, wisp_method method)
+{
+    if (!o->precond || !has_sides(method)) return WISP_SIDE_DEFAULT;
+    return o->side ? o->side : WISP_SIDE_RIGHT;
+}
+
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
@@ -34,7 +43,7 @@ static int check_options(tool *t)
     if (o->shadow && o->method != WISP_IDR) return tool_usage(t, "--shadow is for --method idr alone");
     if (o->side && !o->precond)
         return tool_usage(t, "--side %s is that of a --precond, and there is none", side_names[o->side]);
-    if (o->side && (o->method == WISP_CG || o->method == WISP_MINRES))
+    if (o->side && o->method && !has_sides((wisp_method)o->method))
         return tool_usage(t, "--side is for gmres, bicgstab and idr: --method %s takes --precond on both sides alike",
                           solve_method_names[o->method]);
     if (option_seen(o, "bounds") && !polynomial)

@@ -21,6 +21,9 @@ typedef struct {
     double assemble_seconds;
 } solve_results;
 
+/* cmd_solve.c: on which side the method has a preconditioner, as wisp_solution says it; 0: it has no choice. */
+wisp_side solve_side(const wisp_solve_opts *o, wisp_method method);
+
 /* solve_plan.c: reading: the most that was held while the inputs were read. */
 int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);

@@ -131,10 +131,10 @@ static int show_json(tool *t, const solve_results *r, const plan_bytes *most, co
                      const iteration *i)
 {
     const int64_t multigrid = multigrid_bytes(t, r, &about->matrix);
+    const wisp_side side = solve_side(&r->opts, i->method);
     json_t *o = JSON_PUT(
         plan_json(t, r->type, about, most), J("columns", r->columns), J("method", solve_method_name(i->method)),
-        J_IF(r->opts.side, "side", side_names[r->opts.side]),
-        J_IF(multigrid > 0, "multigrid_bytes_estimated", multigrid),
+        J_IF(side, "side", side_names[side]), J_IF(multigrid > 0, "multigrid_bytes_estimated", multigrid),
         J("checkpoint_bytes", copy_bytes(t, r, &about->matrix)), J("method_assumed", json_boolean(i->assumed)),
         J("iteration_bytes", i->plan.iteration_bytes), J_IF(i->known, "iteration_seconds", i->plan.iteration_seconds),
         J_IF(i->known, "load_gbs", i->load_gbs), J_IF(i->known, "ceilings", i->kept ? "kept" : "now"),
