@@ -205,10 +205,12 @@ wisp_status wisp__keep_best(wisp__krylov *k)
     return n ? wisp__copy_some(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
 
-static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
+int wisp__list_lost(wisp__krylov *k, const wisp_scalar *norm)
 {
-    (void)k;
-    return !isfinite(c->verified);
+    int count = 0;
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done && !isfinite(norm ? norm[j].re : k->col[j].verified)) k->list[count++] = j;
+    return count;
 }
 
 wisp_status wisp__erase(const wisp__krylov *k, wisp_blk *y, int n)
@@ -224,7 +226,7 @@ wisp_status wisp__erase(const wisp__krylov *k, wisp_blk *y, int n)
 static wisp_status forget_lost(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    const int n = wisp__list(k, is_lost);
+    const int n = wisp__list_lost(k, NULL);
     for (int i = 0; i < k->blocks; i++) WISP_TRY(wisp__erase(k, k->v[i], n));
     if (n && wisp__precond_of(k)) status = wisp__precond_begin(wisp__precond_of(k));
 out:

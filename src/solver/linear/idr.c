@@ -179,11 +179,9 @@ static wisp_status resume(wisp__krylov *k)
 
 static void breaks(wisp__krylov_column *c) { c->broken = WISP_ERR_BREAKDOWN; }
 
-/* M^-1 or A have made what is not finite, of which 0 times is not 0, either: x would go with it. */
-static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    return !isfinite(wisp__set(k, WISP_SET_YY)[c - k->col].re);
-}
+/* Columns of a product, whose squares are there, that M^-1 or A have made not finite. 0 times these is not 0, either: x
+   would go with it. */
+static int list_lost(wisp__krylov *k) { return wisp__list_lost(k, wisp__set(k, WISP_SET_YY)); }
 
 /* Factors of v = r - G c, where M c = f from i on, and of u_i = U c + omega M^-1 v: so p_l^H v = 0 from l = i on. */
 static void choose_direction(wisp__krylov *k, int i, int j)
@@ -322,7 +320,7 @@ static wisp_status step_in_cycle(wisp__krylov *k, int i)
     WISP_TRY(wisp__pass(k, NULL, 0, inner, dots_with(k, inner, size_of(k), g_of(k, i), false)));
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++) choose_step(k, i, j);
-    const int lost = wisp__list(k, is_lost);
+    const int lost = list_lost(k);
     WISP_TRY(wisp__erase(k, u_of(k, i), lost));
     WISP_TRY(wisp__erase(k, g_of(k, i), lost));
     status = update(k, i);
@@ -365,7 +363,7 @@ static wisp_status shorten(wisp__krylov *k)
     WISP_TRY(bring_dots(k));
     for (int j = 0; j < k->width; j++)
         choose_omega(k, j, wisp__number(k, k->P ? DOT : WISP_SET_XY, j), wisp__set(k, WISP_SET_YY)[j].re);
-    if (k->P) WISP_TRY(wisp__erase(k, image(k), wisp__list(k, is_lost)));
+    if (k->P) WISP_TRY(wisp__erase(k, image(k), list_lost(k)));
     WISP_TRY(keep_low(k));
     WISP_TRY(send_factors(k));
     WISP_TRY(wisp__clear(k));

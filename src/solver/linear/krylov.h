@@ -445,6 +445,8 @@ wisp_status wisp__leave_far(wisp__krylov *k);
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
 /* The columns that `which` is true of go to k->list; their number. */
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c));
+/* Those whose norms, or squares of them, are not finite; NULL: those of b - A x. */
+int wisp__list_lost(wisp__krylov *k, const wisp_scalar *norm);
 /* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
 wisp_status wisp__copy_some(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count);
 /* The first n columns of k->list become 0. */
