@@ -89,6 +89,48 @@ if [ $have_hdf5 = 1 ]; then
     ok ldos $graphene --sites 0 --moments 8 --save l.h5
     refused 1 "no moments of wisp spectral" spectral --from l.h5
 fi
+# ---- waves on some rows alone: the densities of such vectors, of length 1; kept, gone on with, and of other rows refused
+some=(--where 'x>2,y<=3' --moments 48 --bounds=-6,6 --energies=-1,0.5,2)
+part=square:nx=6,ny=5,disorder=3
+"$wisp" gen $part -o part.mtx --positions-out part.txt >/dev/null
+python3 - <<'PY'
+import cmath, math
+at = [tuple(map(float, line.split())) for line in open("part.txt") if line[0] != "#"]
+within = [x > 2 and y <= 3 for x, y, z in at]
+k = [2 * math.pi / 6, 2 * math.pi / 5]
+with open("wave.mtx", "w") as f:
+    f.write("%%%%MatrixMarket matrix array complex general\n%d 1\n" % len(at))
+    for (x, y, z), w in zip(at, within):
+        v = cmath.exp(1j * (k[0] * x + k[1] * y)) * w / math.sqrt(sum(within))
+        f.write("%.17g %.17g\n" % (v.real, v.imag))
+PY
+one=(--path 1.0471975511965976,1.2566370614359172)
+ok ldos part.mtx --start wave.mtx --moments 48 --bounds=-6,6 --energies=-1,0.5,2 --json
+cp out first
+ok spectral $part "${some[@]}" "${one[@]}" --json
+json out 'd["moved_by_at_most"] < 1e-9 and all(abs(a - b) < 1e-9 for a, b in zip(d["spectral"][0], e["dos"][0]))' first
+json out 'd["where"] == "x>2,y<=3" and d["where_rows"] == 12'
+cp out first
+ok spectral part.mtx --positions part.txt --cell 6:0,5 "${some[@]}" "${one[@]}" --json
+json out 'all(abs(a - b) < 1e-9 for a, b in zip(d["spectral"][0], e["spectral"][0]))' first
+ok spectral $part "${some[@]}" "${one[@]}"
+check "rows of waves in the summary" grep -q '^where *x>2,y<=3: 12 rows' out
+ok spectral part.mtx --positions part.txt --cell 6:0,5 "${some[@]}" "${one[@]}" --plan --json
+bound=$(sed -n 's/^ *"bound_bytes": *\([0-9]*\).*/\1/p' out)
+ok spectral part.mtx --positions part.txt --cell 6:0,5 "${some[@]}" "${one[@]}" --quiet --mem-limit "$bound"
+# Orbitals of which no row is there have nothing.
+ok spectral graphene:nx=3,ny=3 --where 0,2,4 --path 0 --moments 8 --energies 0 --json
+json out 'd["by_orbital"][0][0][0] > 0.01 and d["by_orbital"][1][0][0] == 0'
+if [ $have_hdf5 = 1 ]; then
+    ok spectral $part "${some[@]}" "${one[@]}" --save part.h5 --quiet
+    ok spectral --from part.h5 --energies=-1,0.5,2 --json
+    json out 'd["spectral"] == e["spectral"] and d["where"] == "x>2,y<=3"' first
+fi
+stop moments TERM 0.5 spectral $part "${some[@]}" "${one[@]}" --checkpoint part.ck
+refused 1 "--where" spectral $part --where 'x>2,y<=2' "${some[@]:2}" "${one[@]}" --resume part.ck
+ok spectral $part "${some[@]}" "${one[@]}" --resume part.ck --json
+json out 'd["spectral"] == e["spectral"]' first
+
 # ---- a grid of k: a cell of the reciprocal lattice around 0; between corners; waves that are the same are made once
 square=square:nx=12,ny=12
 few="--moments 40 --bounds=-4.1,4.1 --energies=-2.5,0,1"

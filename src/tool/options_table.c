@@ -137,8 +137,9 @@ const option_def option_table[] = {
           "tell <psi|B|psi> of this matrix B at each time, and how far that may be off; can be given several times"),
     VALUE("operator", "MATRIX", parse_operator, NEW_RUN | CMD_DOS, operator_list,
           "the density tr B delta(E - H) of this matrix B, a file or one of the gallery, in place of tr delta(E - H)"),
-    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS | CMD_MAP, where,
-          "the density of states on these rows alone (ldos, map: on each of them): by conditions on x, y and z, which "
+    VALUE("where", "x<A,..|I,J-K,..|FILE", parse_once, NEW_RUN | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_MAP, where,
+          "the density of states on these rows alone (ldos, map: on each of them; spectral: of waves on them): by "
+          "conditions on x, y and z, which "
           "must all hold, with <, <=, > or >=; or by their numbers, here or in a file"),
     VALUE("drive", "MATRIX:F", parse_drive, CMD_EVOLVE, drive_list,
           "evolve under H(t), with F(t) times this matrix added: F is an expression of t, such as "

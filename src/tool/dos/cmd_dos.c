@@ -245,6 +245,19 @@ static int set_matrix_options(tool *t, results *r, const starts *s, wisp_kpm_opt
     return choose_width(t, &r->pencil, k, src, mo);
 }
 
+/* Their positions, and the rows that they are on, are held until the moments are there. */
+static int open_waves(tool *t, results *r, starts *s, int64_t rows, wisp_kpm_opts *k)
+{
+    int64_t before, now;
+    wisp_ctx_memory(t->ctx, &before, NULL);
+    const int64_t held = s->where.rows;
+    const int rc = tool_agree(t, kpath_open(t, &r->path, t->opt.arg[0], rows, &s->where));
+    wisp_ctx_memory(t->ctx, &now, NULL);
+    s->bytes += now - before + held;
+    if (!rc) kpath_options(&r->path, k);
+    return rc;
+}
+
 /* The source, and what is asked of it; or the plan alone. */
 static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts *k, wisp_mat_opts *mo)
 {
@@ -253,18 +266,17 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     int rc = source_open(t, src);
     if (rc) return rc;
     rc = where_find(t, &s->where, src->rows);
-    if (!rc && of_rows(t)) rc = tool_agree(t, where_sites(t, &s->where));
+    if (!rc && of_rows(t) && !of_spectral(t)) rc = tool_agree(t, where_sites(t, &s->where));
     r->where_rows = s->where.count;
     if (t->opt.where && !r->where) r->where = strdup(t->opt.where);
     if (t->cmd->bit == CMD_DOS && t->opt.operators && !r->operator) r->operator= strdup(*t->opt.operator_list);
-    if (of_rows(t)) where_free(&s->where);
+    if (of_rows(t) && !of_spectral(t)) where_free(&s->where);
     set_kpm_options(&t->opt, k);
     if (!rc && src->rows != src->cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src->rows, (long long)src->cols);
     if (!rc) rc = starts_open(t, s, src->rows, k);
-    if (!rc && of_spectral(t)) rc = tool_agree(t, kpath_open(t, &r->path, t->opt.arg[0], src->rows));
-    if (!rc && of_spectral(t)) kpath_options(&r->path, k);
+    if (!rc && of_spectral(t)) rc = open_waves(t, r, s, src->rows, k);
     if (!rc) rc = pencil_open(t, &r->pencil, src->rows);
     files = (run_files){.starts = s->bytes, .pencil = &r->pencil};
     wisp_ctx_memory(t->ctx, NULL, &files.reading);
@@ -347,6 +359,7 @@ static int load_moments(tool *t, wisp_moments *m, results *r)
 {
     r->runs = t->opt.froms;
     const int rc = moments_load(t, m, r->seed);
+    if (!rc && of_spectral(t) && m->command) r->where = moments_value(m->command, "where", 3);
     if (!rc && of_spectral(t)) return kpath_load(t, &r->path, m);
     if (!rc && m->points && !m->orbitals && m->trace == WISP_TRACE_GIVEN)
         return tool_fail(

@@ -5,9 +5,16 @@
 #include "../pencil.h"
 #include "../plan.h"
 
+/* The rows of --where; without it there are none. */
+typedef struct {
+    wisp_ctx *ctx;
+    char *in; /* [rows] 1: it is one of them, else 0 */
+    int64_t rows, count;
+} where;
 /* kpath.c: the k at which A(k, E) is wanted. */
 typedef struct {
     wisp_positions at;        /* of the rows, and their orbitals */
+    where within;             /* the rows that waves are on, of --where; else all */
     int64_t count;            /* of waves, each once */
     double (*k)[3];           /* [count] */
     int64_t points, *wave;    /* [points]: the wave of each point; -1: it is missing */
@@ -113,12 +120,7 @@ int64_t plan_moments(const wisp_kpm_opts *ko);
 int64_t plan_steps(const wisp_kpm_opts *ko); /* of each of them, 1 if none may be interleaved */
 wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko); /* of the vectors */
 
-/* where.c: the rows of --where; without it there are none. */
-typedef struct {
-    wisp_ctx *ctx;
-    char *in; /* [rows] 1: it is one of them, else 0 */
-    int64_t rows, count;
-} where;
+/* where.c */
 bool where_by_position(const char *text); /* whether it is conditions on positions */
 int where_find(tool *t, where *w, int64_t rows);
 void where_free(where *w);
@@ -211,7 +213,7 @@ csv_table_fn green_table;
 
 /* kpath.c: the path or grid of a matrix with so many rows, and of the run that made the moments; what is kept of it
    with moments; whether it goes with the energies; plane waves at its k. */
-int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows);
+int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows, where *within); /* which becomes p's */
 int kpath_load(tool *t, kpath *p, const wisp_moments *m);
 int kpath_keep(tool *t, const kpath *p, wisp_moments *m);
 int kpath_check(tool *t, bool grid);

@@ -119,7 +119,6 @@ static void add_data(json_t *o, const tool *t, const results *r)
                   local ? site_moments(r, r->m->mu, true) : json_numbers(r->mean_error, r->n)));
     if (local) results_add_curves(o, t, r);
     if (r->operator) JSON_PUT(o, J("operator", r->operator));
-    if (r->where_rows) JSON_PUT(o, J("where", r->where), J("where_rows", r->where_rows));
     if (count) return;
     JSON_PUT(o, J("integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0])),
              J_IF(!t->opt.energy_count, "coarse_grid", json_boolean(r->spacing > r->resolution)),
@@ -169,11 +168,11 @@ json_t *results_json(tool *t, const results *r)
                                           : t->cmd->bit == CMD_LDOS ? "probability per energy"
                                                                     : results_unit(unit, t, r)))),
              J("per", r->per));
-    if (of_spectral(t)) {
+    if (of_spectral(t))
         spectral_json(o, r);
-        return o;
-    }
-    add_data(o, t, r);
+    else
+        add_data(o, t, r);
+    if (r->where) JSON_PUT(o, J("where", r->where), J_MAYBE(r->where_rows, "where_rows", r->where_rows));
     return o;
 }
 
@@ -347,7 +346,8 @@ void results_summary(tool *t, const results *r)
     if (!of_traces(t) && !of_green(t)) text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
     if (*r->precision) text_line("precision", "%s", r->precision);
-    if (r->where_rows) text_line("where", "%s: %s rows", r->where, text_count(a, r->where_rows));
+    if (r->where && r->where_rows) text_line("where", "%s: %s rows", r->where, text_count(a, r->where_rows));
+    if (r->where && !r->where_rows) text_line("where", "%s", r->where); /* a kept run of waves */
     if (r->operator) text_line("operator", "%s", r->operator);
     show_run(t, r);
     show_weights(t, r);

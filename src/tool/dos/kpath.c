@@ -12,6 +12,7 @@
 void kpath_free(kpath *p)
 {
     wisp_positions_close(&p->at);
+    where_free(&p->within);
     free(p->k);
     free(p->way);
     free(p->wave);
@@ -180,9 +181,10 @@ static int choose_orbitals(tool *t, kpath *p, int64_t rows)
     return EXIT_FINE;
 }
 
-int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows)
+int kpath_open(tool *t, kpath *p, const char *matrix, int64_t rows, where *within)
 {
     kpath_free(p);
+    if (within) p->within = *within, *within = (where){0};
     int rc = positions_open(t, matrix, rows, &p->at);
     if (!rc) rc = choose_orbitals(t, p, rows);
     if (rc) return rc;
@@ -197,21 +199,37 @@ void kpath_options(kpath *p, wisp_kpm_opts *k)
     k->start_arg = p;
 }
 
+/* Rows that --where leaves out are of no orbital. */
+static int orbital_within(void *arg, int64_t row)
+{
+    const kpath *p = arg;
+    if (!p->within.in[row]) return p->at.orbitals;
+    return p->at.orbital ? p->at.orbital(p->at.arg, row) : (int)(row % p->at.orbitals);
+}
+
+static int place_within(void *arg, int64_t row, double *xyz)
+{
+    const kpath *p = arg;
+    return p->at.at(p->at.arg, row, xyz);
+}
+
 /* Vector v is orbital v modulo their number at k number v over it. */
 wisp_status kpath_start(void *arg, int64_t first, wisp_blk *x)
 {
     const kpath *p = arg;
+    wisp_positions at = p->at;
     const int width = wisp_blk_width(x);
     wisp_ctx *ctx = wisp_blk_ctx(x);
     double *k = NULL;
     int *orbital = NULL;
+    if (p->within.in) at.orbital = orbital_within, at.at = place_within, at.arg = arg;
     wisp_status status = wisp_alloc(ctx, &k, 3 * (size_t)width, sizeof *k);
     if (status == WISP_OK) status = wisp_alloc(ctx, &orbital, (size_t)width, sizeof *orbital);
     for (int j = 0; j < width && status == WISP_OK; j++) {
         memcpy(k + 3 * j, p->k[(first + j) / p->at.orbitals], sizeof *p->k);
         orbital[j] = (int)((first + j) % p->at.orbitals);
     }
-    if (status == WISP_OK) status = wisp_blk_fill_waves(x, &p->at, k, orbital);
+    if (status == WISP_OK) status = wisp_blk_fill_waves(x, &at, k, orbital);
     wisp_free(ctx, k);
     wisp_free(ctx, orbital);
     return status;
@@ -225,7 +243,10 @@ wisp_status kpath_items(const kpath *p, wisp_state *s)
     const uint64_t waves = XXH3_64bits(p->k, (size_t)p->count * sizeof *p->k);
     for (int64_t i = 0; i < p->at.rows && p->at.at; i++)
         if (!p->at.at(p->at.arg, i, at)) rows = XXH3_64bits_withSeed(at, sizeof at, rows);
-    const wisp_status status = wisp_state_samef(s, "--positions", "%016llx", (unsigned long long)rows);
+    const uint64_t within = p->within.in ? XXH3_64bits(p->within.in, (size_t)p->within.rows) : 0;
+    wisp_status status = wisp_state_samef(s, "--positions", "%016llx", (unsigned long long)rows);
+    if (status != WISP_OK) return status;
+    status = wisp_state_samef(s, "--where", "%016llx", (unsigned long long)within);
     if (status != WISP_OK) return status;
     return wisp_state_samef(s, p->columns ? "--grid" : "--path", "%lld k, %d orbitals, %016llx", (long long)p->count,
                             p->at.orbitals, (unsigned long long)waves);
@@ -260,7 +281,7 @@ static int load_command(tool *t, kpath *p, const wisp_moments *m)
     take_number(m, "k-points", 1, &o->k_points);
     take_number(m, "orbitals", 3, &o->orbitals);
     /* Of the file of positions nothing is needed any more but the cell. */
-    if (!moments_asked(m->command, "positions", 3)) return kpath_open(t, p, m->matrix ? m->matrix : "", m->rows);
+    if (!moments_asked(m->command, "positions", 3)) return kpath_open(t, p, m->matrix ? m->matrix : "", m->rows, NULL);
     p->at = (wisp_positions){.rows = m->rows, .periodic = (1U << o->cell_vectors) - 1};
     memcpy(p->at.cell, o->cell, sizeof p->at.cell);
     const int rc = choose_orbitals(t, p, m->rows);
