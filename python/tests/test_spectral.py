@@ -42,6 +42,33 @@ def test_exact_moments(n, dtype):
     assert rho.count(-np.inf, np.inf).value == pytest.approx(n, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["float64", "complex128"])
+def test_precision_auto(kind):
+    M = wisp.Matrix(hermitian(400, kind, 1, 0.02))
+    known = {"bounds": (-20, 20), "rng": 3}
+    double, auto = (M.spectral_density(4, 50, precision=p, **known) for p in (None, "auto"))
+    assert double.dtype == kind and auto.dtype == ("float32" if kind == "float64" else "complex64")
+    assert 0 < abs(auto.moments - double.moments).max() < 1e-4 * 400
+    half = (double.bar95[1] - double.bar95[0]) / 2
+    assert np.all(abs(auto.densities - double.densities) < 0.1 * half + 1e-12)
+    auto.add_vectors(2)
+    assert auto.num_vectors == 6
+    # Nothing to compare rounding with; and nothing of chance, which the run finds out.
+    assert M.spectral_density(num_moments=8, exact=True, precision="auto", **known).dtype == kind
+    assert M.spectral_density(1, 8, precision="auto", **known).dtype == kind
+    plain = wisp.Matrix(np.diag(np.arange(1, 301) / 7).astype(kind))
+    assert plain.spectral_density(4, 50, precision="auto").dtype == kind
+    assert M.spectral_density(4, 50, precision="auto", **known, vectors=np.eye(400)[:, :2]).dtype == kind
+    assert wisp.Matrix(hermitian(40, "float32", 1)).spectral_density(4, 8, precision="auto").dtype == "float32"
+    huge = wisp.Matrix(sp.diags(np.r_[1e300, np.ones(99)]).tocsr().astype(kind))
+    assert huge.spectral_density(4, 8, precision="auto").dtype == kind
+    assert wisp.Matrix(M.aslinearoperator()).spectral_density(4, 8, precision="auto", **known).dtype == kind
+    for wrong in (dict(precision="single"), dict(precision="auto", operator=sp.eye(400)), dict(precision="auto", rows=[1]),
+                  dict(precision="auto", overlap=sp.eye(400))):
+        with pytest.raises(ValueError, match="precision"):
+            M.spectral_density(4, 8, **wrong)
+
+
 def test_bars_hold_what_is_true():
     A = hermitian(400, "complex128", 1, 0.02)
     w = np.linalg.eigvalsh(A.toarray())

@@ -225,11 +225,11 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self._keep = [f]
         self._made(made)
 
-    def _of(self, src: Any, size: int) -> Matrix:
+    def _of(self, src: Any, size: int, dtype: Any = None) -> Matrix:
         """A source as a matrix of its own."""
         other = Matrix.__new__(Matrix)
         other._keep, other.ctx, other._spec = [], self.ctx, None
-        other._create(src, size, None)
+        other._create(src, size, dtype)
         return other
 
     def _like(self, src: Any, size: int) -> Matrix:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._context import Context, callback, context
 from ._files import save
-from ._lib import array, ffi, lib, pointer, struct, text
+from ._lib import DTYPES, array, ffi, lib, pointer, struct, text
 from ._show import axes, html
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Moments:
         The spectrum lies between these.
     complete : bool
         False: the run was ended before all vectors and moments were there.
+    dtype : numpy.dtype
+        Of the vectors that the moments are of.
     """
 
     _kept: tuple[str, ...] = ("kernel",)  # in a file, beside what the command has there
@@ -131,6 +133,10 @@ class Moments:
     @property
     def bounds(self) -> tuple[float, float]:
         return self._bounds[0] - self._bounds[1], self._bounds[0] + self._bounds[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return DTYPES[self._facts["type"]]
 
     @property
     def num_moments(self) -> int:

@@ -7,12 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._context import Context
-from ._lib import TYPES, ffi, lib, pointer, struct
+from ._errors import NumericError
+from ._lib import DTYPES, TYPES, ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, GreensFunction, LocalDensity, SpectralDensity, Thermal, function_of
 from ._overlap import Pencil
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from ._matrix import Matrix
+
+_ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 
 def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
@@ -100,7 +105,8 @@ class SpectralCalls:
                          energy_resolution: float | None = None, rng: int | np.random.Generator | None = 0,
                          kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
                          vectors: ArrayLike | None = None, rows: ArrayLike | None = None, exact: bool = False,
-                         overlap: Any = None, overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralDensity:
+                         overlap: Any = None, overlap_bounds: Sequence[float] | None = None, precision: str | None = None,
+                         progress: Any = None) -> SpectralDensity:
         """The density of states, with error bars, by the kernel polynomial method.
 
         Parameters
@@ -133,6 +139,10 @@ class SpectralCalls:
         overlap_bounds : tuple of float, optional
             The eigenvalues of S lie between these, both above 0. None: they are found. Give them where S has a large
             condition number.
+        precision : {None, "auto"}
+            "auto": single precision, by a copy of the matrix, where its rounding stays far below the error bars, which the
+            run checks; else that of the matrix, as with None. ``dtype`` of the result tells. What is added to it later is of
+            the same precision, without a check. Neither with ``operator``, ``rows`` nor ``overlap``.
         progress : bool or callable, optional
             True, or ``tqdm.tqdm``: a bar of tqdm. Else a function of a task's name and its part that is done.
 
@@ -151,6 +161,10 @@ class SpectralCalls:
         KeyboardInterrupt
             Ctrl-C. Its ``result`` is the SpectralDensity of what was there by then, or None.
         """
+        if precision not in (None, "auto"):
+            raise ValueError(f"precision is None or 'auto', not {precision!r}")
+        if precision and not (operator is None and rows is None and overlap is None):
+            raise ValueError("precision='auto' goes neither with operator, rows nor overlap")
         if rows is not None:
             if operator is not None or vectors is not None or overlap is not None:
                 raise ValueError("rows go neither with operator, vectors nor overlap")
@@ -183,8 +197,33 @@ class SpectralCalls:
             keep.append(self._beside(_adjoint(operator)))
             fields["adjoint"] = keep[-1]._mat
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
+        single = self._as_single(moments, num_vectors, fields) if precision else None
+        if single is not None:
+            try:
+                run = single._kpm(moments, num_vectors, bounds, progress, rounding_limit=_ROUNDING, **fields)
+                return self._moments(lambda m: SpectralDensity(single, self.ctx, m, kernel), kernel, run)
+            except NumericError:  # single precision is not enough
+                pass
         return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel, rows is not None), kernel,
                              self._kpm(moments, num_vectors, bounds, progress, **fields))
+
+    def _as_single(self, moments: int, vectors: int, fields: dict[str, Any]) -> Matrix | None:
+        """This matrix in single precision, where that is likely to do for random vectors; else None."""
+        o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, rounding_limit=_ROUNDING, **fields)
+        mine = TYPES[self.dtype.char]
+        single = lib.wisp_kpm_type_sized(mine, self.shape[0], o, size)
+        if single == mine or not self._stored:
+            return None
+        src, bytes_of_src = struct("wisp_src")
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, bytes_of_src, self._mat)
+        try:
+            A = self._of(src, bytes_of_src, DTYPES[single])
+        except NumericError:  # numbers beyond its range
+            return None
+        finally:
+            lib.wisp_src_close_sized(src, bytes_of_src)
+        A._spec = self._spec
+        return A
 
     def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
              kernel: str = "jackson", bounds: Sequence[float] | None = None, progress: Any = None) -> LocalDensity:
