@@ -58,6 +58,22 @@ def test_density(kinds):
     assert found.bounds[0] < w[0] and w[-1] < found.bounds[1]
 
 
+@pytest.mark.skipif("mumps" not in wisp.features, reason="this library is without MUMPS")
+@pytest.mark.parametrize("kinds", [("float64", "float64"), ("complex128", "float64"), ("float64", "complex128")])
+def test_shift_and_invert(kinds):
+    n = 150
+    A, S = hermitian(n, kinds[0], 11, 5 / n), overlap(n, 12, kinds[1])
+    w = scipy.linalg.eigh(A.toarray(), S.toarray(), eigvals_only=True)
+    near = w[n // 2] + 1e-3
+    expected = np.sort(w[np.argsort(abs(w - near))[:5]])
+    found = wisp.Matrix(A).eigs(5, target=near, overlap=S, method="invert")
+    assert found.method == "invert" and found.complete
+    np.testing.assert_allclose(found.values, expected, atol=1e-8)
+    v = found.vectors
+    np.testing.assert_allclose(A @ v, S @ v * found.values, atol=1e-6)
+    np.testing.assert_allclose(v.conj().T @ (S @ v), np.eye(5), atol=1e-7)
+
+
 def test_what_is_refused():
     n = 30
     M, S = wisp.Matrix(hermitian(n, "float64", 5)), overlap(n, 6)
