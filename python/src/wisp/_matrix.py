@@ -177,7 +177,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             H = np.asarray(H)
             if H.ndim != 2:
                 raise ValueError(f"a matrix has two dimensions, not {H.ndim}")
-            as_type(H.dtype)
+            H = H.astype(as_type(H.dtype), copy=False)  # also halves, and other orders of bytes, which scipy does not take
         H = H.tocsr() if scipy.sparse.issparse(H) else scipy.sparse.csr_matrix(H)
         H = H.astype(as_type(H.dtype), copy=False)
         arrays = [np.ascontiguousarray(a) for a in (H.indptr, H.indices, H.data)]
@@ -367,16 +367,21 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         return LinearOperator(self.shape, matvec=self.matvec, matmat=self.matmat, rmatvec=self.matvec, dtype=self.dtype)
 
     def __reduce__(self) -> Any:
-        if self._spec is None:
-            raise TypeError("only a matrix of the gallery or of a file can be pickled: pickle what it was made of")
-        return _again, (self._spec, self.dtype, self._where if isinstance(self._where, tuple) else (None, None))
+        """What it was made of, where that is a name or a LinearOperator; else its entries, as ``tocsr`` gives them."""
+        if self.ctx.ranks > 1:
+            raise TypeError("a matrix of several processes can't be pickled: pickle what it was made of")
+        made_of = self._spec if self._spec is not None else self._op if self._op is not None else self.tocsr()
+        orbitals = self._known_orbitals() if self._system is not None else self._orbitals
+        return _again, (made_of, self.dtype, self._where, orbitals)
 
     def __repr__(self) -> str:
         return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"
 
 
-def _again(spec: Any, dtype: Any, where: tuple) -> Matrix:
-    return Matrix(spec, dtype=dtype, positions=where[0], cell=where[1])
+def _again(made_of: Any, dtype: Any, place: Any, orbitals: Any) -> Matrix:
+    M = Matrix(made_of, dtype=dtype)
+    M._place, M._orbitals = place, orbitals
+    return M
 
 
 def _fill(to: Any, values: np.ndarray, dtype: Any) -> None:
