@@ -67,6 +67,25 @@ def test_peierls():
         wisp.Matrix(M.aslinearoperator(), positions=at).peierls(0.1)
 
 
+def test_what_is_warned_of():
+    A, at = hermitian(30, "float64", 3), np.random.default_rng(1).uniform(0, 5, (30, 2))
+    options = dict(num_vectors=1, num_moments=8, bounds=(-20, 20))
+    at[:2] = (0, 0), (5, 5)
+    M = wisp.Matrix(A, positions=at)
+    assert M.conductivity(volume=25, **options).volume == 25
+    for wrong in (1, 900):
+        with pytest.warns(RuntimeWarning, match="times what the positions extend over, 25"):
+            M.conductivity(volume=wrong, **options)
+    with pytest.warns(RuntimeWarning, match="extend over 0.05 of the vector"):
+        wisp.Matrix(sp.diags(np.ones(30)), positions=at, cell=[[100, 0], [0, 6]]).conductivity(**options)
+    assert wisp.Matrix(sp.diags(np.ones(30)), positions=at, cell=[[7, 1], [0, 6]]).conductivity(**options).volume == 42
+    tilted = A.tolil()
+    tilted[0, 1] = tilted[1, 0] = 1
+    tilted[0, 1] += 1e-14
+    with pytest.warns(RuntimeWarning, match="but for rounding.*absolute"):
+        wisp.Matrix(tilted).eigs(2, "LA", method="dense")
+
+
 def test_greens_of_densities():
     A = hermitian(60, "complex128", 2)
     M = wisp.Matrix(A)

@@ -1,6 +1,7 @@
 """Eigenpairs, linear systems, functions of a matrix times vectors."""
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
@@ -202,6 +203,8 @@ class SolverCalls:
         if overlap_bounds is not None and overlap is None:
             raise ValueError("overlap_bounds go with overlap")
         self._bounds_opts(o.bounds, bounds)
+        if interval is None and o.method != lib.WISP_CHEBFD and overlap is None:  # those refuse such a matrix
+            self._warn_of_rounding(which in ("SA", "LA") and near is None)
         pencil = None if overlap is None else Pencil(self, overlap, overlap_bounds)
         e, esize = struct("wisp_eigen")
         try:
@@ -220,6 +223,17 @@ class SolverCalls:
             failure.result = found
             raise failure
         return found
+
+    def _warn_of_rounding(self, by_size: bool) -> None:
+        """Says so where a matrix is Hermitian but for rounding."""
+        if not self._stored or self.shape[0] != self.shape[1]:
+            return
+        props, size = struct("wisp_mat_props")
+        self.ctx.call(lib.wisp_mat_get_props_sized, self._mat, props, size)
+        if props.nearly_hermitian and not props.hermitian and props.nonfinite_row < 0:
+            warnings.warn("the matrix is Hermitian but for rounding, and is treated as not Hermitian"
+                          + (": eigenvalues are ordered by absolute values" if by_size else "")
+                          + "; (A + A.conj().T) / 2 is Hermitian", RuntimeWarning, stacklevel=3)
 
     def _pairs(self, e: Any, pencil: Pencil | None, tol: float) -> Eigenpairs:
         n = e.found

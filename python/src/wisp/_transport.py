@@ -1,6 +1,7 @@
 """Where the rows of a matrix are, velocities along directions, and conductivities."""
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ._matrix import Matrix
 
 _FORMULAS = {"bastin": lib.WISP_BASTIN, "greenwood": lib.WISP_GREENWOOD}
+_FAR = 10  # times the sample: beyond it there is a warning
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
@@ -54,6 +56,10 @@ def checked_positions(positions: ArrayLike, rows: int, cell: ArrayLike | None) -
     vectors = np.zeros((given.shape[0], 3))
     vectors[:, :given.shape[1]] = given
     return at, vectors
+
+
+def _warn(what: str) -> None:
+    warnings.warn(what, RuntimeWarning, stacklevel=4)
 
 
 class _Positions:
@@ -210,12 +216,32 @@ class TransportCalls:
             raise ValueError("it is not known where the rows of this matrix are: give wisp.Matrix(H, positions=...)")
         return _Positions(self.ctx, self._where, self.shape[0])
 
-    def _volume(self) -> float:
+    def _looked_at(self, volume: float | None) -> float:
+        """A volume that is given, or that of the cell, with a warning where the sample is far from filling it."""
+        if self._where is None and volume is not None:
+            return float(volume)
         with self._located() as p:
-            if not p.p.volume > 0:
+            told = p.p.volume
+            if volume is None and not told > 0:
                 raise ValueError("the area (or volume) of the sample is not known: give volume=..., or a cell of as "
                                  "many vectors as there are dimensions")
-            return p.p.volume
+            if isinstance(self._where, tuple):
+                at, cell = self._where
+                if volume is None:
+                    along = at @ np.linalg.pinv(cell)[:at.shape[1]]  # over each vector
+                    for part, vector in zip(np.ptp(along, axis=0), cell):
+                        if part * _FAR < 1:
+                            _warn(f"the positions extend over {part:.3g} of the vector {vector.tolist()} of the cell, and the "
+                                  f"conductivity is divided by the whole cell, {told:.6g}; if the sample fills less, give "
+                                  "volume=...")
+                    return told
+                told = told if told > 0 else float(np.prod(np.ptp(at, axis=0)))
+        if volume is None:
+            return told
+        if told > 0 and not 1 / _FAR <= volume / told <= _FAR:
+            _warn(f"volume={volume:.6g} is {volume / told:.3g} times what the positions extend over, {told:.6g}: the "
+                  "conductivity is divided by it")
+        return float(volume)
 
     def _sample(self, alpha: Any, beta: Any) -> tuple[int, int]:
         """Dimensions and directions, as moments have them; 0: not known."""
@@ -369,9 +395,9 @@ class TransportCalls:
             raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {formula!r}")
         if num_vectors < 1:
             raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
-        volume = self._volume() if volume is None else float(volume)
-        if not 0 < volume < np.inf:
+        if volume is not None and not 0 < volume < np.inf:
             raise ValueError(f"volume is above 0, not {volume}")
+        volume = self._looked_at(volume)
         first, second = self._velocities(alpha, beta)
         o, size = struct("wisp_kubo_opts", moments=num_moments, vectors=0 if exact else num_vectors,
                          seed=seed_of(rng, self.ctx),
