@@ -184,6 +184,11 @@ def test_notebooks():
         page = m._repr_html_()
         assert type(m).__name__ in page and "<table>" in page, what
     assert "<svg" in kept()["random"]._repr_html_()
+    M = wisp.gallery("haldane", nx=4, ny=4, t2=0.1)
+    for shown in (M, M.eigs(7), M.svds(2), M.solve(np.ones(32), method="minres")[1], M.ldos_map(0.0, None, 8),
+                  M.ldos_map(0.0, None, 8, num_vectors=2), wisp.Matrix(np.eye(2)), wisp.Matrix(np.arange(6.0).reshape(2, 3))):
+        page = shown._repr_html_()
+        assert type(shown).__name__ in page and "<table>" in page
 
 
 def test_xarray():
@@ -192,5 +197,12 @@ def test_xarray():
     data = m["random"].to_xarray()
     assert isinstance(data, xarray.Dataset) and data.density.dims == ("energy",)
     np.testing.assert_array_equal(data.low, m["random"].bar95[0])
+    M = wisp.gallery("graphene", nx=4, ny=4)
+    exact = M.ldos_map([0.1, 0.2], [3, 5], 8).to_xarray()
+    assert exact.density.dims == ("energy", "row") and "stderr" not in exact and exact.y.sel(row=5) == M.positions[5, 1]
+    random = M.ldos_map([0.1, 0.2], [3, 5], 8, num_vectors=3).to_xarray()
+    assert np.all(random.low <= random.high) and random.stderr.shape == (2, 2)
+    waves = M.spectral_function(np.eye(2), 8).to_xarray()
+    assert waves.dims == ("wave", "energy") and waves.ky.values.tolist() == [0, 1]
     sites = m["sites"].to_xarray()
     assert sites.sel(site=3).shape == (32,)

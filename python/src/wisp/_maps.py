@@ -10,7 +10,7 @@ from ._errors import IncompleteError
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
 from ._moments import KERNELS, Estimate, Moments
 from ._random_map import Sums
-from ._show import axes
+from ._show import axes, html
 from ._spectral import seed_of
 from ._transport import kwant_orbitals
 
@@ -64,6 +64,23 @@ class LocalMap(NamedTuple):
         ax.set_title(f"local density of states at {self.energies[index]:.4g}")
         return ax
 
+    def to_xarray(self) -> Any:
+        """An xarray.Dataset of the density over energy and row; by random vectors also of stderr, low and high."""
+        import xarray
+
+        maps = {"density": self.densities}
+        if self.stderr is not None and self.bar95 is not None:
+            maps.update(stderr=self.stderr, low=self.bar95[0], high=self.bar95[1])
+        where = {} if self.positions is None else {
+            name: ("row", x) for name, x in zip("xyz", self.positions.T)}
+        return xarray.Dataset({name: (("energy", "row"), y) for name, y in maps.items()},
+                              {"energy": self.energies, "row": self.rows, **where}, {"resolution": self.resolution})
+
+    def _repr_html_(self) -> str:
+        bars = "none: exact but for the kernel" if self.stderr is None else "of random vectors"
+        return html("LocalMap", {"energies": str(self.energies.size), "rows": str(self.rows.size), "bars": bars,
+                                 "resolution": f"{self.resolution:.3g}"})
+
 
 class SpectralFunction(Moments):
     """A(k, E), the sum over orbitals o of <k,o|delta(E - H)|k,o>, exact but for the kernel: there is no bar.
@@ -105,6 +122,14 @@ class SpectralFunction(Moments):
     @property
     def densities(self) -> np.ndarray:
         return self(self.energies)
+
+    def to_xarray(self) -> Any:
+        """An xarray.DataArray of the densities over wave (its number, with kx, ky, kz beside) and energy."""
+        import xarray
+
+        waves = {f"k{name}": ("wave", k) for name, k in zip("xyz", self.k.T)}
+        return xarray.DataArray(self.densities, {"wave": np.arange(len(self.k)), "energy": self.energies, **waves},
+                                ("wave", "energy"), "density", {**self._facts_shown(), "kernel": self.kernel})
 
     def plot(self, ax: Any = None, *, log: bool = False, **style: Any) -> Any:
         """Draws A over the number of the wave vector and energy by matplotlib; gives the axes."""

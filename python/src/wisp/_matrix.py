@@ -12,6 +12,7 @@ from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._maps import MapCalls
+from ._show import html
 from ._solvers import SolverCalls
 from ._spectral import SpectralCalls
 from ._transport import TransportCalls, checked_positions, kwant_positions
@@ -373,6 +374,10 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         made_of = self._spec if self._spec is not None else self._op if self._op is not None else self.tocsr()
         orbitals = self._known_orbitals() if self._system is not None else self._orbitals
         return _again, (made_of, self.dtype, self._where, orbitals)
+
+    def _repr_html_(self) -> str:
+        return html("Matrix", {"rows": str(self.shape[0]), "columns": str(self.shape[1]), "entries": str(self.nnz),
+                               "numbers": str(self.dtype), "made of": str(self._spec or "arrays or functions")})
 
     def __repr__(self) -> str:
         return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"

@@ -12,6 +12,7 @@ from ._errors import ConvergenceError, IncompleteError, UnsupportedError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
 from ._moments import function_of
 from ._overlap import Pencil
+from ._show import html
 from ._spectral import seed_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ def _word(value: int, of: dict) -> str | None:
     return next((key for key, number in of.items() if number == value), None)
 
 
+def _found(e: Any) -> dict[str, str]:
+    """What is shown of values that were found."""
+    first = ", ".join(f"{x:.6g}" for x in e.values[:6]) + (", .." if e.values.size > 6 else "")
+    return {"values": f"{e.values.size}: {first}", "largest residual": f"{e.residuals.max(initial=0):.2g}",
+            "complete": "yes" if e.complete else "no", "method": str(e.method), "products": str(e.products)}
+
+
 @dataclass(frozen=True)
 class Eigenpairs:
     """Eigenpairs, ascending. ``w, v = ...`` takes it apart.
@@ -70,6 +78,9 @@ class Eigenpairs:
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.values, self.vectors))
+
+    def _repr_html_(self) -> str:
+        return html("Eigenpairs", _found(self))
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,9 @@ class SingularTriplets:
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.left, self.values, self.right.conj().T))
 
+    def _repr_html_(self) -> str:
+        return html("SingularTriplets", _found(self))
+
 
 @dataclass(frozen=True)
 class SolveInfo:
@@ -134,6 +148,12 @@ class SolveInfo:
     method: str | None
     products: int
     optimalities: np.ndarray | None = None
+
+    def _repr_html_(self) -> str:
+        return html("SolveInfo", {"converged": "yes" if self.converged else "no", "columns": str(self.residuals.size),
+                                  "largest residual": f"{self.residuals.max(initial=0):.2g}",
+                                  "iterations": str(self.iterations), "method": str(self.method),
+                                  "products": str(self.products)})
 
 
 class SolverCalls:
