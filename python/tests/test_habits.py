@@ -196,7 +196,7 @@ def test_nothing_leaks():
         M @ np.ones(39)
         M.velocity("x")
         M.greens(0, 1, eta=9, tol=0.1, bounds=(0, 41))
-        M.conductivity(num_vectors=1, num_moments=2, volume=1, bounds=(0, 41))
+        M.conductivity(num_vectors=1, num_moments=2, volume=39, bounds=(0, 41))
         M.evolve(np.ones(39), [0.01], operators=[A], bounds=(0, 41))
         return M.spectral_density(1, 8, bounds=(0, 41)).moments.size
 
