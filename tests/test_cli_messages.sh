@@ -151,16 +151,22 @@ ok dos --help
 check "what few moments do not show" grep -qzE 'few\s+moments\s+one\s+just\s+outside\s+may\s+go\s+unnoticed' out
 
 # ---- runs taken together
-# HDF5 is opened when it is first needed, and before a run that will need it. (A sanitizer has to come first in a process.)
-if [ $have_hdf5 = 1 ] && [ -z "${SANITIZED:-}" ]; then
-    export LD_PRELOAD="$(dirname "$wisp")/tests/libshim_hdf5.so"
+# Some libraries are opened when they are first needed, and before the run that needs them. (A sanitizer has to come first in
+# a process.)
+if [ -z "${SANITIZED:-}" ]; then
+    export LD_PRELOAD="$(dirname "$wisp")/tests/libshim_late.so"
+    export ABSENT=hdf5
     ok dos $topi --moments 64 --quiet
     for needs in "dos $topi --save m.h5" "dos $topi -o dos.h5" "dos --from m.h5" "eig $topi --smallest 1 -o v.h5" \
         "solve $topi --x0 x.h5" "evolve $topi --site 0 --time 1 --states s.h5"; do
-        refused 1 "HDF5's library can't be opened (Debian: libhdf5-dev): absent-hdf5.so: " $needs
+        [ $have_hdf5 = 0 ] || refused 1 "HDF5's library can't be opened (Debian: libhdf5-dev): absent.so: " $needs
     done
     check "nothing is written without HDF5" test -z "$(ls m.h5 dos.h5 v.h5 s.h5 2>/dev/null)"
-    unset LD_PRELOAD
+    export ABSENT=scotch
+    if grep '^features:' <<<"$version" | grep -qw scotch; then
+        refused 1 "PT-SCOTCH's library can't be opened (Debian: libptscotch-dev): absent.so: " info $topi --ranks 2 --partition scotch
+    fi
+    unset LD_PRELOAD ABSENT
 fi
 if [ $have_hdf5 = 1 ]; then
     part() { ok dos $topi --moments 64 --bounds -6,6 --quiet --save "$1" "${@:2}"; }

@@ -1,12 +1,61 @@
 /* Parts of a graph by PT-SCOTCH (Chevalier and Pellegrini 2008): as large as the shares of the ranks, with few entries
    between them. Ranks that are threads have no communicator: one of them then cuts the whole graph, by SCOTCH. */
 #include "../comm/comm.h"
+#include "../late/late.h"
 #include "order.h"
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
 #ifdef WISP_HAVE_SCOTCH
+#include <pthread.h>
 #include <ptscotch.h>
+
+/* ---- the library ---------------------------------------------------------------------------------- */
+
+/* What is called of it, without its SCOTCH_. */
+#define FUNCTIONS(X)       \
+    X(randomReset)         \
+    X(archInit)            \
+    X(stratInit)           \
+    X(archCmpltw)          \
+    X(dgraphInit)          \
+    X(stratDgraphMapBuild) \
+    X(dgraphBuild)         \
+    X(dgraphMap)           \
+    X(dgraphExit)          \
+    X(graphInit)           \
+    X(stratGraphMapBuild)  \
+    X(graphBuild)          \
+    X(graphMap)            \
+    X(graphExit)           \
+    X(stratExit)           \
+    X(archExit)
+
+static struct {
+#define MEMBER(name) __typeof__(SCOTCH_##name) *name;
+    FUNCTIONS(MEMBER)
+} scotch;
+static char why[WISP__LATE_WHY]; /* it could not be opened */
+
+static void open_library(void)
+{
+    static const char *const name[] = {
+#define NAME(name) "SCOTCH_" #name,
+        FUNCTIONS(NAME)};
+    wisp__late_open(WISP_SCOTCH_LIBRARY, name, sizeof name / sizeof *name, &scotch, why);
+}
+
+static wisp_status find_library(wisp_ctx *ctx)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    if (!*why) return WISP_OK;
+    return wisp_ctx_failf(
+        ctx, WISP_ERR_UNSUPPORTED,
+        "PT-SCOTCH's library can't be opened (Debian: libptscotch-dev): %s; take WISP_PARTITION_LEVELS", why);
+}
+
+/* ---- the parts ------------------------------------------------------------------------------------ */
 
 typedef SCOTCH_Num num;
 
@@ -125,24 +174,24 @@ static bool cut(const target *t, const edges *e, const MPI_Comm *comm, int ranks
         memset(part, 0, (size_t)e->rows * sizeof *part);
         return true;
     }
-    SCOTCH_randomReset(); /* the same parts each time */
-    SCOTCH_archInit(&arch);
-    SCOTCH_stratInit(&strat);
-    done = !SCOTCH_archCmpltw(&arch, t->count, t->share);
-    if (comm && done && (done = !SCOTCH_dgraphInit(&g, *comm))) {
-        done = !SCOTCH_stratDgraphMapBuild(&strat, SCOTCH_STRATBALANCE, (num)ranks, t->count, uneven) &&
-               !SCOTCH_dgraphBuild(&g, 0, e->rows, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->edges, e->col,
+    scotch.randomReset(); /* the same parts each time */
+    scotch.archInit(&arch);
+    scotch.stratInit(&strat);
+    done = !scotch.archCmpltw(&arch, t->count, t->share);
+    if (comm && done && (done = !scotch.dgraphInit(&g, *comm))) {
+        done = !scotch.stratDgraphMapBuild(&strat, SCOTCH_STRATBALANCE, (num)ranks, t->count, uneven) &&
+               !scotch.dgraphBuild(&g, 0, e->rows, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->edges, e->col,
                                    NULL, NULL) &&
-               !SCOTCH_dgraphMap(&g, &arch, &strat, part);
-        SCOTCH_dgraphExit(&g);
-    } else if (!comm && done && (done = !SCOTCH_graphInit(&whole))) {
-        done = !SCOTCH_stratGraphMapBuild(&strat, SCOTCH_STRATBALANCE, t->count, uneven) &&
-               !SCOTCH_graphBuild(&whole, 0, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->col, NULL) &&
-               !SCOTCH_graphMap(&whole, &arch, &strat, part);
-        SCOTCH_graphExit(&whole);
+               !scotch.dgraphMap(&g, &arch, &strat, part);
+        scotch.dgraphExit(&g);
+    } else if (!comm && done && (done = !scotch.graphInit(&whole))) {
+        done = !scotch.stratGraphMapBuild(&strat, SCOTCH_STRATBALANCE, t->count, uneven) &&
+               !scotch.graphBuild(&whole, 0, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->col, NULL) &&
+               !scotch.graphMap(&whole, &arch, &strat, part);
+        scotch.graphExit(&whole);
     }
-    SCOTCH_stratExit(&strat);
-    SCOTCH_archExit(&arch);
+    scotch.stratExit(&strat);
+    scotch.archExit(&arch);
     return done;
 }
 
@@ -222,6 +271,7 @@ wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const 
     double ready = 1;
     MPI_Comm comm;
     wisp_status status;
+    WISP_TRY(find_library(ctx));
     WISP_TRY(find_edges(ctx, graph, p->halo, p->first, &e));
     WISP_TRY(check_edges(ctx, &e, p->first));
     WISP_TRY(find_target(ctx, &t, p->weights, p->whole->rows));

@@ -29,8 +29,7 @@ static wisp_status find_library(wisp_ctx *ctx)
     pthread_mutex_unlock(&lock);
     if (mumps) return WISP_OK;
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
-                          "eig: opts.method: the inverse needs MUMPS' library %s (Debian: libmumps-seq-dev): %s",
-                          WISP_MUMPS_LIBRARY, why);
+                          "eig: opts.method: the inverse needs MUMPS' library (Debian: libmumps-seq-dev): %s", why);
 }
 
 /* ---- made ---------------------------------------------------------------------------------------- */

@@ -91,8 +91,7 @@ static wisp_status find_library(wisp_ctx *ctx)
     pthread_mutex_unlock(&lock);
     if (!refusal) return WISP_OK;
     return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
-                          "opts.precond: multigrid needs HYPRE's library %s (Debian: libhypre-dev): %s",
-                          WISP_HYPRE_LIBRARY, refusal);
+                          "opts.precond: multigrid needs HYPRE's library (Debian: libhypre-dev): %s", refusal);
 }
 
 /* ---- made ---------------------------------------------------------------------------------------- */

@@ -270,6 +270,8 @@ void states_close_last(states_last *last)
 }
 
 #else
+#include "../out/out.h"
+
 static int without(tool *t, const char *path) { return tool_fail(t, "%s: %s", path, hdf5_refusal()); }
 
 static int begin(tool *t, states_set **set, const char *name, const char *path, const states_kind *kind, int64_t times,
