@@ -22,12 +22,13 @@
 
 #define FN(name) PASTE(PASTE(name, _w), WIDTH)
 #define ROW_LINES ((WIDTH * PARTS * REAL_BYTES + 63) / 64)
-/* Asks for a line that will be read, or written. Block rows of several come into the second-level cache alone: misses
-   of the first-level one, of which few may be pending at once, are left to what is read now. */
-#define PREFETCH(line, to_write)                    \
-    (ROW_LINES > 1 ? __builtin_prefetch(line, 0, 2) \
-     : (to_write)  ? __builtin_prefetch(line, 1)    \
-                   : __builtin_prefetch(line, 0))
+/* Asks for a line that will be written: it is taken from other threads that have read it. Or for one that will be read:
+   lines of block rows of several come into the second-level cache alone, for of the first-level one few misses may be
+   pending at once, and these are left to what is read now. */
+#define PREFETCH(line, to_write)                      \
+    ((to_write)      ? __builtin_prefetch(line, 1)    \
+     : ROW_LINES > 1 ? __builtin_prefetch(line, 0, 2) \
+                     : __builtin_prefetch(line, 0))
 /* Rows ahead whose gathered block rows are prefetched: what they gather stays in the second-level cache till then. */
 #define ROWS_AHEAD (ROW_LINES < 8 ? 16 : 8)
 

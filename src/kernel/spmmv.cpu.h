@@ -247,7 +247,6 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
-/* to_write: the line is taken from other threads that have read it, so that stores do not wait for that. */
 INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
 {
     const char *line = (const char *)row;
@@ -259,22 +258,29 @@ INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
 }
 
 /* The rows of y that are read and written some rows ahead: between what is gathered the hardware does not see a stream.
+   Those of several lines are asked for again just before, to be written, so that stores do not wait for other threads.
    And the block rows that are gathered from afar then, which it can't guess. The columns of `period` rows stand for
    those of all; where they are others', that costs a prefetch. Those that rows nearby have gathered are still in the
    second-level cache, and asking for them would cost more than half of what the core can do. */
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t ahead, const int rows,
+                         const int period)
 {
-    if (K_SWEEP(p)->cpu.near || row + rows * period > p->a.rows) return;
+    if (K_SWEEP(p)->cpu.near || ahead + rows * period > p->a.rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
+    const int64_t soon = row + (rows * period > 2 ? rows * period : 2), next = soon < ahead ? soon : ahead;
+    const real *y = (const real *)p->y + at;
     for (int i = 0; i < rows * period; i++) {
-        if (p->terms || !K_SWEEP(p)->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
-        if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
-        if (p->terms & K_ADD) FN(ask)((const real *)p->u + (row + i) * p->ld_u + at, p->reals, 0);
+        if (p->terms || !K_SWEEP(p)->cpu.past) {
+            FN(ask)(y + (ahead + i) * p->ld_y, p->reals, ROW_LINES == 1);
+            if (ROW_LINES > 1) FN(ask)(y + (next + i) * p->ld_y, p->reals, 1);
+        }
+        if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (ahead + i) * p->ld_prev + at, p->reals, 0);
+        if (p->terms & K_ADD) FN(ask)((const real *)p->u + (ahead + i) * p->ld_u + at, p->reals, 0);
     }
     for (int j = 0; K_SWEEP(p)->cpu.asks_gathered && j < period; j++) {
-        const row_entries r = entries_of(p, stored, row + j);
+        const row_entries r = entries_of(p, stored, ahead + j);
         const real *gather = (const real *)p->gather + r.base * ld + at;
-        uint32_t fresh = fresh_of(p, stored, row + j, r.len);
+        uint32_t fresh = fresh_of(p, stored, ahead + j, r.len);
         for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
             const int64_t c = r.cols + ((int64_t)k << r.col_step);
             const int64_t col = stored != ROWS_ANY || p->a.col ? p->a.col[c] : p->a.short_col[c];
@@ -285,9 +291,10 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
     }
 }
 #else
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t ahead, const int rows,
+                         const int period)
 {
-    (void)p, (void)stored, (void)row, (void)rows, (void)period;
+    (void)p, (void)stored, (void)row, (void)ahead, (void)rows, (void)period;
 }
 #endif
 
@@ -300,7 +307,7 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
     vec ar[SIDE][NV], ax[MOST_PERIOD * SIDE][NV];
     if (FN(asks_matrix)(p, stored))
         FN(matrix_ahead)(p, stored, p->a.chunk[row], p->a.chunk[row + SIDE * period] - p->a.chunk[row]);
-    FN(prefetch)(p, stored, ahead, SIDE, period);
+    FN(prefetch)(p, stored, row, ahead, SIDE, period);
     if (period == 1) {
         FN(side_products)(p, stored, row, 1, ar);
         UNROLL for (int i = 0; i < SIDE; i++) FN(finish)(p, stored, row + i, 0, ar[i], to);
@@ -322,7 +329,7 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
             FN(side_by_side)(p, stored, row, to);
             continue;
         }
-        FN(prefetch)(p, stored, row + ROWS_AHEAD, 1, 1);
+        FN(prefetch)(p, stored, row, row + ROWS_AHEAD, 1, 1);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */
         if (FN(asks_matrix)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);

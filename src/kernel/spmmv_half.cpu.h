@@ -39,7 +39,7 @@ INLINE void FN(prefetch_pairs)(const wisp__half_params *h, int64_t row, int64_t 
         UNROLL for (int l = 0; l < ROW_LINES; l++)
         {
             PREFETCH((const char *)(x + m->col[e] * h->s.p.ld_gather) + 64 * l, 0);
-            if (e < inside) PREFETCH((const char *)(y + m->col[e] * h->s.p.ld_y) + 64 * l, 1);
+            if (e < inside) PREFETCH((const char *)(y + m->col[e] * h->s.p.ld_y) + 64 * l, ROW_LINES == 1);
         }
     }
 }
