@@ -185,6 +185,76 @@ static void one_value(void **state)
     }
 }
 
+/* Chains whose S has a large condition: no root of S is in what searches, so that its errors do not grow from step to
+   step. Where the target is one of the values, and at both ends. */
+static void large_condition(void **state)
+{
+    static const double conditions[] = {1e3, 1e4, 1e5};
+    if (!has_factors()) return;
+    for (int c = 0; c < (ref_few() ? 3 : 12); c++) {
+        enum { N = 180 };
+        ref_rng r = {(uint64_t)c + 1};
+        const double condition = conditions[c % 3], beside = (1 - 1 / condition) / 2;
+        const wisp_type type = c % 2 ? WISP_Z : WISP_D;
+        ref_mat A = ref_new(N, N), S = ref_new(N, N);
+        for (int i = 0; i < N; i++) {
+            REF_AT(A, i, i) = ref_uniform(&r) - 0.5;
+            REF_AT(S, i, i) = 1;
+            if (i == 0) continue;
+            REF_AT(S, i, i - 1) = beside * (c % 2 ? cexp(I * (double)i) : 1);
+            REF_AT(A, i, i - 1) = c % 2 ? cexp(2 * I * (double)i) : 1;
+            REF_AT(S, i - 1, i) = conj(REF_AT(S, i, i - 1)), REF_AT(A, i - 1, i) = conj(REF_AT(A, i, i - 1));
+        }
+        ref_round(A, type), ref_round(S, type);
+        const wisp_overlap_opts given = {
+            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 1 - 0.9 / condition}}};
+        question q = {.n = N, .e = values_of(A, S), .p = make(*state, A, type, S, type, &given)};
+        const double most = fmax(fabs(q.e[0]), fabs(q.e[N - 1]));
+        q.error = most * (1e-10 + 100 * 2.2e-16 * condition);
+        q.o = (wisp_eig_opts){
+            .which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .tolerance = 1e-10, .count = 1 + c % 5};
+        q.o.target = c / 3 % 4 == 0 ? 0.1 : c / 3 % 4 == 1 ? q.e[N / 2] : (c / 3 % 4 == 2 ? -3 : 3) * most;
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, q.p.C, &q.o);
+        if (status != WISP_OK) fail_msg("condition %g, case %d: %s", condition, c, message_of(*state));
+        assert_true(v.complete && v.method == WISP_EIG_INVERT && v.orthogonality < 1e-10);
+        check(&q, &v, "large condition");
+        check_vectors(*state, &q, &v);
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+}
+
+/* An S that is not positive definite, and bounds that say it is. */
+static void not_definite(void **state)
+{
+    static const double lowest[] = {-0.4, -1e-6, 0};
+    if (!has_factors()) return;
+    for (int c = 0; c < 6; c++) {
+        enum { N = 170 };
+        ref_rng r = {(uint64_t)c + 1};
+        const wisp_type type = c % 2 ? WISP_Z : WISP_D;
+        ref_mat A = random_hermitian(&r, type, N, 1), S = ref_new(N, N);
+        for (int i = 0; i < N; i++) REF_AT(S, i, i) = 1 + 0.5 * ref_uniform(&r);
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 2; j++)
+                REF_AT(S, 50 + i, 50 + j) = i == j ? (1 + lowest[c / 2]) / 2 : (1 - lowest[c / 2]) / 2;
+        const wisp_overlap_opts given = {
+            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {.center = 1, .halfwidth = 0.75}}};
+        pencil p = make(*state, A, type, S, type, &given);
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .count = 3, .target = 0.1 * (c + 1)};
+        wisp_eigen v;
+        const wisp_status status = wisp_eig(&v, p.C, &o);
+        const char *why = message_of(*state);
+        if (status == WISP_OK || v.complete) fail_msg("case %d is taken for complete", c);
+        if (!strstr(why, "S must be positive definite") && !strstr(why, "S has eigenvalues beyond the bounds"))
+            fail_msg("case %d: %s", c, why);
+        wisp_eigen_free(&v);
+        drop(&p);
+    }
+}
+
 /* S^1/2 M S^1/2 has M's values, some of them many times. */
 static void multiplets(void **state)
 {
@@ -337,9 +407,9 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors),  cmocka_unit_test(from_far),
-                                       cmocka_unit_test(one_value),   cmocka_unit_test(multiplets),
-                                       cmocka_unit_test(by_function), cmocka_unit_test(by_default),
-                                       cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_factors),      cmocka_unit_test(from_far),     cmocka_unit_test(one_value),
+        cmocka_unit_test(large_condition), cmocka_unit_test(not_definite), cmocka_unit_test(multiplets),
+        cmocka_unit_test(by_function),     cmocka_unit_test(by_default),   cmocka_unit_test(refused)};
     return REF_RUN_CTX(tests);
 }

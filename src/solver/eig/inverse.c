@@ -144,8 +144,8 @@ wisp_status wisp__inverse_factor_S(wisp__inverse *v)
     else if (below > 0)
         status =
             wisp_ctx_failf(v->k->ctx, WISP_ERR_NUMERIC,
-                           "eig: S must be positive definite, and %lld of its eigenvalues are below 0, by its factors",
-                           (long long)below);
+                           "eig: S must be positive definite, and it has %lld negative eigenvalue%s by its factors",
+                           (long long)below, below == 1 ? "" : "s");
 out:
     return status;
 }
@@ -258,12 +258,16 @@ out:
     return status;
 }
 
-/* The length of a vector; of a pencil's it is that of C's, which it becomes. */
-static wisp_status length_of(wisp__inverse *v, wisp_blk *x, double *length)
+/* The length of a vector; of a pencil's by T, which C's to it has. */
+static wisp_status length_of(wisp__inverse *v, const wisp_blk *x, double *length)
 {
     wisp_status status = WISP_OK;
-    if (v->is_pencil) WISP_TRY(wisp__pencil_root(&v->pencil, x, x));
-    status = wisp_norm(x, length);
+    wisp_scalar dot;
+    if (!v->is_pencil) return wisp_norm(x, length);
+    WISP_TRY(take_like(&v->Sx, x));
+    WISP_TRY(wisp__pencil_times_S(&v->pencil, v->Sx, x));
+    WISP_TRY(wisp_dot(x, v->Sx, &dot));
+    *length = sqrt(fmax(dot.re, 0));
 out:
     return status;
 }
@@ -289,6 +293,7 @@ static wisp_status look(wisp__inverse *v, probe *p)
     p->norm /= of_b;
     p->growth = of_x / of_b;
     if (v->factor) goto out;
+    if (v->is_pencil) WISP_TRY(wisp__pencil_root(&v->pencil, b, b));
     WISP_TRY(wisp_axpby(y, wisp__real(-1), b, wisp__real(1)));
     WISP_TRY(wisp_norm(y, &of_y));
     p->error = of_y / of_b;
@@ -308,8 +313,8 @@ static double nearest_of(const wisp__inverse *v)
 {
     static const double least = 1e-4, of_spacing = 0.05;
     const wisp__eig *k = v->k;
-    const double of_roots = v->is_pencil ? (double)v->pencil.terms * sqrt(v->pencil.condition) : 0,
-                 of_factors = (100 + of_roots) * DBL_EPSILON, spacing = v->far / (2 * k->o.count);
+    const double of_S = v->is_pencil ? sqrt(v->pencil.condition) : 0, of_factors = (100 + of_S) * DBL_EPSILON,
+                 spacing = v->far / (2 * k->o.count);
     const double share = fmax((k->eps / 16 + of_factors) / k->o.tolerance * v->far, least) * v->far;
     return fmax(fmin(share, of_spacing * spacing), 100 * DBL_EPSILON) * v->size;
 }
@@ -328,18 +333,22 @@ out:
 }
 
 /* Values may lie far more densely about the target than over the whole spectrum: by counts, few more than are wanted
-   come before v->far then. Those of a multiplet stay, however near one looks. */
+   come before v->far then. Those of a multiplet stay, however near one looks; and so do all for a while, where a few
+   lie very far out, as those of a pencil whose S has a large condition. */
 static wisp_status look_around(wisp__inverse *v)
 {
-    enum { TRIES = 8, MANY = 4 };
+    enum { TRIES = 8, MANY = 4, STAYS = 3 };
     static const double same = 0.9, aside = 0.7, least = 100 * DBL_EPSILON;
     wisp_status status = WISP_OK;
+    int stayed = 0;
     const double count = v->k->o.count;
     double before = INFINITY, far = v->far, counted;
     for (int i = 0; i < TRIES && far > least; i++) {
         WISP_TRY(count_within(v, far, &counted));
-        if (counted < INFINITY && counted > same * before) break;
-        if (counted < INFINITY) v->far = far, before = counted;
+        const bool stays = counted < INFINITY && counted > same * before;
+        stayed = stays ? stayed + 1 : 0;
+        if (stayed == STAYS) break;
+        if (counted < INFINITY && !stays) v->far = far, before = counted;
         if (counted <= MANY * count) break;
         far *= counted < INFINITY ? 2 * count / counted : aside;
     }
