@@ -98,6 +98,8 @@ static void roots(void **state)
         REF_OK(ctx, wisp_overlap_create(&v, M, NULL));
         wisp_overlap_get_info(v, &info);
         assert_true(info.terms > 0 && info.error <= 1e-6 && info.bounds.center > info.bounds.halfwidth);
+        const double lower = info.bounds.center - info.bounds.halfwidth;
+        assert_true(info.condition == (info.bounds.center + info.bounds.halfwidth) / lower);
         REF_OK(ctx, wisp_blk_create(&X, ctx, wisp_mat_map(M), type, width));
         REF_OK(ctx, wisp_blk_create(&Y, ctx, wisp_mat_map(M), type, width));
         ref_put(X, x);

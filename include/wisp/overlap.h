@@ -30,11 +30,12 @@ typedef struct {
 
 typedef struct {
     wisp_bounds bounds; /* of S */
-    int64_t terms;   /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
-    double error;    /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
-    int64_t beyond;  /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
-                     /* solver that was given C maybe with another status */
-    double rounding; /* of the polynomial's terms, over the largest E^-1/2, at most about */
+    int64_t terms;    /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
+    double error;     /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
+    int64_t beyond;   /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
+                      /* solver that was given C maybe with another status */
+    double rounding;  /* of the polynomial's terms, over the largest E^-1/2, at most about */
+    double condition; /* of S: the upper bound over the lower one */
 } wisp_overlap_info;
 
 /* Finds the bounds of S, and the polynomial. S must live as long as the result, opts may be NULL. WISP_ERR_HERMITIAN

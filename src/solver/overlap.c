@@ -136,6 +136,8 @@ out:
     return status;
 }
 
+static double condition_of(const wisp_bounds *b) { return (b->center + b->halfwidth) / (b->center - b->halfwidth); }
+
 void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
 {
     if (!info) return;
@@ -148,6 +150,7 @@ void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
     wisp_mat_info S;
     wisp_mat_get_info(v->S, &S);
     info->rounding = (double)v->series.terms * (wisp__is_single(S.type) ? FLT_EPSILON : DBL_EPSILON);
+    info->condition = condition_of(&v->bounds);
 }
 
 static void free_blocks(wisp_overlap *v)
@@ -376,8 +379,6 @@ wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A
 
 /* ---- shift and invert ------------------------------------------------------------------------------------ */
 
-static double condition_of(const wisp_bounds *b) { return (b->center + b->halfwidth) / (b->center - b->halfwidth); }
-
 bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p)
 {
     wisp_mat_info info;
@@ -482,9 +483,8 @@ double wisp_overlap_unit(const wisp_overlap *v, wisp_type type, double halfwidth
     if (!v) return 0;
     wisp_overlap_get_info(v, &info);
     const double eps = wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON;
-    const double condition = condition_of(&info.bounds);
-    const double roots = rounding_of(info.error + info.rounding, condition);
-    double rounding = OF_VECTORS * eps * sqrt(condition);
+    const double roots = rounding_of(info.error + info.rounding, info.condition);
+    double rounding = OF_VECTORS * eps * sqrt(info.condition);
     if (wisp__pencil_of_one(halfwidth, largest, roots)) rounding = fmax(rounding, roots);
     return fmax(halfwidth, fmin(rounding / tolerance, 1) * largest);
 }

@@ -174,17 +174,11 @@ out:
     return status ? pencil_fail(t, p, status) : EXIT_FINE;
 }
 
-static double condition_root(const pencil *p)
-{
-    const wisp_bounds *s = &p->info.bounds;
-    return sqrt((s->center + s->halfwidth) / (s->center - s->halfwidth));
-}
-
 /* With p = S^-1/2 + e, |e| at most the error over the root of the lowest value of S, p A p - C is 2 |e| |A p|, but for
    squares, and |A p| no more than |C| times the root of the highest. */
 double pencil_error(const pencil *p, const wisp_bounds *C)
 {
-    return 2 * (p->info.error + p->info.rounding) * condition_root(p) * (C->halfwidth + fabs(C->center));
+    return 2 * (p->info.error + p->info.rounding) * sqrt(p->info.condition) * (C->halfwidth + fabs(C->center));
 }
 
 int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)

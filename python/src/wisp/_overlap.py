@@ -51,8 +51,7 @@ class Pencil:
 
     def energy_error(self, bounds: Sequence[float]) -> float:
         """How far an eigenvalue may be off, by the error of S^-1/2 and rounding."""
-        s = self.info.bounds
-        root = np.sqrt((s.center + s.halfwidth) / (s.center - s.halfwidth))
+        root = np.sqrt(self.info.condition)
         return float(2 * (self.info.error + self.info.rounding) * root * max(abs(bounds[0]), abs(bounds[1])))
 
     def warn(self, rho: Any) -> None:
