@@ -153,6 +153,40 @@ static void each_makes_its_own_least(void **state)
     assert_true(differ > (int)SEEDS / 2);
 }
 
+/* Rows of A, and of b, whose sizes differ so much that |b - A x| rises to far above |b| in the first cycles of those
+   that it takes, while |M^-1 (b - A x)| falls: a method that went back to x = 0 then would make no way. */
+static void far_rise(void **state)
+{
+    enum { N = 64, HALF = N / 2 };
+    const double large = 0x1p+35;
+    ref_rng r = {11};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    (void)state;
+    const ref_types t = {WISP_D, WISP_D};
+    ref_mat A = ref_new(N, N), b = ref_new(N, 1);
+    for (int64_t i = 0; i < N; i++) { /* a chain, each second row of which is large */
+        const double size = i % 2 ? large : 1;
+        REF_AT(A, i, i) = size * 2.2;
+        if (i > 0) REF_AT(A, i, i - 1) = -size;
+        if (i + 1 < N) REF_AT(A, i, i + 1) = -size;
+        REF_AT(b, i, 0) = i % 2 ? 0 : ref_uniform(&r);
+    }
+    linear l = linear_of(ctx, A, t, b);
+    for (int m = 0; m < 3; m++) {
+        const wisp_solve_opts o = {.method = methods[m],
+                                   .precond = WISP_JACOBI,
+                                   .side = WISP_SIDE_LEFT,
+                                   .restart = 4,
+                                   .tolerance = 1e-3,
+                                   .max_iterations = 2000};
+        const outcome out = solve(ctx, &l, &o, method_name[o.method]);
+        if (out.status != WISP_OK) fail_msg("%s: %s", method_name[o.method], message_of(ctx));
+        ref_free(out.x);
+    }
+    linear_free(&l);
+    wisp_ctx_free(ctx);
+}
+
 /* A function of the user's that is a bad M: far from A, and ill-conditioned, so that |M^-1 r| says little of |r|:
    residuals that are computed from x decide, and it goes on. */
 static wisp_status bad(void *factors, wisp_blk *y, const wisp_blk *x)
@@ -237,6 +271,7 @@ static void options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(against_dense), cmocka_unit_test(each_makes_its_own_least),
-                                       cmocka_unit_test(misleading), cmocka_unit_test(options)};
+                                       cmocka_unit_test(far_rise), cmocka_unit_test(misleading),
+                                       cmocka_unit_test(options)};
     return REF_RUN_CTX(tests);
 }

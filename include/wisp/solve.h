@@ -68,7 +68,8 @@ typedef enum {
 } wisp_precond;
 
 /* Of BICGSTAB, GMRES and IDR. RIGHT, the DEFAULT: as above. LEFT: they solve M^-1 A x = M^-1 b, so that GMRES makes
-   |M^-1 (b - A x)| least. Columns converge by |b - A x| all the same. Between residuals that are computed from x, the
+   |M^-1 (b - A x)| least. Columns converge by |b - A x| all the same, and where they don't the best x is that of least
+   |b - A x|, which may be the guess while |M^-1 (b - A x)| has fallen. Between residuals that are computed from x, the
    recurrence has an estimate of it: |M^-1 (b - A x)|, times the ratio of both norms when they were computed last. CG
    and MINRES take M^-1 on both sides alike: for them, and without a preconditioner, only DEFAULT is allowed. */
 typedef enum { WISP_SIDE_DEFAULT, WISP_SIDE_RIGHT, WISP_SIDE_LEFT } wisp_side;

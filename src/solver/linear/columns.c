@@ -76,7 +76,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
-        c->best = c->least = c->own_least = INFINITY;
+        c->best = c->least = c->own_least = c->own_best = INFINITY;
         c->ratio = 1;
         c->target = target_of(k, c);
         const double wanted = fmax(k->o.tolerance, absolute_of(k, c) / sqrt(c->bb));
@@ -189,8 +189,9 @@ static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
 /* Most methods may pass by larger residuals on their way. */
 static bool goes_back(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    const double most = k->left ? 1 / k->eps : 4; /* on the left |r| may rise for long while |M^-1 r| falls */
-    return k->method->is_best ? !c->left && !(c->verified <= c->best) : !(c->verified <= most * c->best);
+    enum { MOST = 4 };
+    if (k->method->is_best) return !c->left && !(c->verified <= c->best);
+    return !(c->verified <= MOST * c->best) && !(k->left && c->own_r <= MOST * c->own_best);
 }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
@@ -235,7 +236,8 @@ out:
 
 wisp_status wisp__go_back(wisp__krylov *k)
 {
-    wisp_status status = forget_lost(k);
+    wisp_status status = k->left ? wisp__measure_left(k) : WISP_OK;
+    if (status == WISP_OK) status = forget_lost(k); /* and what M^-1 has just made of it */
     const int n = wisp__list(k, goes_back);
     if (n && status == WISP_OK) status = wisp__copy_some(k->x, k->list, k->best, k->list, n);
     return n && status == WISP_OK ? wisp__residual(k) : status;

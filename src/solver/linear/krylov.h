@@ -24,9 +24,11 @@ typedef struct {
     bool moved;         /* x has just become one that the method kept: its vectors do not fit */
     bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
     double ratio;       /* |r|^2 over that of the method's own r, which is M^-1 r where M^-1 is on the left; else 1 */
-    double own_least;   /* the least |r|^2 of the method's own r that was computed from x */
-    double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
-    int64_t least_at;   /* the iteration of that */
+    /* |r|^2 of the method's own r where M^-1 is on the left: of the x that was verified last; of that of `best`; and
+       the least that was computed from x. On the left |r| may rise for long while this falls. */
+    double own_r, own_best, own_least;
+    double least;     /* |r|^2 by the recurrence when it was last a tenth of the one before */
+    int64_t least_at; /* the iteration of that */
     int64_t iterations;
 } wisp__krylov_column;
 
@@ -321,6 +323,8 @@ wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* Before a method begins, or goes on: where M^-1 is on the left its r = b - A x becomes M^-1 r. */
 wisp_status wisp__take_side(wisp__krylov *k);
+/* Of columns whose x is worse than the best yet: own_r. */
+wisp_status wisp__measure_left(wisp__krylov *k);
 /* y = M^-1 x on the left. */
 static inline wisp_status wisp__apply_left(wisp__krylov *k, wisp_blk *y, const wisp_blk *x)
 {
