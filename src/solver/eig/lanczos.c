@@ -252,6 +252,7 @@ static wisp_status by_inverse(wisp__eig *k)
     if (status == WISP_OK) status = search(k);
     while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
         wisp__eig_drop_pairs(k->e);
+        k->e->complete = 0, k->e->proof = WISP_PROOF_NONE; /* what the next one proves may be less */
         wisp_state_free(k->live);
         k->live = NULL, k->o.resume = NULL;
         status = search(k);
