@@ -234,9 +234,28 @@ out:
     return status;
 }
 
+wisp_status wisp__left_of_r(wisp__krylov *k)
+{
+    wisp_blk *z = *wisp__left_block(k);
+    const wisp_status status = wisp__apply_left(k, z, k->r);
+    return status == WISP_OK ? wisp_dot(z, z, k->own) : status;
+}
+
+/* Of columns whose x is worse than the best yet: own_r. */
+static wisp_status measure_left(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    bool any = false;
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && !(k->col[j].verified <= k->col[j].best);
+    if (any) WISP_TRY(wisp__left_of_r(k));
+    for (int j = 0; j < k->width && any; j++) k->col[j].own_r = k->own[j].re;
+out:
+    return status;
+}
+
 wisp_status wisp__go_back(wisp__krylov *k)
 {
-    wisp_status status = k->left ? wisp__measure_left(k) : WISP_OK;
+    wisp_status status = k->left ? measure_left(k) : WISP_OK;
     if (status == WISP_OK) status = forget_lost(k); /* and what M^-1 has just made of it */
     const int n = wisp__list(k, goes_back);
     if (n && status == WISP_OK) status = wisp__copy_some(k->x, k->list, k->best, k->list, n);

@@ -323,8 +323,6 @@ wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* Before a method begins, or goes on: where M^-1 is on the left its r = b - A x becomes M^-1 r. */
 wisp_status wisp__take_side(wisp__krylov *k);
-/* Of columns whose x is worse than the best yet: own_r. */
-wisp_status wisp__measure_left(wisp__krylov *k);
 /* y = M^-1 x on the left. */
 static inline wisp_status wisp__apply_left(wisp__krylov *k, wisp_blk *y, const wisp_blk *x)
 {
@@ -449,6 +447,8 @@ wisp_status wisp__leave_far(wisp__krylov *k);
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
 /* The columns that `which` is true of go to k->list; their number. */
 int wisp__list(wisp__krylov *k, bool (*which)(const wisp__krylov *k, const wisp__krylov_column *c));
+/* M^-1 r, M^-1 on the left, becomes the last block, and k->own its square. */
+wisp_status wisp__left_of_r(wisp__krylov *k);
 /* Those whose norms, or squares of them, are not finite; NULL: those of b - A x. */
 int wisp__list_lost(wisp__krylov *k, const wisp_scalar *norm);
 /* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */

@@ -10,32 +10,13 @@ static bool is_off(const wisp__krylov *k, const wisp__krylov_column *c)
     return c->broken != WISP_OK;
 }
 
-/* It becomes the last block, and own its square. */
-static wisp_status left_of_r(wisp__krylov *k)
-{
-    wisp_blk *z = *wisp__left_block(k);
-    const wisp_status status = wisp__apply_left(k, z, k->r);
-    return status == WISP_OK ? wisp_dot(z, z, k->own) : status;
-}
-
-wisp_status wisp__measure_left(wisp__krylov *k)
-{
-    wisp_status status = WISP_OK;
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && !(k->col[j].verified <= k->col[j].best);
-    if (any) WISP_TRY(left_of_r(k));
-    for (int j = 0; j < k->width && any; j++) k->col[j].own_r = k->own[j].re;
-out:
-    return status;
-}
-
 wisp_status wisp__take_side(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     for (int j = 0; j < k->width; j++) k->col[j].ratio = 1;
     if (!k->left) goto out;
     wisp_blk **z = wisp__left_block(k), *r = k->r;
-    WISP_TRY(left_of_r(k));
+    WISP_TRY(wisp__left_of_r(k));
     k->r = *z, *z = r;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
