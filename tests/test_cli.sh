@@ -193,7 +193,7 @@ ok info $topi --json
 json out 'sum(b["rows"] for b in d["row_lengths"]) == 192 and min(f["ratio"] for f in d["fill_in"]) == 1'
 ok gen --list
 for name in topi graphene haldane square kagome anderson laplace hpcg band spinchain delaunay tetrahedra elasticity matpde \
-    hubbard wannier spinz; do
+    hubbard wannier spinz hubbardq; do
     grep -q "^$name" out || fail "no $name in gen --list"
 done
 ok gen $topi -o a.mtx --symmetry hermitian

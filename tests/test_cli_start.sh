@@ -188,6 +188,14 @@ ok green $ring --start a.mtx --eta 2e-3 --energies=-5.031542925,-5.031542725 --j
 json out 'abs(d["weights"][0] - 0.98290864) < 1e-8 and all(abs(-0.002 * x - 0.828139) < 3e-6 for x in d["green_im"][0])'
 ok green $ring --start a.mtx --eta 0.02 --interval=-5.04,-5.02 --points 201 --json
 json out 'abs(d["energies"][min(range(201), key=lambda i: d["green_im"][0][i])] + 5.387390917445 - 0.355848) < 1e-4'
+# Electrons that do not meet: a density wave is a sum of single hops, from filled levels -2 cos k to empty ones.
+free=hubbard:sites=6,up=3,down=3,U=0,periodic=x
+ok eig $free --smallest 1 --tol 1e-12 -o free.mtx --json
+json out 'abs(d["eigenvalues"][0] + 8) < 1e-9'
+ok power hubbardq:sites=6,up=3,down=3,of=charge,k=3 -p 1 --start free.mtx -o a.mtx --quiet
+# 0 to pi: 4 higher; +-pi/3 to +-2 pi/3 the other way round: 2 higher; of both spins, 1/6 each
+ok green $free --start a.mtx --eta 1e-3 --energies=-6,-4 --json
+json out 'abs(d["weights"][0] - 1) < 1e-8 and all(abs(-0.001 * x - w) < 1e-5 for x, w in zip(d["green_im"][0], (2 / 3, 1 / 3)))'
 # q = 2 pi/3: S_q on the right and on the left; by <b|a> = 0 other wave vectors have nothing in common with it.
 ok power spinz:sites=12,k=4 -p 1 --start ground.mtx -o four.mtx --quiet
 ok ldos $ring --start four.mtx --left four.mtx --moments 64 --json

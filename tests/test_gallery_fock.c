@@ -168,9 +168,43 @@ static void test_hubbard(void **state)
     close_src(&twelve);
 }
 
+static void check_hubbardq(wisp_ctx *ctx, int sites, int up, int down, int k, bool charge)
+{
+    char spec[128];
+    int64_t row = 0, col = -1;
+    snprintf(spec, sizeof spec, "hubbardq:sites=%d,up=%d,down=%d,k=%d,of=%s", sites, up, down, k,
+             charge ? "charge" : "spin");
+    wisp_src src = open_spec(ctx, spec);
+    assert_int_equal(src.type, 2 * k % sites ? WISP_Z : WISP_D);
+    for (int u = 0; u < 1 << sites; u++)
+        for (int d = 0; d < 1 << sites; d++) {
+            double v[2] = {0};
+            cplx want = 0;
+            if (__builtin_popcount((unsigned)u) != up || __builtin_popcount((unsigned)d) != down) continue;
+            for (int j = 0; j < sites; j++) {
+                const int a = u >> j & 1, b = d >> j & 1;
+                want += cexp(2 * I * M_PI * k * j / sites) * (charge ? a + b : 0.5 * (a - b)) / sqrt(sites);
+            }
+            assert_int_equal(src.row(src.arg, row, NULL, NULL), 1);
+            assert_int_equal(src.row(src.arg, row, &col, v), 1);
+            assert_true(col == row && cabs(v[0] + I * v[1] - want) < 4e-15);
+            row++;
+        }
+    assert_int_equal(src.rows, row);
+    close_src(&src);
+}
+
+static void test_hubbardq(void **state)
+{
+    for (int sites = 2; sites <= 4; sites++)
+        for (int k = 0; k <= sites + 1; k++)
+            for (int i = 0; i < 2 * (sites + 1) * (sites + 1); i++)
+                check_hubbardq(*state, sites, i / 2 / (sites + 1), i / 2 % (sites + 1), k, i % 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_spinchain), cmocka_unit_test(test_spinz),
-                                       cmocka_unit_test(test_hubbard)};
+                                       cmocka_unit_test(test_hubbard), cmocka_unit_test(test_hubbardq)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

@@ -18,7 +18,7 @@ static const struct {
 #define NAMES                                                                                                    \
     "(there are: topi, graphene, haldane, square, honeycomb, kagome, anderson, laplace, hpcg, band, spinchain, " \
     "delaunay, "                                                                                                 \
-    "tetrahedra, elasticity, matpde, hubbard, wannier, spinz)"
+    "tetrahedra, elasticity, matpde, hubbard, wannier, spinz, hubbardq)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -239,9 +239,10 @@ static void test_names(void **state)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi",       "graphene",   "haldane", "square",  "honeycomb", "kagome",
-                                        "anderson",   "laplace",    "hpcg",    "band",    "spinchain", "delaunay",
-                                        "tetrahedra", "elasticity", "matpde",  "hubbard", "wannier",   "spinz"};
+    static const char *const names[] = {"topi",      "graphene", "haldane",    "square",     "honeycomb",
+                                        "kagome",    "anderson", "laplace",    "hpcg",       "band",
+                                        "spinchain", "delaunay", "tetrahedra", "elasticity", "matpde",
+                                        "hubbard",   "wannier",  "spinz",      "hubbardq"};
     assert_null(wisp_gallery_list(-1));
     const int count = (int)(sizeof names / sizeof *names);
     assert_null(wisp_gallery_list(count));

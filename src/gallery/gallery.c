@@ -7,7 +7,7 @@ static const wisp__gal_entry *const entries[] = {
     &wisp__gal_topi,      &wisp__gal_graphene, &wisp__gal_haldane,    &wisp__gal_square,     &wisp__gal_honeycomb,
     &wisp__gal_kagome,    &wisp__gal_anderson, &wisp__gal_laplace,    &wisp__gal_hpcg,       &wisp__gal_band,
     &wisp__gal_spinchain, &wisp__gal_delaunay, &wisp__gal_tetrahedra, &wisp__gal_elasticity, &wisp__gal_matpde,
-    &wisp__gal_hubbard,   &wisp__gal_wannier,  &wisp__gal_spinz};
+    &wisp__gal_hubbard,   &wisp__gal_wannier,  &wisp__gal_spinz,      &wisp__gal_hubbardq};
 enum { ENTRIES = (int)(sizeof entries / sizeof *entries) };
 
 const wisp_gallery_entry *wisp_gallery_list(int i) { return i >= 0 && i < ENTRIES ? &entries[i]->text : NULL; }

@@ -53,7 +53,7 @@ enum { WISP__GAL_MAX_KEYS = 16 };
 extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_honeycomb, wisp__gal_haldane,
     wisp__gal_square, wisp__gal_kagome, wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg, wisp__gal_band,
     wisp__gal_spinchain, wisp__gal_delaunay, wisp__gal_tetrahedra, wisp__gal_elasticity, wisp__gal_matpde,
-    wisp__gal_hubbard, wisp__gal_wannier, wisp__gal_spinz;
+    wisp__gal_hubbard, wisp__gal_wannier, wisp__gal_spinz, wisp__gal_hubbardq;
 
 /* Reads "key=value,key=value" (what stands after "name:", perhaps nothing) into value[key_count]. */
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value);
