@@ -55,6 +55,33 @@ printf '0 1\n' >one.dat
 refused 1 "at least two times" evolve zero.mtx --drive x.mtx:one.dat --time 1 --site 0
 refused 1 "cannot read none.txt" evolve zero.mtx --drive x.mtx:none.txt --time 1 --site 0
 
+# Fine tables of a smooth pulse, also at uneven times: along a spline in about the steps of the function itself.
+python3 - <<'PY'
+import math
+for name, f in ("cos", math.cos), ("sin", math.sin):
+    with open(name + ".txt", "w") as out:
+        for i in range(6001):
+            t = -1 + 22 * i / 6000 + 0.001 * math.sin(i)
+            out.write("%.17g %.17g\n" % (t, 0.1 * f(t)))
+    with open(name + "4.csv", "w") as out:
+        for t in (0, 0.4, 0.7, 1):
+            out.write("%g,%.17g\n" % (t, 0.1 + t + 0.2 * t**2 - t**3))
+PY
+tables=(--drive x.mtx:cos.txt --drive y.mtx:sin.txt --smooth)
+ok evolve levels.mtx "${tables[@]}" --time 20 --steps 10 --site 0 --json
+json out 'all(abs(p - (1 - math.sin(0.1 * t) ** 2)) < 1e-9 for p, t in zip(d["density"][0], d["times"])) and d["steps"] < 2000'
+ok evolve levels.mtx "${tables[@]}" --time 20 --steps 10 --site 0
+check "smooth tables in the summary" grep -qxE '(drive)? +y.mtx:sin.txt, along a smooth curve' out
+# A cubic is followed exactly, ends and all: x alone turns by its area.
+ok evolve zero.mtx --drive x.mtx:cos4.csv --smooth --time 1 --steps 3 --site 0 --json
+json out 'all(abs(p - math.cos(0.1 * t + t**2 / 2 + 0.2 * t**3 / 3 - t**4 / 4) ** 2) < 1e-9 for p, t in zip(d["density"][0], d["times"]))'
+refused 2 "--smooth is for tables of --drive" evolve levels.mtx --smooth --time 1 --site 0
+refused 2 "--smooth is for tables of --drive" evolve levels.mtx --drive x.mtx:t --smooth --time 1 --site 0
+printf '0 1\n1 1\n2 0\n' >three.txt
+refused 1 "three.txt: --smooth needs a table of at least four times" evolve zero.mtx --drive x.mtx:three.txt --smooth --time 1 --site 0
+printf '0 -1e308\n1e-9 1e308\n2e-9 -1e308\n3 0\n' >steep.txt
+refused 1 "steep.txt: the values are too far apart for a smooth curve" evolve zero.mtx --drive x.mtx:steep.txt --smooth --time 1 --site 0
+
 # A jump that no table names is seen.
 ok evolve zero.mtx --drive 'x.mtx:abs(sin(t))/sin(t)' --time 10 --steps 2 --site 0 --tolerance 1e-5 --json
 json out 'abs(d["density"][0][2] - math.cos(3 * math.pi - 10) ** 2) <= d["off"][2] and d["steps"] > 20'

@@ -103,6 +103,7 @@ typedef struct {
     const char *states;        /* evolve: a file */
     double angle;              /* evolve: of the times, in degrees */
     double longest_step;       /* evolve: of H(t), in time; 0: any */
+    bool smooth;               /* evolve: tables of --drive */
     bool imaginary;            /* evolve */
     const char *absorb;        /* evolve: layers, or a file */
     bool non_hermitian;        /* evolve */

@@ -146,6 +146,8 @@ const option_def option_table[] = {
           "0.1*cos(2*t)*exp(-t^2), or a table of times and values (.txt, .dat, .csv); can be given several times"),
     VALUE("longest-step", "T", parse_positive, CMD_EVOLVE, longest_step,
           "with --drive: no step is longer than this time, so that pulses of F of a 64th of it are seen"),
+    FLAG("smooth", CMD_EVOLVE, smooth,
+         "with --drive: follow tables along cubic splines, in fewer steps, and not along straight lines"),
     FLAG("energy", CMD_EVOLVE, energy, "tell <psi|H|psi> at each time"),
     VALUE("watch", "I,J,..", parse_watch, CMD_EVOLVE, watch,
           "rows whose density |psi_i|^2 is wanted (with --site: these)", .max = 10000),

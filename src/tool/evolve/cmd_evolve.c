@@ -35,6 +35,7 @@ static int check_options(tool *t)
     if (o->drives && option_seen(o, "depth"))
         return tool_usage(t, "--depth is not for --drive: H(t) is a sum of matrices, whose steps are not interleaved");
     if (option_seen(o, "longest-step") && !o->drives) return tool_usage(t, "--longest-step is for --drive");
+    if (o->smooth && !o->drives) return tool_usage(t, "--smooth is for tables of --drive");
     if (o->positions && !o->absorb) return tool_usage(t, "--positions is for --absorb");
     if (fabs(o->angle) > 180) return tool_usage(t, "--angle %g: it is -180 to 180 degrees", o->angle);
     return states_check(t);

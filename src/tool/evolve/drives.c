@@ -27,8 +27,9 @@ static double at_in_table(const drive *d, double t)
         else
             high = middle;
     }
-    const double part = (t - d->time[low]) / (d->time[high] - d->time[low]);
-    return d->value[low] + part * (d->value[high] - d->value[low]);
+    const double width = d->time[high] - d->time[low], part = (t - d->time[low]) / width;
+    const double line = d->value[low] + part * (d->value[high] - d->value[low]);
+    return d->second ? line + spline_bend(width, part, d->second[low], d->second[high]) : line;
 }
 
 /* Behind blanks and one comma: between two of them there would be an empty field. */
@@ -81,6 +82,20 @@ static int read_table(tool *t, drive *d)
     return rc;
 }
 
+/* --smooth */
+static int bend_table(tool *t, drive *d)
+{
+    const size_t n = (size_t)d->points;
+    if (n < 4) return tool_fail(t, "%s: --smooth needs a table of at least four times", d->function);
+    double *above = malloc(n * sizeof *above);
+    d->second = malloc(n * sizeof *d->second);
+    const bool room = above && d->second;
+    const bool fits = room && spline_fit(d->points, d->time, d->value, d->second, above);
+    free(above);
+    if (!room) return tool_fail(t, "out of memory for %s", d->function);
+    return fits ? EXIT_FINE : tool_fail(t, "%s: the values are too far apart for a smooth curve", d->function);
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------- */
 
 static int open_function(tool *t, drive *d, double from, double to)
@@ -97,8 +112,9 @@ static int open_function(tool *t, drive *d, double from, double to)
                           "numbers, + - * / ^, brackets and %s, or a table (.txt, .dat, .csv)",
                           d->function, *wrong ? "at " : "to its end", wrong, names);
     }
-    const int rc = tool_agree(t, read_table(t, d));
-    if (rc) return rc;
+    int rc = read_table(t, d);
+    if (!rc && t->opt.smooth) rc = bend_table(t, d);
+    if ((rc = tool_agree(t, rc))) return rc;
     if (d->time[0] <= low && d->time[d->points - 1] >= high) return EXIT_FINE;
     return tool_fail(t, "%s goes from time %g to %g; the evolution from %g to %g", d->function, d->time[0],
                      d->time[d->points - 1], low, high);
@@ -121,6 +137,8 @@ static int open_one(tool *t, drives *all, int i, int64_t rows, double from, doub
     if ((t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &d->src, &hash)) return tool_fail_ctx(t);
     const size_t bytes = (size_t)d->points * sizeof *d->time;
     all->hash = all->hash * 31 + hash + XXH3_64bits(d->function, strlen(d->function));
+    all->smooth |= d->second != NULL;
+    if (d->second) all->hash++;
     if (d->points) all->hash = all->hash * 31 + XXH3_64bits(d->time, bytes) + 7 * XXH3_64bits(d->value, bytes);
     return EXIT_FINE;
 }
@@ -128,6 +146,7 @@ static int open_one(tool *t, drives *all, int i, int64_t rows, double from, doub
 static int collect_breaks(tool *t, drives *all)
 {
     size_t n = 0;
+    if (t->opt.smooth) return EXIT_FINE; /* a spline has no jumps, nor kinks */
     for (int i = 0; i < all->count; i++) n += (size_t)all->one[i].points;
     if (n == 0) return EXIT_FINE;
     if (wisp_alloc(t->ctx, &all->breaks, n, sizeof *all->breaks)) return tool_fail_ctx(t);
@@ -145,6 +164,8 @@ int drives_open(tool *t, drives *d, int64_t rows, double from, double to)
         return tool_fail_ctx(t);
     d->count = t->opt.drives;
     for (int i = 0; i < d->count && !rc; i++) rc = open_one(t, d, i, rows, from, to);
+    if (!rc && t->opt.smooth && !d->smooth)
+        return tool_usage(t, "--smooth is for tables of --drive (.txt, .dat, .csv)");
     return rc ? rc : collect_breaks(t, d);
 }
 
@@ -201,7 +222,7 @@ void drives_close(tool *t, drives *d)
     for (int i = 0; i < d->count; i++) {
         wisp_src_close(&d->one[i].src);
         wisp_mat_free(d->mat[i]);
-        free(d->one[i].name), free(d->one[i].time), free(d->one[i].value);
+        free(d->one[i].name), free(d->one[i].time), free(d->one[i].value), free(d->one[i].second);
     }
     wisp_free(t->ctx, d->breaks);
     wisp_free(t->ctx, d->mat);

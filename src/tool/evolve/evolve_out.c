@@ -118,7 +118,8 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "%.6g to %.6g in %s steps, tolerance %.3g", r->time[0], r->time[r->times - 1],
               text_count(x[0], r->times - 1), r->tolerance);
-    for (int i = 0; i < r->d.count; i++) text_line(i ? "" : "drive", "%s", t->opt.drive_list[i]);
+    for (int i = 0; i < r->d.count; i++)
+        text_line(i ? "" : "drive", "%s%s", t->opt.drive_list[i], r->d.one[i].second ? ", along a smooth curve" : "");
     if (r->d.count)
         text_line("steps", "%s, %s more were too long; psi may be off by %.2g at the end", text_count(x[0], r->e.steps),
                   text_count(x[1], r->e.refused), r->off[r->done - 1]);
