@@ -53,6 +53,18 @@ def test_kwant_system(kwant):
     np.testing.assert_allclose(M.velocity("x") @ np.eye(len(H)), 1j * H * (x[None, :] - x[:, None]), atol=1e-12)
 
 
+def test_kwant_operators(kwant):
+    system = flake(kwant)
+    params, options = {"t": 1.0}, dict(num_moments=12, exact=True, bounds=(-3.3, 3.3))
+    M = wisp.Matrix(system, params=params)
+    right = [site.pos[0] > 0 for site in system.sites]
+    density = kwant.operator.Density(system, where=lambda site: site.pos[0] > 0, sum=True)
+    mine, rows = M.spectral_density(operator=density, **options), M.spectral_density(rows=right, **options)
+    np.testing.assert_allclose(mine(0.4), rows(0.4), atol=1e-9)
+    psi = np.ones(len(system.sites))
+    np.testing.assert_allclose(M.evolve(psi, [0.0], operators=[density])[0, 0], sum(right))
+
+
 def test_kwant_conductivity(kwant):
     """As Kwant's own, of all unit vectors and the same moments; it gives the mean over vectors, of length 1. Its
     integral has other ends, which makes a small difference."""

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg
 from conftest import hermitian, tolerance
 
 import wisp
@@ -140,6 +142,20 @@ def test_least_squares(dtype, shape):
         np.testing.assert_allclose(x, exact, atol=tol * np.abs(exact).max())
     again, info = M.solve(b[:, 0], x0=x[:, 0], damp=2)
     assert again.shape == (shape[1],) and info.iterations <= 2
+
+
+def test_a_function_as_the_preconditioner_of_any_matrix():
+    n, rng = 1000, np.random.default_rng(2)
+    rows = np.repeat(np.arange(n), np.where(rng.random(n) < 0.05, n // 2, 2))  # so different that they are sorted
+    A = sp.csr_matrix((np.full(rows.size, 1e-3), (rows, rng.integers(0, n, rows.size))), (n, n))
+    A = (A + A.T + sp.diags(np.arange(1.0, n + 1))).tocsr()
+    d, b = A.diagonal()[:, None], rng.standard_normal((n, 2))
+    for M in (wisp.Matrix(A), wisp.Matrix(A, copy=False), wisp.Matrix(sp.linalg.aslinearoperator(A))):
+        x, info = M.solve(b, precond=lambda X: X / d, rtol=1e-10, method="cg")
+        assert info.iterations < wisp.Matrix(A).solve(b, rtol=1e-10, method="cg")[1].iterations / 2
+        np.testing.assert_allclose(A @ x, b, atol=1e-6)
+    with pytest.raises(ZeroDivisionError):
+        wisp.Matrix(A).solve(b, precond=lambda X: X / (1 // 0))
 
 
 @pytest.mark.parametrize("precond", [None, "jacobi", "ic"])

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 from conftest import hermitian, tolerance
 
 import wisp
@@ -67,6 +68,23 @@ def test_precision_auto(kind):
                   dict(precision="auto", overlap=sp.eye(400))):
         with pytest.raises(ValueError, match="precision"):
             M.spectral_density(4, 8, **wrong)
+
+
+def test_operators_that_are_functions(dtype):
+    n = 80
+    A, B = hermitian(n, dtype, 1), hermitian(n, dtype, 2)
+    B = (B + 2 * sp.diags(np.ones(n - 1), 1)).astype(dtype).tocsr()  # not Hermitian
+    M, options = wisp.Matrix(A), dict(num_vectors=3, num_moments=16, bounds=(-20, 20))
+    stored, function = (M.spectral_density(operator=b, **options) for b in (B, sp.linalg.aslinearoperator(B)))
+    np.testing.assert_allclose(function.moments, stored.moments, atol=n * tolerance(dtype))
+    psi = np.ones(n)
+    values = [M.evolve(psi, [0.3], operators=[b], bounds=(-20, 20)) for b in (B, sp.linalg.aslinearoperator(B))]
+    np.testing.assert_allclose(*values, rtol=1e-3 if np.finfo(dtype).bits == 32 else 1e-8)
+    with pytest.raises(ValueError, match="shape"):
+        M.spectral_density(operator=sp.linalg.aslinearoperator(B[:9, :9]), **options)
+    no_adjoint = sp.linalg.LinearOperator((n, n), matvec=lambda x: x, dtype=dtype)
+    with pytest.raises((NotImplementedError, TypeError)):
+        M.spectral_density(operator=no_adjoint, **options)
 
 
 def test_bars_hold_what_is_true():

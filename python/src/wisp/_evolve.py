@@ -61,6 +61,9 @@ class _Expectations:
         props, psize = struct("wisp_mat_props")
         self.real = True
         for B in self.operators:
+            if not B._stored:  # it is not known whether a LinearOperator is Hermitian
+                self.real = False
+                continue
             self.ctx.call(lib.wisp_mat_get_props_sized, B._mat, props, psize)
             self.real = self.real and bool(props.hermitian)
 
@@ -185,8 +188,8 @@ class EvolveCalls:
             ``-1j * tau`` is imaginary time, exp(-A tau), which cools to the ground state. Nothing keeps the norm then:
             psi is scaled to norm 1, column by column, and ``info`` has the logarithms of norms.
         operators : sequence of matrices, optional
-            B of the expectation values <psi(t)|B|psi(t)>, which are kept in place of psi: matrices of scipy or numpy, this
-            matrix, or its ``velocity``.
+            B of the expectation values <psi(t)|B|psi(t)>, which are kept in place of psi: matrices of scipy or numpy,
+            LinearOperators, whose values are complex, this matrix, or its ``velocity``.
         tol : float
             Of |psi(t) - exact| / |psi(0)|, in complex time over |psi(t)|. 0: 1e-10, in single precision 1e-4. An
             expectation value is off by at most about twice that times the norms of psi and of B psi.

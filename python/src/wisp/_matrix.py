@@ -88,10 +88,10 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             H = self._open_or_load(H, dtype)
         if H is None:
             pass
-        elif scipy.sparse.issparse(H) or not (hasattr(H, "matmat") and hasattr(H, "shape")):
-            self._arrays(H, copy, dtype)
-        else:
+        elif _is_operator(H):
             self._operator(H, dtype)
+        else:
+            self._arrays(H, copy, dtype)
         if positions is not None:
             self._place = checked_positions(positions, self.shape[0], cell)
         elif isinstance(self._spec, str) and not os.path.exists(self._spec):
@@ -208,18 +208,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
                                    "Matrix.from_rows a function of its rows")
         if len(op.shape) != 2 or op.shape[0] != op.shape[1]:
             raise ValueError(f"an operator is square, not of shape {op.shape}")
-
-        def apply(arg: Any, y: Any, x: Any) -> int:
-            with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
-                Y[...] = op.matmat(X)
-            return lib.WISP_OK
-
         self._op = op
-        f = callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
-        maps, made = ffi.new("wisp_map **"), ffi.new("wisp_mat **")
-        self.ctx.call(lib.wisp_map_create, maps, self.ctx._ctx, op.shape[0])
+        f = function_of_blocks(op.matmat, self.ctx)
+        on, maps, made = getattr(self, "_on", ffi.NULL), ffi.new("wisp_map **"), ffi.new("wisp_mat **")
+        if not on:
+            self.ctx.call(lib.wisp_map_create, maps, self.ctx._ctx, op.shape[0])
         try:
-            o, size = struct("wisp_operator", map=maps[0], type=TYPES[dtype.char], apply=f)
+            o, size = struct("wisp_operator", map=on or maps[0], type=TYPES[dtype.char], apply=f)
             self.ctx.call(lib.wisp_mat_from_apply_sized, made, self.ctx._ctx, o, size)
         finally:
             lib.wisp_map_free(maps[0])
@@ -258,7 +253,6 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         lib.wisp_mat_get_info_sized(self._mat, info, size)
         self.shape, self.nnz, self.dtype = (info.rows, info.cols), info.nnz, DTYPES[info.type]
         self.ndim, self.borrowed, self._stored = 2, info.user_bytes > 0, info.format != lib.WISP_FORMAT_OPERATOR
-        self._natural = bool(lib.wisp_map_is_natural(lib.wisp_mat_map(self._mat)))
 
     def _beside(self, B: Any) -> Matrix:
         """B as a matrix whose rows are those of this one, in its order."""
@@ -268,7 +262,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             return B
         other = Matrix.__new__(Matrix)
         other._keep, other.ctx, other._spec, other._on = [], self.ctx, None, lib.wisp_mat_map(self._mat)
-        B = B if scipy.sparse.issparse(B) else np.asarray(B)
+        if _is_operator(B):
+            if B.shape != self.shape:
+                raise ValueError(f"an operator is of the shape of the matrix, {self.shape}, not {B.shape}")
+            other._operator(B, None)
+            return other
+        if not scipy.sparse.issparse(B):
+            B = B.tocoo() if hasattr(B, "tocoo") else np.asarray(B)  # Kwant's operators have that
         other._arrays(B, True, ("F" if B.dtype.kind == "c" else "f") if self.dtype.char in "fF" else None)
         return other
 
@@ -381,6 +381,28 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     def __repr__(self) -> str:
         return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"
+
+
+def function_of_blocks(matmat: Callable[[np.ndarray], Any], ctx: Context) -> Any:
+    """A function of columns, in numpy's order of rows, as one of the library's blocks; on one process."""
+
+    def apply(arg: Any, y: Any, x: Any) -> int:
+        if lib.wisp_map_is_natural(lib.wisp_blk_map(x)):
+            with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
+                Y[...] = matmat(X)
+            return lib.WISP_OK
+        X = np.empty((lib.wisp_blk_nrows(x), lib.wisp_blk_width(x)), DTYPES[lib.wisp_blk_type(x)])
+        ctx.call(lib.wisp_blk_get, x, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
+        Y = np.empty_like(X)
+        Y[...] = matmat(X)
+        ctx.call(lib.wisp_blk_put, y, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
+        return lib.WISP_OK
+
+    return callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
+
+
+def _is_operator(H: Any) -> bool:
+    return hasattr(H, "matmat") and hasattr(H, "shape") and not scipy.sparse.issparse(H)
 
 
 def _again(made_of: Any, dtype: Any, place: Any, orbitals: Any) -> Matrix:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 
-from ._context import Context, callback
+from ._context import Context
 from ._errors import ConvergenceError, IncompleteError, UnsupportedError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
 from ._moments import function_of
@@ -399,7 +399,7 @@ class SolverCalls:
         ConvergenceError, SingularError
             Some column did not converge; ``result`` is (x, info), with the best x there was.
         """
-        from ._matrix import _Lent
+        from ._matrix import function_of_blocks
 
         B = self._columns(b, self.shape[0])
         X0 = None if x0 is None else self._columns(x0, self.shape[1], B.dtype)
@@ -418,18 +418,9 @@ class SolverCalls:
             self.ctx.call(lib.wisp_mat_adjoint_sized, made, self._mat, ffi.NULL, 0)
             o.adjoint = adjoint = ffi.gc(made[0], lib.wisp_mat_free)
         if callable(precond):
-
-            def apply(arg: Any, y: Any, x: Any) -> int:
-                with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
-                    Y[...] = precond(X)
-                return lib.WISP_OK
-
             if self.ctx.ranks > 1:
                 raise UnsupportedError("a function can't be a preconditioner on several processes: name one of wisp's")
-            if not self._natural:
-                raise ValueError("a function as the preconditioner needs copy=False, or a LinearOperator: "
-                                 "this matrix has its rows in an order of its own")
-            keep = callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
+            keep = function_of_blocks(precond, self.ctx)
             o.precond, o.apply = lib.WISP_PRECOND_APPLY, keep
         else:
             o.precond = _choice("precond", precond, _PRECONDS)

@@ -122,8 +122,9 @@ class SpectralCalls:
         kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
         bounds : tuple of float, optional
             The spectrum lies between these. None: they are found.
-        operator : scipy sparse matrix or numpy array, optional
-            B of tr[B delta(E - H)], which is complex then.
+        operator : scipy sparse matrix, numpy array, LinearOperator or operator of Kwant, optional
+            B of tr[B delta(E - H)], which is complex then. Of a LinearOperator the adjoint is asked for products. Kwant's
+            are those with ``tocoo``, such as ``kwant.operator.Density(system)``.
         vectors : array of shape (rows,) or (rows, k), optional
             |r> of the sum of <r|delta(E - H)|r>, in place of random vectors.
         rows : array, optional
@@ -352,6 +353,10 @@ class SpectralCalls:
 
 
 def _adjoint(operator: Any) -> Any:
+    if hasattr(operator, "matmat") and hasattr(operator, "adjoint"):
+        return operator.adjoint()
+    if hasattr(operator, "tocoo") and not sp.issparse(operator):  # of Kwant
+        operator = operator.tocoo()
     if hasattr(operator, "conjugate") and hasattr(operator, "T"):
         return operator.conjugate().T
     return np.asarray(operator).conj().T
