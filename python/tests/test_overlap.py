@@ -67,7 +67,7 @@ def test_shift_and_invert(kinds):
     near = w[n // 2] + 1e-3
     expected = np.sort(w[np.argsort(abs(w - near))[:5]])
     found = wisp.Matrix(A).eigs(5, target=near, overlap=S, method="invert")
-    assert found.method == "invert" and found.complete
+    assert found.method == "invert" and found.complete and found.proof == "inertia"
     np.testing.assert_allclose(found.values, expected, atol=1e-8)
     v = found.vectors
     np.testing.assert_allclose(A @ v, S @ v * found.values, atol=1e-6)

@@ -56,7 +56,7 @@ def test_eigs_dense_by_scipys_lapack():
     for dtype in (float, complex):
         A = hermitian(80, dtype, 9)
         found = wisp.Matrix(A).eigs(5, method="dense")
-        assert found.method == "dense"
+        assert found.method == "dense" and found.proof == "all"
         np.testing.assert_allclose(found.values[:5], np.linalg.eigvalsh(A.toarray())[:5], atol=1e-9)
 
 
@@ -65,7 +65,7 @@ def test_eigs_says_what_is_missing():
     with pytest.raises((wisp.ConvergenceError, wisp.IncompleteError)) as caught:
         M.eigs(40, maxiter=1, method="lanczos")
     found = caught.value.result
-    assert isinstance(found, wisp.Eigenpairs) and not found.complete and len(found.values) < 40
+    assert isinstance(found, wisp.Eigenpairs) and not found.complete and found.proof is None and len(found.values) < 40
     for wrong in (dict(which="XX"), dict(k=0), dict(method="qr"), dict(target=0, interval=(0, 1))):
         with pytest.raises(ValueError):
             M.eigs(**wrong)

@@ -25,6 +25,8 @@ _WHICH = {"SA": lib.WISP_EIG_SMALLEST, "LA": lib.WISP_EIG_LARGEST, "SM": lib.WIS
 _WHICH_SINGULAR = {"LM": lib.WISP_EIG_LARGEST, "SM": lib.WISP_EIG_SMALLEST}
 _EIG_METHODS = {None: lib.WISP_EIG_DEFAULT, "chebfd": lib.WISP_CHEBFD, "lanczos": lib.WISP_LANCZOS,
                 "krylov-schur": lib.WISP_KRYLOV_SCHUR, "dense": lib.WISP_EIG_DENSE, "invert": lib.WISP_EIG_INVERT}
+_PROOFS = {None: lib.WISP_PROOF_NONE, "checks": lib.WISP_PROOF_CHECKS, "inertia": lib.WISP_PROOF_INERTIA,
+           "all": lib.WISP_PROOF_ALL}
 _METHODS = {None: lib.WISP_METHOD_DEFAULT, "cg": lib.WISP_CG, "bicgstab": lib.WISP_BICGSTAB, "gmres": lib.WISP_GMRES,
             "minres": lib.WISP_MINRES, "lsmr": lib.WISP_LSMR, "idr": lib.WISP_IDR}
 _SIDES = {None: lib.WISP_SIDE_DEFAULT, "left": lib.WISP_SIDE_LEFT, "right": lib.WISP_SIDE_RIGHT}
@@ -47,7 +49,7 @@ def _found(e: Any) -> dict[str, str]:
     """What is shown of values that were found."""
     first = ", ".join(f"{x:.6g}" for x in e.values[:6]) + (", .." if e.values.size > 6 else "")
     return {"values": f"{e.values.size}: {first}", "largest residual": f"{e.residuals.max(initial=0):.2g}",
-            "complete": "yes" if e.complete else "no", "method": str(e.method), "products": str(e.products)}
+            "complete": f"yes, by {e.proof}" if e.proof else "yes" if e.complete else "no", "method": str(e.method), "products": str(e.products)}
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class Eigenpairs:
         |A v - lambda v|, computed from the vectors, in the unit of ``tol``: over the halfwidth of the spectrum.
     complete : bool
         All that were asked for were found, as far as the library's checks tell.
+    proof : {None, "checks", "inertia", "all"}
+        What ``complete`` rests on: searches and densities that found nothing else, which are likely to be right; the number
+        of eigenvalues between two numbers, by Sylvester's law of inertia; or that all were computed.
     method : str
     products : int
         Of the matrix with one vector.
@@ -75,6 +80,7 @@ class Eigenpairs:
     complete: bool
     method: str | None
     products: int
+    proof: str | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.values, self.vectors))
@@ -100,6 +106,9 @@ class SingularTriplets:
         singular value.
     complete : bool
         All that were asked for were found, as far as the library's checks tell.
+    proof : {None, "checks", "inertia", "all"}
+        What ``complete`` rests on: searches and densities that found nothing else, which are likely to be right; the number
+        of eigenvalues between two numbers, by Sylvester's law of inertia; or that all were computed.
     method : str
     products : int
         Of the matrix, or of its adjoint, with one vector.
@@ -112,6 +121,7 @@ class SingularTriplets:
     complete: bool
     method: str | None
     products: int
+    proof: str | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.left, self.values, self.right.conj().T))
@@ -263,7 +273,7 @@ class SolverCalls:
         w = array(e.value, n, complex)
         v = self._get(e.vectors) if n else np.zeros((self.shape[0], 0), self.dtype)
         return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), complete,
-                          _word(e.method, _EIG_METHODS), e.products)
+                          _word(e.method, _EIG_METHODS), e.products, _word(e.proof, _PROOFS) if complete else None)
 
     def svds(self, k: int = 6, which: str = "LM", *, interval: Sequence[float] | None = None, tol: float = 0,
              maxiter: int = 0, method: str | None = None, rng: int | np.random.Generator | None = 0,
@@ -323,7 +333,8 @@ class SolverCalls:
             n = e.found
             both = B._get(e.vectors) if n else np.zeros((sum(self.shape), 0), self.dtype)
             return SingularTriplets(both[:rows].copy(), array(e.value, n, complex).real.copy(), both[rows:].copy(),
-                                    array(e.residual, n, float), bool(e.complete), _word(e.method, _EIG_METHODS), e.products)
+                                    array(e.residual, n, float), bool(e.complete), _word(e.method, _EIG_METHODS), e.products,
+                                    _word(e.proof, _PROOFS))
 
         try:
             self.ctx.call(lib.wisp_svd_sized, e, esize, B._mat, rows, o, size, progress=progress)
