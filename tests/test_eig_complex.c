@@ -1,7 +1,6 @@
 /* Pairs nearest to a complex number, of random matrices whose values are known. */
 #include "invert_cases.h"
 
-static bool has_factors(void) { return ref_ranks() == 1 && strstr(wisp_features(), "mumps") != NULL; }
 
 /* Triangular but for blocks (a b; -b a) of a real type, with rows and columns in random order; w[n] are its values. */
 static ref_mat random_matrix(ref_rng *r, int64_t n, wisp_type type, cplx *w)
@@ -91,7 +90,7 @@ static void random_one(wisp_ctx *ctx, uint64_t seed)
              o.count, creal(z), cimag(z));
     wisp_eigen v;
     const wisp_status status =
-        how == BY_FACTORS && !has_factors() && o.method ? WISP_ERR_UNSUPPORTED : wisp_eig(&v, is_operator ? B : A, &o);
+        how == BY_FACTORS && !ref_has_factors() && o.method ? WISP_ERR_UNSUPPORTED : wisp_eig(&v, is_operator ? B : A, &o);
     if (status != WISP_ERR_UNSUPPORTED) {
         const bool all = v.method == WISP_EIG_DENSE;
         if (status != (all ? WISP_OK : WISP_ERR_INCOMPLETE)) fail_msg("%s: %s", what, message_of(ctx));
@@ -135,7 +134,7 @@ static void one_of_each_pair(void **state)
                                  .count = K,
                                  .target = 0.3,
                                  .target_im = 0.2 * sign};
-        if (how >= 2 && !has_factors()) continue;
+        if (how >= 2 && !ref_has_factors()) continue;
         wisp_eigen v;
         const wisp_status status = wisp_eig(&v, A, &o);
         assert_int_equal(status, how < 2 ? WISP_OK : WISP_ERR_INCOMPLETE);
@@ -163,7 +162,7 @@ static void exact(void **state)
                        .count = 3,
                        .target = creal(w[at]),
                        .target_im = cimag(w[at])};
-    if (has_factors()) {
+    if (ref_has_factors()) {
         wisp_eigen v;
         REF_FAILS(*state, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "prove nothing");
         check_values(&v, 3, N, w, w[at], 1e-6, "a value");

@@ -190,7 +190,7 @@ static void one_value(void **state)
 static void large_condition(void **state)
 {
     static const double conditions[] = {1e3, 1e4, 1e5};
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (int c = 0; c < (ref_few() ? 3 : 12); c++) {
         enum { N = 180 };
         ref_rng r = {(uint64_t)c + 1};
@@ -229,7 +229,7 @@ static void large_condition(void **state)
 static void not_definite(void **state)
 {
     static const double lowest[] = {-0.4, -1e-6, 0};
-    if (!has_factors()) return;
+    if (!ref_has_factors()) return;
     for (int c = 0; c < 6; c++) {
         enum { N = 170 };
         ref_rng r = {(uint64_t)c + 1};
