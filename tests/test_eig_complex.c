@@ -1,7 +1,6 @@
 /* Pairs nearest to a complex number, of random matrices whose values are known. */
 #include "invert_cases.h"
 
-
 /* Triangular but for blocks (a b; -b a) of a real type, with rows and columns in random order; w[n] are its values. */
 static ref_mat random_matrix(ref_rng *r, int64_t n, wisp_type type, cplx *w)
 {
@@ -89,8 +88,9 @@ static void random_one(wisp_ctx *ctx, uint64_t seed)
     snprintf(what, sizeof what, "seed %d: %d rows, %s, %d nearest to %g%+gi", (int)seed, (int)n, wisp_type_name(type),
              o.count, creal(z), cimag(z));
     wisp_eigen v;
-    const wisp_status status =
-        how == BY_FACTORS && !ref_has_factors() && o.method ? WISP_ERR_UNSUPPORTED : wisp_eig(&v, is_operator ? B : A, &o);
+    const wisp_status status = how == BY_FACTORS && !ref_has_factors() && o.method
+                                   ? WISP_ERR_UNSUPPORTED
+                                   : wisp_eig(&v, is_operator ? B : A, &o);
     if (status != WISP_ERR_UNSUPPORTED) {
         const bool all = v.method == WISP_EIG_DENSE;
         if (status != (all ? WISP_OK : WISP_ERR_INCOMPLETE)) fail_msg("%s: %s", what, message_of(ctx));
