@@ -141,7 +141,7 @@ static wisp_status refuse_S(const wisp__arnoldi *a, double of_left, double of_pa
 {
     enum { UNITS = 16 };
     const wisp__pencil *p = a->k->pencil;
-    if (!p || of_left >= -fmin(UNITS * a->k->eps * p->condition, 0.1) * of_parts) return WISP_OK;
+    if (!p || !(of_left < -fmin(UNITS * a->k->eps * p->condition, 0.1) * of_parts)) return WISP_OK;
     return wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC,
                          "eig: S must be positive definite, and x^H S x is below 0 for a vector x that was met");
 }
@@ -157,7 +157,7 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
         const double left = q->G[j * b + j].re, parts = square - left + q->near[j];
         const wisp_status status = refuse_S(a, left, parts);
         if (status != WISP_OK) return status;
-        square = fmax(square, 0 * square);
+        if (square < 0) square = 0; /* rounding of a vector that has nothing left */
         q->length[j] = sqrt(square);
         finite += 0 * square;
         if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * sqrt(square + q->near[j]));
