@@ -92,6 +92,15 @@ def test_random_ldos_map(dtype, kernel):
     assert np.all(np.isnan(M.ldos_map(E, rows, N, num_vectors=1, **known).stderr)) and exact.stderr is None
 
 
+def test_random_ldos_map_holds_the_vectors_of_one_batch():
+    peaks = []
+    for vectors in (4, 12):  # one batch, and three
+        with wisp.Context(threads=1) as ctx:
+            wisp.gallery("square", nx=40, ny=40).ldos_map(np.linspace(-1, 1, 20), None, 8, num_vectors=vectors, bounds=(-5, 5))
+        peaks.append(ctx.memory[1])
+    assert peaks[0] == peaks[1]
+
+
 def test_random_ldos_map_is_that_of_the_command():
     command = pathlib.Path(sys.executable).parent / "wisp"
     run = subprocess.run([command, "map", "graphene:nx=5,ny=4", "--energies", "0.1,0.5", "--moments", "16", "--vectors", "6",

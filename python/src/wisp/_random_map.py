@@ -56,6 +56,7 @@ class Sums:
             self.total += each.sum(2)
             self.squares += (each**2).sum(2)
             self.done += width
+            del x, y  # before the next ones are made
 
     def means(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Densities, their standard errors (NaN for a single vector), and the 95% bars."""
