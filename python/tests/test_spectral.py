@@ -80,6 +80,8 @@ def test_operators_that_are_functions(dtype):
     psi = np.ones(n)
     values = [M.evolve(psi, [0.3], operators=[b], bounds=(-20, 20)) for b in (B, sp.linalg.aslinearoperator(B))]
     np.testing.assert_allclose(*values, rtol=1e-3 if np.finfo(dtype).bits == 32 else 1e-8)
+    double = sp.linalg.aslinearoperator(B.astype(np.promote_types(dtype, np.float64)))  # also of a matrix in single precision
+    np.testing.assert_allclose(M.spectral_density(operator=double, **options).moments, stored.moments, atol=n * tolerance(dtype))
     with pytest.raises(ValueError, match="shape"):
         M.spectral_density(operator=sp.linalg.aslinearoperator(B[:9, :9]), **options)
     no_adjoint = sp.linalg.LinearOperator((n, n), matvec=lambda x: x, dtype=dtype)

@@ -265,11 +265,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         if _is_operator(B):
             if B.shape != self.shape:
                 raise ValueError(f"an operator is of the shape of the matrix, {self.shape}, not {B.shape}")
-            other._operator(B, None)
-            return other
-        if not scipy.sparse.issparse(B):
+        elif not scipy.sparse.issparse(B):
             B = B.tocoo() if hasattr(B, "tocoo") else np.asarray(B)  # Kwant's operators have that
-        other._arrays(B, True, ("F" if B.dtype.kind == "c" else "f") if self.dtype.char in "fF" else None)
+        dtype = ("F" if np.dtype(B.dtype).kind == "c" else "f") if self.dtype.char in "fF" else None
+        if _is_operator(B):
+            other._operator(B, dtype)
+        else:
+            other._arrays(B, True, dtype)
         return other
 
     # ---- products ------------------------------------------------------------------------------------
