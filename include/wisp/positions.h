@@ -15,7 +15,8 @@ extern "C" {
 /* Writes the position of a row, x, y and z; 0 where a direction is not there. Returns 0; anything else is a failure
    (WISP_ERR_CALLBACK). It is called from many threads at once, for any row, and must answer the same each time. */
 typedef int (*wisp_position_fn)(void *arg, int64_t row, double *xyz);
-/* Which of the orbitals of its cell a row is: 0 to orbitals - 1. Called as a wisp_position_fn. */
+/* Which of the orbitals of its cell a row is: 0 to orbitals - 1; orbitals, where it is of none. Called as a
+ * wisp_position_fn. */
 typedef int (*wisp_orbital_fn)(void *arg, int64_t row);
 
 /* Positions are computed row by row, so that nobody has to hold all of them. A program may fill in its own. */

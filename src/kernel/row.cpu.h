@@ -23,7 +23,7 @@
 #define FN(name) PASTE(PASTE(name, _w), WIDTH)
 #define ROW_LINES ((WIDTH * PARTS * REAL_BYTES + 63) / 64)
 /* Asks for a line that will be written: it is taken from other threads that have read it. Or for one that will be read:
-   lines of block rows of several come into the second-level cache alone, for of the first-level one few misses may be
+   block rows of several lines come into the second-level cache alone, for of the first-level one few misses may be
    pending at once, and these are left to what is read now. */
 #define PREFETCH(line, to_write)                      \
     ((to_write)      ? __builtin_prefetch(line, 1)    \

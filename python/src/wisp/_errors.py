@@ -95,7 +95,7 @@ _FIELDS = {
     "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
     "opts.tolerance_abs": "atol", "opts.non_hermitian": "hermitian", "opts.absorption": "absorb",
     "wisp_overlap_opts.bounds": "overlap_bounds",
-    "opts.null": "null",
+    "opts.null": "null", "opts.adjoint": "operator", "opts.type": "dtype",
     "opts.eta": "eta", "opts.volume": "volume", "opts.left_bytes": "left_memory",
 }
 

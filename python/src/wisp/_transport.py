@@ -230,7 +230,7 @@ class TransportCalls:
                 if volume is None:
                     along = at @ np.linalg.pinv(cell)[:at.shape[1]]  # over each vector
                     for part, vector in zip(np.ptp(along, axis=0), cell):
-                        if part * _FAR < 1:
+                        if 1e-9 < part < 1 / _FAR:  # less: one layer, of which no spacing is known
                             _warn(f"the positions extend over {part:.3g} of the vector {vector.tolist()} of the cell, and the "
                                   f"conductivity is divided by the whole cell, {told:.6g}; if the sample fills less, give "
                                   "volume=...")

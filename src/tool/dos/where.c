@@ -1,4 +1,4 @@
-/* --where of wisp dos and ldos: rows by their positions, by a list, or by a file of numbers. */
+/* --where of wisp dos, ldos, map and spectral: rows by their positions, by a list, or by a file of numbers. */
 #include "dos.h"
 #include "../positions.h"
 #include <ctype.h>

@@ -56,12 +56,13 @@ int outputs_check(tool *t)
     int rc = EXIT_FINE;
     const char *const refusal = h5 || o->save || o->from ? hdf5_refusal() : NULL;
     if (refusal)
-        return tool_fail(t, "%s: %s",
-                         o->save                                         ? "--save"
-                         : o->from                                       ? "--from"
-                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file (a .mtx file needs no HDF5)"
-                                                                         : "a .h5 file of results",
-                         refusal);
+        rc = tool_fail(t, "%s: %s",
+                       o->save                                         ? "--save"
+                       : o->from                                       ? "--from"
+                       : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file (a .mtx file needs no HDF5)"
+                                                                       : "a .h5 file of results",
+                       refusal);
+    rc = tool_agree(t, rc); /* ranks may have other libraries */
     for (int i = 0; i < PATHS && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
     return rc || !o->plot || o->plan ? rc : plot_check(t);

@@ -23,7 +23,7 @@ static void look_at_cell(tool *t, const wisp_positions *p)
         const double *v = p->cell[i];
         positions_counter((const double(*)[3])p->cell, t->opt.cell_vectors, i, way);
         const double part = extent(p, way);
-        if (part * most >= 1) continue;
+        if (part * most >= 1 || part < 1e-9) continue; /* one layer, of which no spacing is known */
         wisp_ctx_logf(
             t->ctx, WISP_LOG_WARN,
             "the positions extend over %.3g of the vector %g,%g,%g of --cell, and the conductivity is divided "
