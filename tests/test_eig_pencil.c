@@ -185,6 +185,61 @@ static void one_value(void **state)
     }
 }
 
+/* |C v - lambda v| of the vector that is farthest off, over what residuals are over. */
+static double residual_of_C(wisp_ctx *ctx, const wisp_mat *C, const wisp_eigen *v)
+{
+    double norm[64], most = 0;
+    wisp_scalar minus[64];
+    wisp_blk *x, *y;
+    assert_true(v->found <= 64);
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(C), wisp_blk_type(v->vectors), v->found));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(C), wisp_blk_type(v->vectors), v->found));
+    REF_OK(ctx, wisp_copy(x, v->vectors));
+    REF_OK(ctx, wisp_spmmv(y, C, x, NULL));
+    for (int i = 0; i < v->found; i++) minus[i] = (wisp_scalar){-v->value[i].re, 0};
+    REF_OK(ctx, wisp_vaxpy(y, minus, x));
+    REF_OK(ctx, wisp_norm(y, norm));
+    for (int i = 0; i < v->found; i++) most = fmax(most, norm[i] / v->bounds.halfwidth);
+    wisp_blk_free(x), wisp_blk_free(y);
+    return most;
+}
+
+/* Roots of S that are far off: residuals are those of C all the same, and where they can't be within the tolerance,
+   nothing is said to be. */
+static void rough_roots(void **state)
+{
+    static const double roots[] = {1e-6, 1e-4};
+    if (!ref_has_factors()) return;
+    wisp_mat *A, *S, *C;
+    REF_OK(*state, wisp_mat_open(&A, *state, "anderson:nx=400,ny=1,nz=1,disorder=3,periodic=none,seed=1", NULL));
+    REF_OK(*state, wisp_mat_open(&S, *state, "laplace:points=5,nx=400,ny=1", &(wisp_mat_opts){.map = wisp_mat_map(A)}));
+    for (int i = 0; i < 2; i++)
+        for (int loose = 0; loose < 2; loose++) {
+            const wisp_eig_opts o = {.which = WISP_EIG_NEAREST,
+                                     .method = WISP_EIG_INVERT,
+                                     .count = 5,
+                                     .target = 0.1,
+                                     .tolerance = loose ? 10 * roots[i] : 1e-8};
+            wisp_overlap *overlap;
+            wisp_eigen v;
+            REF_OK(*state, wisp_overlap_create(&overlap, S, &(wisp_overlap_opts){.tolerance = roots[i]}));
+            REF_OK(*state, wisp_overlap_matrix(&C, overlap, A));
+            const wisp_status status = wisp_eig(&v, C, &o);
+            if (status != (loose ? WISP_OK : WISP_ERR_STAGNATION) || v.complete != loose)
+                fail_msg("roots to %g, tolerance %g: status %d, complete %d, %s", roots[i], o.tolerance, (int)status,
+                         v.complete, message_of(*state));
+            if (v.found > 0) {
+                double told = 0;
+                for (int j = 0; j < v.found; j++) told = fmax(told, v.residual[j]);
+                assert_true(residual_of_C(*state, C, &v) <= told * 1.01 && told <= o.tolerance);
+            }
+            wisp_eigen_free(&v);
+            wisp_mat_free(C);
+            wisp_overlap_free(overlap);
+        }
+    wisp_mat_free(S), wisp_mat_free(A);
+}
+
 /* Chains whose S has a large condition: no root of S is in what searches, so that its errors do not grow from step to
    step. Where the target is one of the values, and at both ends. */
 static void large_condition(void **state)
@@ -407,9 +462,10 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_factors),      cmocka_unit_test(from_far),     cmocka_unit_test(one_value),
-        cmocka_unit_test(large_condition), cmocka_unit_test(not_definite), cmocka_unit_test(multiplets),
-        cmocka_unit_test(by_function),     cmocka_unit_test(by_default),   cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_factors),      cmocka_unit_test(from_far),
+                                       cmocka_unit_test(one_value),       cmocka_unit_test(rough_roots),
+                                       cmocka_unit_test(large_condition), cmocka_unit_test(not_definite),
+                                       cmocka_unit_test(multiplets),      cmocka_unit_test(by_function),
+                                       cmocka_unit_test(by_default),      cmocka_unit_test(refused)};
     return REF_RUN_CTX(tests);
 }

@@ -237,17 +237,36 @@ static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int fo
     return status;
 }
 
+/* The roots of S in C are off by their polynomial's error, of which residuals by A and S alone know nothing: for a
+   vector of C that is 2 |C| times it, at most. Where that is too much, products with C tell. */
+static wisp_status add_roots(wisp__eig *k, const wisp__pencil *p, int n, const double *theta, double *residual)
+{
+    wisp_status status = WISP_OK;
+    const wisp_bounds *b = &k->e->bounds;
+    const double off = 2 * p->error * sqrt(p->condition) * (b->halfwidth + fabs(b->center)) / k->scale;
+    double *by_C = NULL, most = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, residual[i] += off);
+    if (most <= k->o.tolerance) return WISP_OK;
+    WISP_TRY(wisp_alloc(k->ctx, &by_C, (size_t)n, sizeof *by_C));
+    WISP_TRY(wisp__ritz_residuals(k, k->e->vectors, 0, n, theta, by_C));
+    for (int i = 0; i < n; i++) residual[i] = fmin(residual[i], by_C[i]);
+out:
+    wisp_free(k->ctx, by_C);
+    return status;
+}
+
 /* Vectors of a pencil become those of C, orthonormal but for errors of S^1/2. To make them so again mixes them by about
    that much, which residuals may tell of. */
 static wisp_status take_root(wisp__eig *k, int n, const double *theta, double *residual)
 {
     wisp_status status = WISP_OK;
     const int width = wisp__ritz_width(k, n);
+    const wisp__pencil *p = k->pencil;
     wisp_blk *part = NULL, *V = k->e->vectors;
     wisp__ortho how;
     for (int j = 0; j < n; j += width) {
         WISP_TRY(wisp_blk_cols(&part, V, j, n - j < width ? n - j : width));
-        WISP_TRY(wisp__pencil_root(k->pencil, part, part));
+        WISP_TRY(wisp__pencil_root(p, part, part));
         wisp_blk_free(part);
         part = NULL;
     }
@@ -256,6 +275,7 @@ static wisp_status take_root(wisp__eig *k, int n, const double *theta, double *r
     const double mixed = n * k->e->orthogonality * (theta[n - 1] - theta[0]) / k->scale;
     WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
     for (int i = 0; i < n; i++) residual[i] = how.rank < n ? INFINITY : residual[i] + mixed;
+    if (how.rank == n) status = add_roots(k, p, n, theta, residual);
 out:
     wisp_blk_free(part);
     return status;
@@ -301,6 +321,12 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     const double before = e->orthogonality;
     bool good = before <= wisp__eig_orthogonal(k) && (!by_S || !was_within || within(k, found, residual));
     if (!good) WISP_TRY(repair(k, found, theta, residual, &good));
+    if (!good && by_S && before <= wisp__eig_orthogonal(k)) {
+        status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
+                                "eig: errors of S^-1/2 keep residuals above the tolerance, %.2g",
+                                wisp__eig_residual(k, k->o.tolerance));
+        goto out;
+    }
     if (!good) {
         status =
             wisp_ctx_failf(k->ctx, WISP_ERR_BREAKDOWN, "eig: %d vectors are orthonormal to %.1e alone", found, before);
