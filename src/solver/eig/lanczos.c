@@ -244,20 +244,27 @@ static wisp_status search(wisp__eig *k)
     return status == WISP_OK ? delivered : status;
 }
 
+/* Vectors are the pencil's, until they are delivered as C's. */
+static wisp_status search_by_inverse(wisp__eig *k)
+{
+    k->pencil = wisp__inverse_pencil(k->inverse);
+    const wisp_status status = search(k);
+    k->pencil = NULL;
+    return status;
+}
+
 /* With an inverse smaller residuals are looked for than are asked for, at first. */
 static wisp_status by_inverse(wisp__eig *k)
 {
     wisp_status status = wisp__inverse_begin(k->inverse);
-    k->pencil = wisp__inverse_pencil(k->inverse);
-    if (status == WISP_OK) status = search(k);
+    if (status == WISP_OK) status = search_by_inverse(k);
     while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
         wisp__eig_drop_pairs(k->e);
         k->e->complete = 0, k->e->proof = WISP_PROOF_NONE; /* what the next one proves may be less */
         wisp_state_free(k->live);
         k->live = NULL, k->o.resume = NULL;
-        status = search(k);
+        status = search_by_inverse(k);
     }
-    k->pencil = NULL;
     return status;
 }
 
