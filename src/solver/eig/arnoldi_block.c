@@ -136,7 +136,7 @@ static void take_near(const wisp__arnoldi *a, block_qr *q, int from, int n, cons
    residuals are what V grows from, as near to rounding as they are. */
 static double few(const wisp__arnoldi *a) { return a->at.tries > 0 && a->op.degree == 1 && !a->k->hermitian ? 1 : 100; }
 
-/* x^H S x of a vector that is more than rounding. */
+/* x^H S x of a vector that is more than rounding. What is not finite tells nothing of S. */
 static wisp_status refuse_S(const wisp__arnoldi *a, double of_left, double of_parts)
 {
     enum { UNITS = 16 };
