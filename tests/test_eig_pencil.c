@@ -429,6 +429,7 @@ static void by_default(void **state)
     wisp_eig_opts little = o;
     little.method = WISP_EIG_INVERT, little.bytes = 100000;
     REF_FAILS(*state, wisp_eig(&v, c.C, &little), WISP_ERR_NOMEM, "the factors of A - target S would take");
+    assert_int_equal(v.factored, 0); /* those of S are no smaller */
     wisp_eigen_free(&v);
     drop_chains(&c);
 }

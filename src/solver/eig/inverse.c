@@ -133,11 +133,24 @@ static int far_exponent(const wisp__inverse *v) { return wisp__is_single(v->k->t
 
 bool wisp__inverse_has_S(const wisp__inverse *v) { return v->is_pencil && v->factor; }
 
+/* Before anything is factored. */
+static wisp_status check_bytes(const wisp__inverse *v)
+{
+    const wisp__eig *k = v->k;
+    const int64_t bytes = wisp__inverse_bytes(v);
+    if (k->o.bytes <= 0 || bytes <= k->o.bytes) return WISP_OK;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM,
+                          "eig: the factors of %s would take about %.3g MB, and %.3g MB are left for them: take "
+                          "another opts.method",
+                          wisp__inverse_of(v), (double)bytes / 1e6, (double)k->o.bytes / 1e6);
+}
+
 wisp_status wisp__inverse_factor_S(wisp__inverse *v)
 {
     wisp_status status;
     int64_t below;
     bool singular;
+    WISP_TRY(check_bytes(v));
     WISP_TRY(factor_at(v, -ldexp(1, far_exponent(v)), &below, &singular));
     if (singular)
         status = wisp_ctx_fail(v->k->ctx, WISP_ERR_NUMERIC, "eig: S must be positive definite, and is singular");
@@ -482,13 +495,8 @@ wisp_status wisp__inverse_begin(wisp__inverse *v)
 {
     const wisp__eig *k = v->k;
     const double before = wisp_now();
-    const int64_t bytes = wisp__inverse_bytes(v);
-    if (k->o.bytes > 0 && bytes > k->o.bytes)
-        return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM,
-                              "eig: the factors of %s would take about %.3g MB, and %.3g MB are left for them: take "
-                              "another opts.method",
-                              wisp__inverse_of(v), (double)bytes / 1e6, (double)k->o.bytes / 1e6);
-    wisp_status status = WISP_OK;
+    wisp_status status = check_bytes(v);
+    if (status != WISP_OK) return status;
     if (k->hermitian) measure(v);
     if (k->hermitian && v->factor) status = move_target(v);
     if (k->hermitian && v->factor) fit_tolerance(v);
