@@ -280,7 +280,7 @@ static wisp_status length_of(wisp__inverse *v, const wisp_blk *x, double *length
     WISP_TRY(take_like(&v->Sx, x));
     WISP_TRY(wisp__pencil_times_S(&v->pencil, v->Sx, x));
     WISP_TRY(wisp_dot(x, v->Sx, &dot));
-    *length = sqrt(fmax(dot.re, 0));
+    *length = sqrt(fmax(dot.re, 0 * dot.re)); /* as in pencil_bounds.c */
 out:
     return status;
 }
