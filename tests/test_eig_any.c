@@ -178,7 +178,7 @@ static int by_distance(const void *a, const void *b)
    to try it costs no more than all of them do. */
 static void dense_band(void **state)
 {
-    enum { ROWS = 2500, BAND = 300, COUNT = 4 };
+    enum { ROWS = 1200, BAND = 160, COUNT = 4 };
     wisp_ctx *ctx = *state;
     ref_rng r = {23};
     double e[ROWS];

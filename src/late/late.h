@@ -7,7 +7,8 @@
 
 enum { WISP__LATE_WHY = 512 };
 /* Opens a library: that of the last part of the path which the process has already, else that of the path, else the one
-   that the system finds by its last part. Puts the addresses of name[count] into table[count]. False: `why` says why not. It is for the caller to do so once. */
+   that the system finds by its last part. Puts the addresses of name[count] into table[count]. False: `why` says why
+   not. It is for the caller to do so once. */
 bool wisp__late_open(const char *path, const char *const *name, size_t count, void *table, char why[WISP__LATE_WHY]);
 
 #endif
