@@ -208,7 +208,7 @@ if [ $have_hdf5 = 1 ]; then
     ok spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 2 --json
     cp out first
     stop realizations INT 0.5 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 --save cut.h5
-    check "what is kept" grep -q '10 of 20 vectors with 40 moments are kept: wisp spectral --from cut.h5' log
+    check "what is kept" grep -q '2 of 4 realizations with 40 moments are kept: wisp spectral --from cut.h5' log
     ok spectral --from cut.h5 --energies=-1,0.5 --json
     json out 'd["realizations"] == 2 and d["completed"] is False and d["spectral"] == e["spectral"] and d["spectral_low"] == e["spectral_low"]' first
     stop realizations INT 0 spectral square:nx=6,ny=6,disorder=3 $some --average 4 --save none.h5

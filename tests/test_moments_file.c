@@ -152,6 +152,7 @@ static void there_and_back(void **state)
         wisp_moments m = sample_of(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i, i >= 14), back;
         if (i == 4) m.bounds.failure_probability = NAN;
         if (i % 3 == 2) of_a_sample(&m);
+        if (i % 3 == 0 && trace == WISP_TRACE_RANDOM) m.realizations = (int)m.vectors;
         if (i % 5 == 3) of_waves(f->ctx, &m);
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i % 9 / 3], label[(i + 1) % 3]));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file)); /* over the one before */
@@ -217,7 +218,7 @@ static const double below[8] = {1, 0, 1, 0, -1, 0, 1, 0}, zeros[12] = {0}, all_z
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2, six = 6, seven = 7, minus = -1;
+static const int two = 2, four = 4, six = 6, eight = 8, minus = -1;
 static const int64_t five = 5;
 static const double half[12] = {1, 2, 3, 0, 1, 0, 1, 2, 3, 0, 1, 0.5};
 
@@ -237,7 +238,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &seven); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &eight); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -282,6 +283,10 @@ static void damage(hid_t h, int which)
     case 49: put(h, "moved", H5T_NATIVE_DOUBLE, &negative); break;
     case 50: H5Adelete(h, "realizations"); break;
     case 51: put(h, "realizations", H5T_NATIVE_INT, &six); break;
+    /* Realizations without these. */
+    case 52: H5Adelete(h, "realizations"); break;
+    case 53: put(h, "realizations", H5T_NATIVE_INT, &six); break;
+    case 54: put(h, "realizations", H5T_NATIVE_INT, &four); break;
     default: fail();
     }
 }
@@ -303,7 +308,7 @@ static const struct {
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 7; this wisp reads 1 to 6"},
+    {WISP_ERR_UNSUPPORTED, "format version 8; this wisp reads 1 to 7"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
@@ -342,17 +347,21 @@ static const struct {
     {WISP_ERR_FORMAT, "realizations or moved is out of range"},
     {WISP_ERR_FORMAT, "realizations is missing"},
     {WISP_ERR_FORMAT, "the checksum does not fit"},
+    {WISP_ERR_FORMAT, "realizations is missing"},
+    {WISP_ERR_FORMAT, "realizations is out of range"},
+    {WISP_ERR_FORMAT, "the checksum does not fit"},
 };
 
 static void damaged(void **state)
 {
     fixture *f = *state;
-    enum { ONE_SIDE = 28, SAMPLE = 35, POINTS = 43 };
+    enum { ONE_SIDE = 28, SAMPLE = 35, POINTS = 43, REALIZATIONS = 52 };
     wisp_moments m = sample(WISP_TRACE_SITES, 4, 6), back;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         if (i == ONE_SIDE) wisp_moments_free(&m), m = sample_of(WISP_TRACE_SITES, 4, 6, 1);
         if (i == SAMPLE) of_a_sample(&m);
         if (i == POINTS) of_waves(f->ctx, &m);
+        if (i == REALIZATIONS) wisp_moments_free(&m), m = sample(WISP_TRACE_SITES, 4, 6), m.realizations = 2;
         REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, "a matrix", "a command"));
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
         hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);

@@ -148,7 +148,8 @@ typedef struct {
     double *points;               /* [point_count][WISP_POINT], see wisp_moments_points; NULL: not known */
     int64_t point_count, columns; /* columns: of a grid of points, row by row; 0: they are a path */
     double moved;                 /* the largest step from a point that was asked for to its wave */
-    int orbitals, realizations;   /* of disorder, with the same waves each; 0: one */
+    int orbitals, realizations;   /* of disorder, with the same waves or rows each; 0: one. Of WISP_TRACE_RANDOM each */
+                                  /* vector is the mean of a realization then, and bars are Student's */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM

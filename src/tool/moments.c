@@ -124,9 +124,10 @@ int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *comman
     if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
     if (!t->opt.save || m->vectors == 0)
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
-                         !t->opt.save ? " (--save FILE.h5 keeps what is done)"
-                         : m->square  ? " (no vector was complete yet)"
-                                      : " (no vector had two moments yet)");
+                         !t->opt.save     ? " (--save FILE.h5 keeps what is done)"
+                         : t->opt.average ? " (no realization was complete yet)"
+                         : m->square      ? " (no vector was complete yet)"
+                                          : " (no vector had two moments yet)");
     wisp_ctx_resume(t->ctx);
     if (wisp_moments_label(t->ctx, m, t->opt.arg[0], command) || wisp_moments_save(t->ctx, m, t->opt.save))
         return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
@@ -135,14 +136,19 @@ int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *comman
         snprintf(moments, sizeof moments, "%lld x %lld", (long long)m->square, (long long)m->square);
     else
         snprintf(moments, sizeof moments, "%lld", (long long)m->n);
-    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %s moments are kept: wisp %s --from %s", why,
-                     (long long)m->vectors, (long long)wanted, moments, t->cmd->name, t->opt.save);
+    const int64_t there = t->opt.average ? m->realizations : m->vectors;
+    return tool_fail(t, "stopped by %s; %lld of %lld %s with %s moments are kept: wisp %s --from %s", why,
+                     (long long)there, (long long)wanted, t->opt.average ? "realizations" : "vectors", moments,
+                     t->cmd->name, t->opt.save);
 }
 
 void moments_vectors_line(const wisp_moments *m, int runs)
 {
     char a[TEXT], b[TEXT];
-    if (runs > 1)
+    if (m->realizations > 0 && m->trace == WISP_TRACE_RANDOM) /* of which average_summary tells */
+        text_line("vectors", "means of %s realization%s, %s", text_count(a, m->vectors), m->vectors == 1 ? "" : "s",
+                  wisp_type_name(m->type));
+    else if (runs > 1)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), runs, wisp_type_name(m->type));
     else if (m->first_vector < 0)
         text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));

@@ -154,7 +154,7 @@ void monitor_log(void *arg, wisp_log_level level, const char *message)
     memcpy(mon->held, text, sizeof text);
 }
 
-/* How far a solver is; nothing for others. TEXT bytes. */
+/* How far a solver is, or which realization it is of; nothing for others. TEXT bytes. */
 static const char *iteration_text(char *buf, const monitor *mon)
 {
     *buf = '\0';
@@ -166,6 +166,8 @@ static const char *iteration_text(char *buf, const monitor *mon)
                  mon->residual);
     else if (mon->iteration > 0)
         snprintf(buf, TEXT, ", iteration %lld, residual %.1e", (long long)mon->iteration, mon->residual);
+    else if (mon->parts > 0)
+        snprintf(buf, TEXT, ", realization %d of %d", mon->part, mon->parts);
     return buf;
 }
 
@@ -206,6 +208,8 @@ static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
         const bool solves = mon->iteration > 0;
         json_line(JSON_NEW(J("event", "progress"), J("task", p->task), J("done", p->done), J("seconds", seconds),
                            J_MAYBE(isfinite(left), "seconds_left", left),
+                           J_MAYBE(mon->parts > 0, "realization", mon->part),
+                           J_MAYBE(mon->parts > 0, "realizations", mon->parts),
                            J_MAYBE(solves, mon->pairs ? "round" : "iteration", mon->iteration),
                            J_MAYBE(solves, "residual", mon->residual), J_MAYBE(mon->pairs, "found", mon->found),
                            J_MAYBE(mon->pairs, "wanted", mon->wanted), J_MAYBE(rate > 0, "gflops", rate)));
@@ -216,6 +220,12 @@ void monitor_iteration(monitor *mon, int64_t iteration, double residual)
 {
     mon->iteration = iteration;
     mon->residual = residual;
+}
+
+void monitor_part(monitor *mon, int part, int parts)
+{
+    mon->part = part;
+    mon->parts = parts;
 }
 
 void monitor_pairs(monitor *mon, int round, int found, double wanted, double residual)

@@ -37,7 +37,8 @@ typedef struct {
     double residual;
     int found; /* of wanted pairs, of a solver of eigenpairs; wanted NaN: of an unknown number */
     double wanted;
-    bool pairs; /* iterations are rounds, found and wanted hold */
+    int part, parts; /* of --average: which realization, of how many; else 0 */
+    bool pairs;      /* iterations are rounds, found and wanted hold */
 } monitor;
 
 /* stop_at.c, see stop_point. */
@@ -55,6 +56,7 @@ void monitor_clear(monitor *mon); /* takes the bar away, to print something else
 int monitor_progress(void *arg, const wisp_progress *p);
 /* What is shown beside the progress from now on. */
 void monitor_iteration(monitor *mon, int64_t iteration, double residual);
+void monitor_part(monitor *mon, int part, int parts);
 void monitor_pairs(monitor *mon, int round, int found, double wanted, double residual);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);

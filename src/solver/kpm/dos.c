@@ -299,7 +299,7 @@ void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t coun
 {
     if (!m || !value || !error || !low || !high) return;
     const double R = (double)m->vectors, t95 = wisp_student95(m->vectors);
-    const bool is_random = m->trace == WISP_TRACE_RANDOM,
+    const bool is_random = m->trace == WISP_TRACE_RANDOM, has_disorder = wisp__of_realizations(m),
                positive = !m->imag && (!opts || opts->kernel != WISP_DIRICHLET);
     const double equal = wisp__is_single(m->type) ? 1e-6 : 1e-12;
     for (int64_t i = 0; i < count; i++) {
@@ -307,7 +307,9 @@ void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t coun
         low[i] = high[i] = is_random && isnan(e) ? e : v;
         if (!is_random || !(e > equal * fabs(v))) continue;
         /* Of values none of which is negative, the error is at most the mean: else there is rounding alone. */
-        if (positive && v > 0.99 * e)
+        if (positive && has_disorder && v >= 0) /* what disorder does to a density, no chi-square knows */
+            low[i] = fmax(0, v - t95 * e), high[i] = v + t95 * e;
+        else if (positive && v > 0.99 * e)
             positive_bar(v, e, R, wisp_type_is_complex(m->type) ? 1 : 2, low + i, high + i);
         else
             low[i] = v - t95 * e, high[i] = v + t95 * e;

@@ -21,6 +21,8 @@ static wisp_status check_run(wisp_ctx *ctx, const wisp_moments *run)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (run->trace != WISP_TRACE_RANDOM)
         return no_fit(ctx, "only the moments of random vectors can be taken together, not exact traces or rows");
+    if (run->realizations > 0)
+        return no_fit(ctx, "moments of several realizations of disorder can't be taken together with others");
     return WISP_OK;
 }
 

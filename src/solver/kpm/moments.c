@@ -108,6 +108,8 @@ static const char *out_of_range(const wisp_moments *m)
     if (m->orbitals < 0) return "orbitals";
     if (m->points && (m->columns < 0 || (m->columns && m->point_count % m->columns))) return "columns";
     if (m->realizations < 0 || !not_negative(m->moved)) return "realizations or moved";
+    if (m->realizations && !m->points && (random ? m->realizations != m->vectors : m->vectors % m->realizations))
+        return "realizations";
     for (int64_t i = 0; i < m->point_count; i++)
         if (!is_point(m->points + i * WISP_POINT)) return "points";
     return NULL;

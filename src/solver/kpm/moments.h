@@ -19,6 +19,8 @@ extern const wisp__moments_field wisp__moments_fields[];
 extern const wisp__moments_field wisp__sample_fields[];
 /* And of points of k, behind all of that. */
 extern const wisp__moments_field wisp__points_fields[];
+/* Or, without these, of realizations alone, where there are any. */
+extern const wisp__moments_field wisp__realizations_field;
 bool wisp__moments_has_sample(const wisp_moments *m);
 uint32_t wisp__moments_checksum(const wisp_moments *m);
 /* seal.c: a line at the end of the file, and whether the one that is there, if any, fits. */

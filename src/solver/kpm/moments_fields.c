@@ -48,6 +48,7 @@ const wisp__moments_field wisp__points_fields[] = {
     {"realizations", WHOLE, AT(realizations), NULL},
     {NULL, TEXT, 0, NULL},
 };
+const wisp__moments_field wisp__realizations_field = {"realizations", WHOLE, AT(realizations), NULL};
 #undef AT
 
 bool wisp__moments_has_sample(const wisp_moments *m)
@@ -61,8 +62,8 @@ bool wisp__moments_has_sample(const wisp_moments *m)
 
 /* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
    then its value; then version, vectors, n, moments, sites, imaginary parts, square; the attributes of the sample,
-   marks; the attributes of points of k, and these. Texts end with a zero byte, numbers are 8 bytes, little endian:
-   two's complement or IEEE double. A text that is missing is the byte 255. */
+   marks; the attributes of points of k, and these, or realizations alone. Texts end with a zero byte, numbers are 8
+   bytes, little endian: two's complement or IEEE double. A text that is missing is the byte 255. */
 static uLong add_text(uLong crc, const char *text)
 {
     return text ? crc32_z(crc, (const Bytef *)text, strlen(text) + 1) : crc32_z(crc, (const Bytef *)"\xff", 1);
@@ -108,9 +109,10 @@ uint32_t wisp__moments_checksum(const wisp_moments *m)
     if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
     if (m->imag) crc = add_numbers(crc, m->imag, m->vectors * m->n);
     if (m->square) crc = add_numbers(crc, &m->square, 1);
-    if (!wisp__moments_has_sample(m) && !m->points) return (uint32_t)crc;
+    if (!wisp__moments_has_sample(m) && !m->points && !m->realizations) return (uint32_t)crc;
     for (const wisp__moments_field *f = wisp__sample_fields; f->name; f++) crc = add_field(crc, f, m);
     crc = add_numbers(crc, m->mark, sizeof m->mark / sizeof(double));
+    if (!m->points && m->realizations) crc = add_field(crc, &wisp__realizations_field, m);
     if (!m->points) return (uint32_t)crc;
     for (const wisp__moments_field *f = wisp__points_fields; f->name; f++) crc = add_field(crc, f, m);
     return (uint32_t)add_numbers(crc, m->points, m->point_count * WISP_POINT);

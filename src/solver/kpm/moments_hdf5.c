@@ -39,9 +39,10 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 /* Version 1 had no checksum. Version 3 is that of vectors of the user's and of complex moments, which earlier versions
    of wisp can't read, version 4 that of moments of two velocities, version 5 that of moments with marks, or of whose
-   sample something is known, version 6 that of plane waves whose k are known, and of maps, whose rows are; all other
-   moments are in files of version 2. */
+   sample something is known, version 6 that of plane waves whose k are known, and of maps, whose rows are, version 7
+   that of other moments of several realizations of disorder; all other moments are in files of version 2. */
 enum {
+    REALIZATIONS = 7,
     POINTS = 6,
     SAMPLE = 5,
     SQUARE = 4,
@@ -53,6 +54,7 @@ enum {
 static int version_for(const wisp_moments *m)
 {
     if (m->points) return POINTS;
+    if (m->realizations) return REALIZATIONS;
     if (wisp__moments_has_sample(m)) return SAMPLE;
     if (m->square) return SQUARE;
     return m->imag || m->trace == WISP_TRACE_GIVEN ? WITH_SIDES : FORMAT_VERSION;
@@ -174,7 +176,8 @@ static int fill_file(hid_t file, const wisp_moments *m)
     for (const wisp__moments_field *f = wisp__moments_fields; f->name && ok; f++) ok = write_field(file, f, m);
     if (m->square) ok = ok && write_attribute(file, "square", *h5->T_NATIVE_INT64_g, &m->square);
     if (version >= SAMPLE) ok = ok && write_sample(file, m);
-    if (version >= POINTS) ok = ok && write_points(file, m);
+    if (version == POINTS) ok = ok && write_points(file, m);
+    if (version == REALIZATIONS) ok = ok && write_field(file, &wisp__realizations_field, m);
     ok = ok && write_dataset(file, "moments", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->mu);
     if (m->imag) ok = ok && write_dataset(file, "imaginary", *h5->T_NATIVE_DOUBLE_g, 2, dims, m->imag);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", *h5->T_NATIVE_INT64_g, 1, dims, m->sites);
@@ -335,10 +338,10 @@ static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
         goto out;
     }
     WISP_TRY(read_attribute(r, "format_version", *h5->T_NATIVE_INT_g, number));
-    if (*number < WITHOUT_CHECKSUM || *number > POINTS) {
+    if (*number < WITHOUT_CHECKSUM || *number > REALIZATIONS) {
         status = wisp_ctx_failf(r->ctx, WISP_ERR_UNSUPPORTED,
                                 "%s: moments file of format version %d; this wisp reads %d to %d", r->path, *number,
-                                WITHOUT_CHECKSUM, POINTS);
+                                WITHOUT_CHECKSUM, REALIZATIONS);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -422,7 +425,8 @@ static wisp_status read_moments(const reader *r, wisp_moments *m, int version)
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
     const bool square = version == SQUARE || (version >= SAMPLE && h5->Aexists(r->file, "square") > 0);
     if (version >= SAMPLE) WISP_TRY(read_sample(r, m));
-    if (version >= POINTS) WISP_TRY(read_points(r, m));
+    if (version == POINTS) WISP_TRY(read_points(r, m));
+    if (version == REALIZATIONS) WISP_TRY(read_field(r, &wisp__realizations_field, m));
     if (square) WISP_TRY(read_attribute(r, "square", *h5->T_NATIVE_INT64_g, &m->square));
     if (square && (m->square < 2 || m->square > m->n || m->square * m->square != m->n))
         return bad(r, "does not fit the moments", "square");

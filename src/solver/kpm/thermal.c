@@ -230,6 +230,7 @@ static double quantile(const wisp_moments *m, double relative)
 {
     const double R = (double)m->vectors, most = wisp_type_is_complex(m->type) ? 1 : 2;
     const double variance = fmin(R * relative * relative, most);
+    if (wisp__of_realizations(m)) return wisp_student95(m->vectors);
     return fmax(wisp_student95(m->vectors), wisp__student_expanded(1 / (1 / (R - 1) + variance / R)));
 }
 

@@ -8,6 +8,11 @@ wisp_status wisp__eval_options(wisp_ctx *ctx, const wisp_moments *m, const wisp_
                                wisp_eval_opts *full);
 /* Refuses moments of two sides: how far a sum of them may be off is not known. */
 wisp_status wisp__one_sided(wisp_ctx *ctx, const wisp_moments *m, const char *caller);
+/* Whether each vector is the mean of a realization of disorder. */
+static inline bool wisp__of_realizations(const wisp_moments *m)
+{
+    return m->trace == WISP_TRACE_RANDOM && m->realizations > 0;
+}
 /* dos.c: the quantile of Student's distribution for 0.975 and any number of degrees of freedom: within 1% from 2.5 on.
  */
 double wisp__student_expanded(double f);

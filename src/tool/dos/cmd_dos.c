@@ -132,6 +132,18 @@ out:
     return status;
 }
 
+static int find_bounds(tool *t, results *r, const wisp_mat *A, wisp_type source, const wisp_kpm_opts *k, wisp_bounds *b)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
+    if (t->opt.resolution > 0) unit.moments = wisp_moments_for(1, t->opt.resolution);
+    wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
+    if (t->opt.resolution > 0) o.sweeps_per_halfwidth = o.sweeps, o.sweeps = 0;
+    const wisp_status status = wisp_bounds_find(b, A, &o);
+    return status ? fail_or_again(t, r, k, source, status) : EXIT_FINE;
+}
+
 /* Bounds first when the number of moments follows from them; then the moments. */
 static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_type source, wisp_kpm_opts *k,
                        wisp_moments *m)
@@ -145,18 +157,14 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
         k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
         k->moments = t->kept.layout.moments;
     } else if (moments_by_bounds(t) && method != WISP_BOUNDS_GIVEN) {
-        double start = wisp_now();
+        const double start = wisp_now();
         wisp_mat_info info;
         wisp_mat_get_info(A, &info);
-        wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
-        if (t->opt.resolution > 0) unit.moments = wisp_moments_for(1, t->opt.resolution);
-        wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
-        if (t->opt.resolution > 0) o.sweeps_per_halfwidth = o.sweeps, o.sweeps = 0;
-        const wisp_status status = wisp_bounds_find(&found, A, &o);
-        if (status) return fail_or_again(t, r, k, source, status);
+        int rc = find_bounds(t, r, A, source, k, &found);
+        if (rc) return rc;
         bounds_seconds = wisp_now() - start;
         k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
-        int rc = moments_for(t, k, method);
+        rc = moments_for(t, k, method);
         if (!rc && k->rounding_limit > 0 && wisp_kpm_type(source, info.rows, k) == source)
             rc = again(r, source, "rounding in single precision would show in the error bars");
         if (!rc) rc = plan_check_blocks(t, A, k);
@@ -193,10 +201,14 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
 static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src)
 {
     const bool has_bars = k->trace == WISP_TRACE_RANDOM && k->vectors != 1;
+    /* The mean of realizations has a smaller bar than one of them, at least as much smaller as that. */
+    const double limit = WISP_ROUNDING_LIMIT / sqrt((double)average_count(t));
+    k->rounding_limit = limit;
     const wisp_type single = wisp_kpm_type(src->type, src->rows, k);
+    k->rounding_limit = 0;
     const char *why = "rounding in single precision would show in the error bars";
     if (single != src->type && !t->read_once) {
-        k->rounding_limit = WISP_ROUNDING_LIMIT;
+        k->rounding_limit = limit;
         return single;
     }
     if (single != src->type) why = "the file can be read only once, so that single precision can't be tried";
@@ -258,6 +270,12 @@ static int open_waves(tool *t, results *r, starts *s, int64_t rows, wisp_kpm_opt
     return rc;
 }
 
+/* The method that has found bounds which are given. */
+static wisp_bounds_method given_by(const tool *t, const results *r)
+{
+    return t->opt.average ? r->average.method : WISP_BOUNDS_GIVEN;
+}
+
 /* The source, and what is asked of it; or the plan alone. */
 static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts *k, wisp_mat_opts *mo)
 {
@@ -280,7 +298,7 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     if (!rc) rc = pencil_open(t, &r->pencil, src->rows);
     files = (run_files){.starts = s->bytes, .pencil = &r->pencil};
     wisp_ctx_memory(t->ctx, NULL, &files.reading);
-    if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, WISP_BOUNDS_GIVEN);
+    if (!rc && moments_by_bounds(t) && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k, given_by(t, r));
     if (!rc) rc = source_has_rows(t, "sites", t->opt.sites, t->opt.site_count, src->rows);
     if (!rc) rc = tool_agree(t, near_open(t, &s->near, src, k));
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
@@ -293,8 +311,9 @@ static int open_run(tool *t, results *r, wisp_src *src, starts *s, wisp_kpm_opts
     return rc ? rc : plan_check_limit(t, src, mo, k, &plan);
 }
 
-/* Source, plan, matrix, moments; no matrix where only the plan is wanted. */
-static int compute_once(tool *t, results *r, wisp_moments *m)
+/* Source, plan, matrix, moments, or bounds alone where these are asked for (found); no matrix where only the plan is
+   wanted. */
+static int compute_once(tool *t, results *r, wisp_moments *m, wisp_bounds *found)
 {
     wisp_src src = {0};
     starts s = {0};
@@ -316,7 +335,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
         wisp_mat_get_info(A, &r->stored);
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, r, &s, searched, source, &k, m);
+        rc = found ? find_bounds(t, r, searched, source, &k, found) : run_moments(t, r, &s, searched, source, &k, m);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     starts_free(&s);
@@ -326,27 +345,34 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
 }
 
 /* Once more on another layout, if one is found. */
-static int compute_on_layout(tool *t, results *r, wisp_moments *m)
+static int compute_on_layout(tool *t, results *r, wisp_moments *m, wisp_bounds *found)
 {
-    if (t->opt.average && !r->averaged) {
-        r->averaged = true;
-        return average_run(t, r, m, compute_on_layout);
-    }
-    const int rc = compute_once(t, r, m);
-    return rc == EXIT_LAYOUT ? compute_once(t, r, m) : rc;
+    const int rc = compute_once(t, r, m, found);
+    return rc == EXIT_LAYOUT ? compute_once(t, r, m, found) : rc;
+}
+
+static int bounds_of_one(tool *t, void *arg, wisp_bounds *b) { return compute_on_layout(t, arg, NULL, b); }
+
+static int moments_of_one(tool *t, void *arg, wisp_moments *one) { return compute_on_layout(t, arg, one, NULL); }
+
+static int compute_all(tool *t, results *r, wisp_moments *m)
+{
+    const average_of_moments of = {r, bounds_of_one, moments_of_one};
+    return t->opt.average ? average_moments(t, &r->average, &of, m) : compute_on_layout(t, r, m, NULL);
 }
 
 /* Once more if --precision auto took single, and that is not enough. */
 static int compute(tool *t, results *r, wisp_moments *m)
 {
-    int rc = compute_on_layout(t, r, m);
+    int rc = compute_all(t, r, m);
     if (rc == EXIT_AGAIN && checkpoint_ended(t)) {
         rc = checkpoint_stopped(t);
     } else if (rc == EXIT_AGAIN) {
         t->opt.precision = PRECISION_DOUBLE;
         rc = checkpoint_done(t, EXIT_FINE);
         t->opt.resume = NULL;
-        if (!rc) rc = compute_on_layout(t, r, m);
+        wisp_moments_free(m); /* of realizations before the one that showed it */
+        if (!rc) rc = compute_all(t, r, m);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
                  "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),
@@ -400,9 +426,7 @@ int cmd_dos(tool *t)
         if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = results_write(t, &r);
-    if (!rc && r.averaged && m.partial)
-        rc = tool_fail(t, "stopped by %s; the mean is of %d of %lld realizations", stop_reason(), m.realizations,
-                       (long long)t->opt.average);
+    if (!rc && t->opt.average) rc = average_end(t, m.realizations, m.partial);
     if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
     rc = checkpoint_done(t, rc);

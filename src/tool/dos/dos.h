@@ -1,6 +1,7 @@
 /* The files of wisp dos, ldos, green, spectral, count, thermal and trace share this. */
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
+#include "../average.h"
 #include "../out/out.h"
 #include "../pencil.h"
 #include "../plan.h"
@@ -71,7 +72,7 @@ typedef struct {
     kpath path;                 /* spectral */
     double *spectral;       /* [path.count][points], likewise; with their standard errors, of several realizations */
     double *spectral_error; /* likewise; NULL: there is one */
-    bool averaged;          /* this is one of the realizations of --average */
+    average average;        /* of a run with --average */
     pencil pencil;          /* of --overlap */
 } results;
 
@@ -227,17 +228,15 @@ void spectral_json(json_t *o, const results *r);
 void spectral_summary(const results *r);
 void spectral_table(const results *r, FILE *f);
 void spectral_script(const tool *t, const results *r, FILE *f, const char *path); /* spectral_plot.c */
-/* A run that was stopped, of which moments_stopped has not yet told. */
-enum { EXIT_CUT = EXIT_LAYOUT + 2 };
-/* average.c: what goes with --average; run() of each realization of disorder, one after the other, on bounds that hold
-   the spectra of all; *m: the moments of all. */
-int average_check(tool *t);
-int average_run(tool *t, results *r, wisp_moments *m, int (*run)(tool *t, results *r, wisp_moments *m));
-/* Before this curve is evaluated. */
-wisp_status average_step(tool *t, const results *r, int64_t curve);
-/* Stopped there, a run that is kept nowhere goes on with the realizations before it, or else with the first one; false:
-   it does not. */
-bool average_cut(tool *t, results *r, int64_t curve);
+/* realizations.c: densities of several realizations of disorder. How many their curves are of, 1 without --average;
+   before this curve of one of them is evaluated; stopped there, a run that is kept nowhere goes on with the whole ones
+   before, or else with the first one (false: it does not); curves of all become their mean, with bars. */
+int64_t realizations_of(const results *r);
+wisp_status realizations_step(tool *t, const results *r, int64_t curve);
+bool realizations_cut(tool *t, results *r, int64_t curve);
+void realizations_fold(results *r);
+/* Moment k of a curve's vector likewise; its standard error. */
+double realizations_moment(const results *r, const double *mu, int64_t vector, int64_t k, double *error);
 
 /* traces.c: thermal and trace. What they need is given; the moments that it takes; it is done. */
 int traces_check(tool *t);

@@ -25,9 +25,10 @@ static int name_pairs(tool *t, results *r)
     const options *o = &t->opt;
     if (o->from || !o->site_count || !o->left_site_count) return EXIT_FINE;
     if (wisp_alloc(t->ctx, &r->left_site, (size_t)r->curves, sizeof *r->left_site)) return tool_fail_ctx(t);
+    const int64_t wanted = o->site_count > 1 ? o->site_count : o->left_site_count;
     for (int64_t c = 0; c < r->curves; c++) {
-        r->site[c] = o->sites[o->site_count > 1 ? c : 0];
-        r->left_site[c] = o->left_sites[o->left_site_count > 1 ? c : 0];
+        r->site[c] = o->sites[o->site_count > 1 ? c % wanted : 0];
+        r->left_site[c] = o->left_sites[o->left_site_count > 1 ? c % wanted : 0];
     }
     return EXIT_FINE;
 }
@@ -36,21 +37,23 @@ static int name_pairs(tool *t, results *r)
 static int choose_sites(tool *t, results *r)
 {
     const wisp_moments *m = r->m;
-    bool pick = t->opt.from && t->opt.site_count;
+    const bool pick = t->opt.from && t->opt.site_count;
+    const int64_t N = m->realizations > 1 ? m->realizations : 1, each = m->vectors / N;
     r->given = m->trace == WISP_TRACE_GIVEN;
     if (pick && r->given) return tool_fail(t, "%s holds the moments of vectors, and --sites picks rows", t->opt.from);
-    r->curves = pick ? t->opt.site_count : m->vectors;
+    const int64_t wanted = pick ? t->opt.site_count : each;
+    r->curves = N * wanted;
     if (wisp_alloc(t->ctx, &r->site, (size_t)r->curves, sizeof *r->site) ||
         wisp_alloc(t->ctx, &r->vector, (size_t)r->curves, sizeof *r->vector))
         return tool_fail_ctx(t);
     for (int64_t c = 0; c < r->curves; c++) {
-        int64_t v = pick ? 0 : c;
+        int64_t v = pick ? 0 : c % wanted;
         if (pick)
-            while (v < m->vectors && m->sites[v] != t->opt.sites[c]) v++;
-        if (v == m->vectors)
-            return tool_fail(t, "%s holds no moments of row %lld", t->opt.from, (long long)t->opt.sites[c]);
+            while (v < each && m->sites[v] != t->opt.sites[c % wanted]) v++;
+        if (v == each)
+            return tool_fail(t, "%s holds no moments of row %lld", t->opt.from, (long long)t->opt.sites[c % wanted]);
         r->site[c] = r->given ? v : m->sites[v];
-        r->vector[c] = v;
+        r->vector[c] = c / wanted * each + v;
     }
     return r->given ? name_pairs(t, r) : EXIT_FINE;
 }
@@ -173,11 +176,11 @@ out:
 static int evaluate_curves(tool *t, results *r)
 {
     for (int64_t c = 0; c < r->curves;) {
-        wisp_status status = r->averaged ? average_step(t, r, c) : WISP_OK;
+        wisp_status status = realizations_step(t, r, c);
         if (status == WISP_OK) status = evaluate_curve(t, r, c);
         if (status == WISP_OK)
             c++;
-        else if (status != WISP_ERR_CANCELLED || !average_cut(t, r, c))
+        else if (status != WISP_ERR_CANCELLED || !realizations_cut(t, r, c))
             return tool_fail_ctx(t);
     }
     return EXIT_FINE;
@@ -189,9 +192,10 @@ static int evaluate_dos(tool *t, results *r)
     if (rc) return rc;
     if (of_green(t)) return green_evaluate(t, r);
     if ((rc = evaluate_curves(t, r))) return rc;
-    r->bar = typical_bar(t, r);
-    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error && !r->m->imag) count_doubtful(r);
     if (of_spectral(t) && (rc = spectral_evaluate(t, r))) return rc;
+    realizations_fold(r);
+    r->bar = typical_bar(t, r);
+    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error && !r->m->imag && !r->m->realizations) count_doubtful(r);
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
     if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT && !t->opt.energy_count)
         wisp_ctx_logf(

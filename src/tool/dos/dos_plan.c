@@ -23,8 +23,12 @@ static bool of_curves(const wisp_kpm_opts *ko)
 wisp_type plan_type(const wisp_mat_opts *mo, const wisp_kpm_opts *ko) { return ko->type ? ko->type : mo->type; }
 int64_t plan_moments(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
 
-/* Realizations of disorder, whose moments are all held. */
-static int64_t runs_of(const tool *t) { return t->opt.average ? t->opt.average : 1; }
+/* Vectors whose moments are held at the end: of realizations all, or of a trace one each. */
+static int64_t kept_vectors(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
+{
+    const int64_t one = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, rows);
+    return t->opt.average && !of_curves(ko) ? t->opt.average : average_count(t) * one;
+}
 
 /* What is held at most to evaluate traces: series, the functions' values and their transform, and sums by vector. */
 static double traces_bytes(const tool *t, double n, double kept)
@@ -45,14 +49,14 @@ static double points_of(const tool *t, double moments)
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, BATCH = 4096, FILE_HEAD = 64 << 10 }; /* energies side by side; of a Green's function at once */
-    const double n = (double)plan_moments(ko), vectors = (double)(runs_of(t) * plan_vectors(ko, rows));
+    const double n = (double)plan_moments(ko), kept = (double)kept_vectors(t, ko, rows);
     const bool grid = !of_traces(t) && (t->cmd->bit != CMD_COUNT || t->opt.plot);
     const double points = grid ? points_of(t, n) : 0;
-    const bool local = of_curves(ko), exact = ko->trace == WISP_TRACE_EXACT;
-    const double kept = exact ? 1 : vectors, curves = local ? vectors : 1, numbers = run_sides(ko) * n * kept;
+    const bool local = of_curves(ko);
+    const double curves = local ? kept : 1, numbers = run_sides(ko) * n * kept;
     const double image = t->opt.save ? FILE_HEAD + 16 * (numbers + kept) : 0; /* HDF5's, and its copy */
     const double curve_bytes =
-                     points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves + (of_spectral(t) ? curves : 0)) +
+                     points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves + (of_spectral(t) ? 2 * curves : 0)) +
                      4 * curves,
                  mean = 3 * n;
     const double green = of_green(t) ? 3 * fmin(points + 1, BATCH) : 0;
@@ -88,9 +92,9 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bo
                                   r->matrix.bytes + p->files.starts + starts +
                                       p->files.operator[most] + p->files.making[most],
                                   evaluation_bytes(t, ko, r->matrix.rows)};
-    const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
-    const int64_t on_host =
-        runs_of(t) * 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
+    const int64_t one = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
+    const int64_t kept = kept_vectors(t, ko, r->matrix.rows) + (t->opt.average ? one : 0);
+    const int64_t on_host = 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
     const plan_held held = {r->matrix.bytes, r->blocks, on_host, parts, HELD, PARTS};
     r->total = plan_total(t, &held, most, &r->sides);
 }
@@ -272,8 +276,9 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     time->bounds = bounds.seconds;
     const double points = points_of(t, (double)plan_moments(ko));
     if (of_green(t)) time->evaluation = green_seconds(t, plan_moments(ko), (double)vectors * run_sides(ko), points);
-    const double runs = (double)runs_of(t);
-    time->source *= runs, time->assembly *= runs, time->bounds *= runs, time->moments *= runs;
+    /* Where bounds are looked for, each realization is made once for these, and once more for its moments. */
+    const double runs = (double)average_count(t), made = t->opt.average && bounds.sweeps > 0 ? 2 * runs : runs;
+    time->source *= made, time->assembly *= made, time->bounds *= runs, time->moments *= runs;
     time->total = time->source + time->assembly + time->bounds + time->moments + time->evaluation;
 out:
     return status;
@@ -291,11 +296,12 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
         J("format", text_format(a->format)), J_IF(t->opt.overlap, "overlap", pencil_json(t, p->files.pencil)),
         J("source_bytes", p->source), J("matrix_bytes", a->bytes), J("blocks_bytes", p->about.blocks),
         J("total_bytes", p->about.total), J_IF(!p->moments_unknown, "bound_bytes", p->most.total),
-        J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)), J_IF(known, "total_seconds", time->total),
-        J_IF(known, "start_seconds", time->source), J_IF(known, "assemble_seconds", time->assembly),
-        J_IF(known, "bounds_seconds", time->bounds), J_IF(known, "seconds", time->moments),
-        J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation), J_IF(known, "load_gbs", time->load_gbs),
-        J_IF(known, "ceilings", time->kept ? "kept" : "now"), J_IF(known, "limit", time->limit));
+        J_MAYBE(t->opt.average, "realizations", t->opt.average), J("checkpoint_bytes", copy_bytes(t, a, a->type, ko)),
+        J_IF(known, "total_seconds", time->total), J_IF(known, "start_seconds", time->source),
+        J_IF(known, "assemble_seconds", time->assembly), J_IF(known, "bounds_seconds", time->bounds),
+        J_IF(known, "seconds", time->moments), J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation),
+        J_IF(known, "load_gbs", time->load_gbs), J_IF(known, "ceilings", time->kept ? "kept" : "now"),
+        J_IF(known, "limit", time->limit));
     plan_sides_json(o, &p->about.sides, &p->most.sides);
     return json_print_new(t, o);
 }
@@ -307,6 +313,7 @@ static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *k
     snprintf(shape, sizeof shape, "%sSELL-%d-%lld", a->format == WISP_FORMAT_HERMITIAN ? "half of " : "", a->C,
              (long long)a->sigma);
     text_line("matrix", "%s", t->opt.arg[0]);
+    average_plan(t);
     text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], p->most.matrix.nnz),
               wisp_type_name(a->type));
     pencil_summary(t, p->files.pencil);

@@ -60,8 +60,12 @@ static json_t *site_moments(const results *r, const double *mu, bool errors)
 {
     json_t *array = json_array();
     for (int64_t c = 0; array && c < r->curves; c++) {
-        json_t *row = errors ? json_array() : json_numbers(mu + r->vector[c] * r->m->n, r->n);
-        for (int64_t k = 0; row && errors && k < r->n; k++) json_array_append_new(row, json_real(0));
+        json_t *row = json_array();
+        for (int64_t k = 0; row && k < r->n; k++) {
+            double error;
+            const double mean = realizations_moment(r, mu, r->vector[c], k, &error);
+            json_array_append_new(row, json_number(errors ? error : mean));
+        }
         json_array_append_new(array, row);
     }
     return array;
@@ -102,6 +106,7 @@ static void add_run(json_t *o, tool *t, const results *r)
              J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
              J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
     json_decref(seeds);
+    average_json(o, t, &r->average, r->matrix, m->realizations);
 }
 
 static void add_data(json_t *o, const tool *t, const results *r)
@@ -220,12 +225,14 @@ static void show_count(const results *r)
     char a[TEXT_BAR];
     text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
     if (r->count_high > r->count_low)
-        text_line("count", "%s eigenvalues   (95%% bar of the random vectors)", results_count(a, r, "+-"));
+        text_line("count", "%s eigenvalues   (95%% bar of the %s)", results_count(a, r, "+-"),
+                  r->m->realizations ? "realizations" : "random vectors");
     else
         text_line("count", "%s eigenvalues   (%s)", results_count(a, r, "+-"),
-                  !r->has_error                     ? "one vector: no error bar"
-                  : r->m->trace == WISP_TRACE_EXACT ? "exact trace: no statistical error"
-                                                    : "all vectors agree: no error bar");
+                  !r->has_error && r->m->realizations ? "one realization: no error bar"
+                  : !r->has_error                     ? "one vector: no error bar"
+                  : r->m->trace == WISP_TRACE_EXACT   ? "exact trace: no statistical error"
+                                                      : "all vectors agree: no error bar");
     text_line("smearing", "%s states within one resolution of an end, which count in part", results_smearing(a, r));
 }
 
@@ -238,7 +245,9 @@ static void show_dos_bar(const results *r)
         text_line("error bar", "%s%%   (half of the median 95%% bar%s)", text_rounded(a, 100 * r->bar, 100 * r->bar),
                   r->m->imag ? " over the largest value" : " of the density of states");
     else
-        text_line("error bar", r->m->vectors > 1 ? "none: there are no states in this window" : "none: one vector");
+        text_line("error bar", r->m->vectors > 1    ? "none: there are no states in this window"
+                               : r->m->realizations ? "none: one realization"
+                                                    : "none: one vector");
     if (r->agreed)
         text_line("", "none at %s energies, where all vectors agree: states on single rows, or on very few",
                   text_count(a, r->agreed));
@@ -345,6 +354,7 @@ void results_summary(tool *t, const results *r)
         text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
     if (!of_traces(t) && !of_green(t)) text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
+    average_summary(&r->average, r->matrix, m->realizations);
     if (*r->precision) text_line("precision", "%s", r->precision);
     if (r->where && r->where_rows) text_line("where", "%s: %s rows", r->where, text_count(a, r->where_rows));
     if (r->where && !r->where_rows) text_line("where", "%s", r->where); /* a kept run of waves */

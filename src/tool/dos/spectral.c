@@ -7,58 +7,29 @@
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
-static int64_t realizations_of(const results *r) { return r->m->realizations > 1 ? r->m->realizations : 1; }
-
-/* Sums over realizations, of A and its square, become means and standard errors. */
-static void finish(results *r)
-{
-    const double N = (double)realizations_of(r);
-    for (int64_t i = 0; r->spectral_error && i < r->path.count * r->points; i++) {
-        const double mean = r->spectral[i] / N, scatter = r->spectral_error[i] / N - mean * mean;
-        r->spectral[i] = mean;
-        r->spectral_error[i] = sqrt(fmax(0, scatter) / (N - 1));
-    }
-}
-
-/* The densities of the waves' orbitals, too, become means: of the first realization's curves. */
-static void average_orbitals(results *r)
-{
-    const int64_t curves = r->path.count * r->path.at.orbitals, all = curves * r->points, N = realizations_of(r);
-    for (int64_t i = 0; N > 1 && i < all; i++) {
-        for (int64_t n = 1; n < N; n++) r->dos[i] += r->dos[n * all + i];
-        r->dos[i] /= (double)N;
-    }
-    if (N > 1) r->curves = curves;
-}
-
+/* Of each realization the sum over a wave's orbitals; then their means and bars. */
 int spectral_evaluate(tool *t, results *r)
 {
     const kpath *p = &r->path;
     const int64_t orbitals = p->at.orbitals, N = realizations_of(r), size = p->count * r->points;
     if (r->curves < N * p->count * orbitals) return tool_fail(t, "moments of some plane waves are missing");
-    if (wisp_alloc(t->ctx, &r->spectral, (size_t)size, sizeof *r->spectral) ||
+    if (wisp_alloc(t->ctx, &r->spectral, (size_t)(N * size), sizeof *r->spectral) ||
         (N > 1 && wisp_alloc(t->ctx, &r->spectral_error, (size_t)size, sizeof *r->spectral_error)))
         return tool_fail_ctx(t);
-    for (int64_t n = 0; n < N; n++)
-        for (int64_t i = 0; i < size; i++) {
-            const int64_t k = i / r->points, e = i % r->points;
-            double A = 0;
-            for (int64_t o = 0; o < orbitals; o++) A += r->dos[((n * p->count + k) * orbitals + o) * r->points + e];
-            r->spectral[i] += A;
-            if (N > 1) r->spectral_error[i] += A * A;
-        }
-    finish(r);
-    average_orbitals(r);
-    if (N > 1) r->t95 = wisp_student95(N);
+    for (int64_t i = 0; i < N * size; i++)
+        for (int64_t o = 0; o < orbitals; o++)
+            r->spectral[i] += r->dos[(i / r->points * orbitals + o) * r->points + i % r->points];
+    if (N > 1) average_fold(N, size, r->spectral, r->spectral_error);
     return EXIT_FINE;
 }
 
-/* An end of the 95% bar: Student's, of the scatter of realizations; -1 for the lower one, which is never below 0 where
-   no density is. */
+/* An end of the 95% bar; -1 for the lower one. */
 static double bar_end(const results *r, int64_t i, int side)
 {
-    const double v = r->spectral[i], end = v + side * r->t95 * r->spectral_error[i];
-    return side < 0 && v >= 0 && r->eval.kernel != WISP_DIRICHLET ? fmax(0, end) : end;
+    double low, high;
+    average_bars(r->m->realizations, 1, r->eval.kernel != WISP_DIRICHLET, r->spectral + i, r->spectral_error + i, &low,
+                 &high);
+    return side < 0 ? low : high;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------ */
@@ -103,8 +74,7 @@ void spectral_json(json_t *o, const results *r)
     JSON_PUT(o, J("k", by_point(r, p->k[0], 3, 3)), J_MAYBE(p->columns, "grid", json_wholes(shape, 2)),
              J_MAYBE(!p->columns, "path_length", json_numbers(p->way, p->points)),
              J_MAYBE(!p->columns, "corners", json_wholes(p->corner, p->corners)), J("moved_by_at_most", p->moved),
-             J("waves", p->count), J("orbitals", p->at.orbitals), J_MAYBE(bars, "realizations", realizations_of(r)),
-             J("energies", json_numbers(r->energy, r->points)),
+             J("waves", p->count), J("orbitals", p->at.orbitals), J("energies", json_numbers(r->energy, r->points)),
              J("spectral", by_point(r, r->spectral, r->points, r->points)),
              J_MAYBE(bars, "spectral_error", by_point(r, r->spectral_error, r->points, r->points)),
              J_MAYBE(bars, "spectral_low", bar_ends(r, -1)), J_MAYBE(bars, "spectral_high", bar_ends(r, 1)),
@@ -157,7 +127,7 @@ void spectral_summary(const results *r)
     text_line("energies", "%s", text_count(a, r->points));
     show_all_strongest(r);
     if (r->spectral_error)
-        text_line("error bar", "+-: 95%%, of %s realizations of disorder", text_count(a, realizations_of(r)));
+        text_line("error bar", "+-: 95%%, of %s realizations of disorder", text_count(a, r->m->realizations));
     else
         text_line("error bar", "none: no random vectors");
 }

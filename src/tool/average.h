@@ -1,0 +1,59 @@
+/* --average: a quantity of several realizations of the disorder of a lattice, as the commands share it. One realization
+   is one sample: of its random vectors the mean alone counts, and each realization has others. So bars over
+   realizations hold both the disorder's spread and the vectors'. All are on one interval, which holds the spectra of
+   all: then moments of all are of the same polynomials and can be added, and the resolution is the same. */
+#ifndef WISP_TOOL_AVERAGE_H
+#define WISP_TOOL_AVERAGE_H
+#include "out/out.h"
+
+/* A run that was stopped, of which nobody has told yet. */
+enum { EXIT_CUT = EXIT_LAYOUT + 2 };
+
+/* What is known of all; zero before. */
+typedef struct {
+    int64_t done;              /* realizations that are whole */
+    wisp_bounds_method method; /* that has found the bounds; else WISP_BOUNDS_GIVEN */
+    wisp_bounds bounds;        /* of all, where it has, */
+    double seconds;            /* in so many */
+    int64_t vectors;           /* of each one; */
+    wisp_trace trace;          /* likewise, as they were asked for */
+} average;
+
+/* How a command computes one, of t->opt. */
+typedef struct {
+    void *arg;
+    int (*bounds)(tool *t, void *arg, wisp_bounds *b); /* these alone */
+    int (*run)(tool *t, void *arg); /* on bounds that are given, and adds it; or the plan, which is of all. EXIT_CUT */
+} average_of;
+
+/* Options, before anything is done; EXIT_USAGE with its line. */
+int average_check(tool *t);
+/* One after the other. EXIT_CUT: a->done of them are whole. t->opt is as it was afterwards. */
+int average_run(tool *t, average *a, const average_of *of);
+
+/* The same of moments. *m becomes those of all: of a trace one vector for each realization, the mean of its vectors;
+   else all vectors of one realization after the other. A run that was stopped has kept the whole ones, or goes on with
+   them (m->partial). */
+typedef struct {
+    void *arg;
+    int (*bounds)(tool *t, void *arg, wisp_bounds *b);
+    int (*run)(tool *t, void *arg, wisp_moments *one);
+} average_of_moments;
+int average_moments(tool *t, average *a, const average_of_moments *of, wisp_moments *m);
+
+/* Of `count` numbers of each of N realizations, which follow each other, the first ones become means, and those of
+   error (NULL: not asked for) standard errors: NaN of a single one. */
+void average_fold(int64_t N, int64_t count, double *value, double *error);
+/* Ends of the 95% bars, Student's; those of densities are never below 0. */
+void average_bars(int64_t N, int64_t count, bool positive, const double *value, const double *error, double *low,
+                  double *high);
+
+/* What is told: in a summary, and in JSON; of so many realizations of this matrix. And at the end of a run that was
+   stopped, EXIT_FAILED; EXIT_FINE if it was not. */
+void average_summary(const average *a, const char *matrix, int64_t done);
+void average_json(json_t *o, const tool *t, const average *a, const char *matrix, int64_t done);
+void average_plan(const tool *t); /* a line of the plan */
+int average_end(tool *t, int64_t done, bool cut);
+/* Whether there are any, and how many: N of a run, 1 without --average. */
+static inline int64_t average_count(const tool *t) { return t->opt.average ? t->opt.average : 1; }
+#endif

@@ -1,0 +1,110 @@
+# --average N: quantities of several realizations of disorder, as runs one by one give them; bars over realizations; kept,
+# stopped, planned, refused.
+. "$(dirname "$0")/cli.sh"
+
+# The same by hand: means, standard errors and Student's bars of lists. Quantiles of t for 0.975 and 1 to 3 degrees.
+cat >hand.py <<'PY'
+import math
+student = {2: 12.7062047362, 3: 4.30265272975, 4: 3.18244630528}
+def flat(v):
+    return [x for row in v for x in row] if v and isinstance(v[0], list) else v
+def by_hand(d, name, runs, tolerance=1e-9, least=-math.inf, bars=True):
+    """Whether these results are the mean of `runs`, with its bars."""
+    N, of = len(runs), [flat(r[name]) for r in runs]
+    value, error, low, high = (flat(d[name + end]) for end in ("", "_error", "_low", "_high"))
+    for i, column in enumerate(zip(*of)):
+        m = sum(column) / N
+        s = math.sqrt(sum((x - m) ** 2 for x in column) / (N * (N - 1)))
+        half, allowed = student[N] * s, tolerance * (1 + abs(m))
+        if abs(value[i] - m) > allowed or abs(error[i] - s) > allowed:
+            return False
+        if bars and (abs(high[i] - m - half) > allowed or abs(low[i] - max(least, m - half)) > allowed):
+            return False
+    return len(value) == len(of[0])
+PY
+sed -i 's/^import json.*/&\nsys.path.insert(0, ".")\nfrom hand import */' check.py
+# one_by_one COMMAND MATRIX SEEDS ARGS...: each realization by itself, with its random vectors, in one.SEED
+one_by_one() {
+    local s
+    for s in $3; do
+        ok "$1" "$2,seed=$s" "${@:4}" --seed "$((s + 10))" --json
+        cp out "one.$s"
+    done
+}
+runs='[load("one.%d" % s) for s in (3, 4, 5)]'
+lattice=square:nx=6,ny=6,disorder=3,t=1.1
+given=--bounds=-6.2,6.2
+
+# ---- dos
+some="--moments 40 $given --energies=-1,0.5"
+one_by_one dos $lattice "3 4 5" $some --vectors 3
+ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 3 --json
+json out "by_hand(d, 'dos', $runs, least=0)"
+json out 'd["realizations"] == 3 and d["realizations_asked"] == 3 and d["vectors_each"] == 3 and d["disorder_seeds"] == [3, 4, 5] and d["completed"]'
+cp out whole
+json one.3 'd["seed"] != e["seed"]' one.4
+one_by_one dos $lattice "3 4" $some --trace exact
+ok dos $lattice,seed=3 $some --trace exact --seed 13 --average 2 --json -o a.csv
+json out 'by_hand(d, "dos", [load("one.3"), load("one.4")], least=0)'
+check "a table with bars" grep -q '^energy,dos,dos_error,dos_95,dos_low,dos_high$' a.csv
+ok dos square:nx=6,ny=6,disorder=3 --average 3 --vectors 2 --moments 64
+check "what it is of: $(cat out)" grep -q '^average *3 realizations of disorder, seed 1 to 3, 2 random vectors each' out
+check "a bar" grep -q '^error bar *[0-9.]*%' out
+ok dos $lattice --average 2 --resolution 0.5 --precision auto --json
+json out 'd["bounds"]["halfwidth"] > 4 and d["number_of_moments"] > 20 and d["realizations"] == 2'
+ok dos $lattice --where 0-5 $some --average 2 --json
+json out 'd["where_rows"] == 6 and abs(d["moments"][0] - 6) < 1e-12'
+[ $have_gnuplot = 1 ] && ok dos $lattice --average 3 --moments 40 --plot a.svg
+ok dos $lattice --plan --average 8 --json
+cp out plan
+ok dos $lattice --plan --json
+json plan 'd["realizations"] == 8 and d["total_bytes"] < 2 * e["total_bytes"]' out
+
+# ---- several processes: the same
+WISP_RANKS=3 ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 3 --json
+json out 'close(d["dos"], e["dos"], 1e-9) and close(d["dos_low"], e["dos_low"], 1e-9) and d["realizations"] == 3' whole
+
+# ---- kept, and stopped
+if [ $have_hdf5 = 1 ]; then
+    ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 3 --save a.h5
+    ok dos --from a.h5 --energies=-1,0.5 --json
+    json out 'd["dos"] == e["dos"] and d["dos_low"] == e["dos_low"] and d["realizations"] == 3 and d["disorder_seeds"] == [3, 4, 5]' whole
+    ok dos --from a.h5 --kernel lorentz
+    check "what is kept" grep -q '^average *3 realizations of disorder, seed 3 to 5$' out
+    refused 1 "can't be taken together with others" dos --from a.h5 --from a.h5
+    refused 2 "--average needs a new run" dos --from a.h5 --average 3
+    stop realizations INT 0.5 dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 4 --save cut.h5
+    check "what is kept: $(tail -1 log)" grep -q '2 of 4 realizations with 40 moments are kept: wisp dos --from cut.h5' log
+    ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 2 --json
+    cp out two
+    ok dos --from cut.h5 --energies=-1,0.5 --json
+    json out 'd["dos"] == e["dos"] and d["dos_high"] == e["dos_high"] and d["realizations"] == 2 and d["completed"] is False' two
+    stop realizations INT 0 dos $lattice $some --average 4 --save none.h5
+    check "nothing is kept" grep -q 'nothing was kept (no realization was complete yet)' log
+fi
+ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 2 --json
+cp out two
+for ranks in 1 3; do
+    export WISP_RANKS=$ranks
+    stop realizations INT 0.5 dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 4 -o cut.json
+    check "what it is of: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizations' log
+    json cut.json 'close(d["dos"], e["dos"], 1e-9) and close(d["dos_high"], e["dos_high"], 1e-9) and d["realizations"] == 2 and d["realizations_asked"] == 4' two
+    stop realizations INT 0.25 dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 4 -o cut.json
+    json cut.json 'd["realizations"] == 1 and d["dos_error"] is None and not d["completed"]'
+done
+unset WISP_RANKS
+stop bounds INT 0.5 dos $lattice --moments 40 --average 4
+check "nothing is told" grep -q 'nothing was kept' log
+stop realizations INT 0.5 dos $lattice $some --average 4 -o cut.json
+check "progress tells which one" grep -q '"task":"realizations",.*"realization":2,"realizations":4' log
+
+# ---- refused
+refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3
+refused 2 "has none" dos h.mtx --average 3
+refused 2 "leave another number of rows" dos square:nx=6,ny=6,vacancies=0.1 --average 3
+refused 2 "must be a whole number" dos $lattice,seed=x --average 3
+refused 2 "--average" dos $lattice --average 1
+refused 2 "--average does not go with --checkpoint" dos $lattice --average 3 --checkpoint c.ck
+refused 2 "--average does not go with --overlap" dos $lattice --average 3 --overlap s.mtx
+
+finish
