@@ -1,4 +1,6 @@
 """Moments kept in files, more of them, and what notebooks and xarray show."""
+import errno
+import importlib.util
 import json
 import os
 import pathlib
@@ -112,16 +114,33 @@ def test_more_pairs_than_an_attribute_holds(tmp_path):
     np.testing.assert_array_equal(wisp.load(tmp_path / "m.h5")(0.5), G(0.5))
 
 
+def test_files_that_are_not_there(tmp_path):
+    """They are told as Python tells them, and by wisp's class as well, also in another process."""
+    missing, folder = tmp_path / "none.mtx", str(tmp_path)
+    rho = kept()["random"]
+    cases = [(lambda: wisp.Matrix(missing), FileNotFoundError, errno.ENOENT),
+             (lambda: wisp.Matrix(str(missing)), FileNotFoundError, errno.ENOENT),
+             (lambda: wisp.Matrix(tmp_path / "none.npz"), FileNotFoundError, errno.ENOENT),
+             (lambda: wisp.Matrix(folder), IsADirectoryError, errno.EISDIR)]
+    if importlib.util.find_spec("h5py"):
+        cases += [(lambda: wisp.load(tmp_path / "none.h5"), FileNotFoundError, errno.ENOENT),
+                  (lambda: wisp.load(folder), IsADirectoryError, errno.EISDIR),
+                  (lambda: rho.save(tmp_path / "no" / "folder.h5"), FileNotFoundError, errno.ENOENT),
+                  (lambda: rho.save(folder), IsADirectoryError, errno.EISDIR)]
+    for call, kind, number in cases:
+        with pytest.raises(kind) as told:
+            call()
+        for failure in (told.value, pickle.loads(pickle.dumps(told.value))):
+            assert isinstance(failure, wisp.FileError) and failure.errno == number
+            assert str(failure).startswith(("cannot write ", folder)) and failure.strerror == os.strerror(number)
+
+
 def test_no_moments_file(tmp_path):
     pytest.importorskip("h5py")
     rho = kept()["random"]
-    with pytest.raises(OSError):
-        wisp.load(tmp_path / "none.h5")
     (tmp_path / "text").write_text("text")
     with pytest.raises(wisp.FormatError, match="text"):
         wisp.load(tmp_path / "text")
-    with pytest.raises(OSError):
-        rho.save(tmp_path / "no" / "folder.h5")
     rho.save(tmp_path / "m.h5")
     with pytest.raises(ValueError, match="matrix"):
         wisp.load(tmp_path / "m.h5").add_vectors(1)

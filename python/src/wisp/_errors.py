@@ -1,6 +1,8 @@
 """Exceptions: each status of the library has a class, which is also one of Python's own where one fits."""
 from __future__ import annotations
 
+import errno
+import os
 import re
 from typing import Any
 
@@ -34,7 +36,40 @@ class TooLargeError(WispError, OverflowError):
 
 
 class FileError(WispError, OSError):
-    """A file can't be read or written."""
+    """A file can't be read or written. Where there is no such file, this is a FileNotFoundError as well; a PermissionError,
+    or an IsADirectoryError, where that is why. ``errno`` is the system's number, if it gave one."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.errno = next((number for words, number in _REASONS.items() if message.endswith(words)), None)
+        self.strerror = os.strerror(self.errno) if self.errno else None
+
+    __str__ = Exception.__str__
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
+
+
+class DirectoryFileError(FileError, IsADirectoryError):
+    """It is a directory."""
+
+
+class ForbiddenFileError(FileError, PermissionError):
+    """This process may not read it, or write it."""
+
+
+# What the library's messages end with: the system's words, or its own.
+_REASONS = {**{": " + os.strerror(number): number for number in errno.errorcode},
+            "neither a file nor a gallery name (`wisp gen --list` has those)": errno.ENOENT,
+            "this is a directory, not a matrix file": errno.EISDIR}
+_BY_ERRNO = {errno.ENOENT: MissingFileError, errno.EISDIR: DirectoryFileError, errno.EACCES: ForbiddenFileError,
+             errno.EPERM: ForbiddenFileError}
+
+
+def file_error(message: str) -> FileError:
+    """The exception for a message about a file."""
+    return _BY_ERRNO.get(FileError(message).errno or 0, FileError)(message)
 
 
 class FormatError(WispError, ValueError):
@@ -109,4 +144,6 @@ def error(status: int, message: str) -> WispError:
     if message.startswith(_NESTED):
         inner = message[len(_NESTED):]
         status = next((s for s in _BY_STATUS if inner.startswith(text(lib.wisp_status_string(s)) + ": ")), status)
-    return _BY_STATUS.get(status, WispError)(message or text(lib.wisp_status_string(status)))
+    message = message.replace("wisp_gallery_list", "`wisp gen --list`") or text(lib.wisp_status_string(status))
+    of = _BY_STATUS.get(status, WispError)
+    return file_error(message) if of is FileError else of(message)

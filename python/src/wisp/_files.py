@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._context import Context, context
-from ._errors import FileError, FormatError, UnsupportedError
+from ._errors import FileError, FormatError, UnsupportedError, file_error
 from ._lib import __version__, ffi, lib
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
         with open(path, "rb") as file:
             whole = file.read()
     except OSError as error:
-        raise FileError(f"{os.fspath(path)}: {error.strerror}") from None
+        raise file_error(f"{os.fspath(path)}: {error.strerror}") from None
     body, seal = whole[:-20], whole[-20:]
     if seal.startswith(_SEAL) and seal != _SEAL + b"%08x\n" % zlib.crc32(body):
         raise FormatError(f"{os.fspath(path)}: the file is damaged: its bytes do not have the checksum at its end; compute "
