@@ -238,3 +238,18 @@ def test_the_kernels_of_this_cpu_are_taken_or_missed():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert run.returncode == 0, run.stderr
     assert re.search("cpu, avx|this CPU runs avx", run.stdout + run.stderr)
+
+
+def test_threadpoolctl_limits_contexts():
+    """Those that are made without a number of threads; all is as before behind it."""
+    threadpoolctl = pytest.importorskip("threadpoolctl", "3.2")
+    before = wisp.gallery("graphene", nx=3, ny=3).ctx
+    for limits in (1, {"wisp": 3}):
+        with threadpoolctl.threadpool_limits(limits):
+            n = limits if isinstance(limits, int) else limits["wisp"]
+            told = [of for of in threadpoolctl.threadpool_info() if of["user_api"] == "wisp"]
+            assert [of["num_threads"] for of in told] == [n] and told[0]["version"] == wisp.__version__
+            H = wisp.gallery("graphene", nx=3, ny=3)
+            assert H.ctx.threads == wisp.Context().threads == n and wisp.Context(threads=2).threads == 2
+            assert H.ctx is wisp.gallery("graphene", nx=2, ny=2).ctx
+    assert wisp.gallery("graphene", nx=3, ny=3).ctx is before and wisp.Context().threads == before.threads

@@ -5,7 +5,7 @@
 >>> round(rho.integrate().value)
 800
 """
-from . import _lapack
+from . import _lapack, _threads
 from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
                       IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,

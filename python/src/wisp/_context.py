@@ -144,7 +144,8 @@ class Context:
     Parameters
     ----------
     threads : int, optional
-        0: ``OMP_NUM_THREADS``, else the cores that this process may use.
+        0: ``OMP_NUM_THREADS``, else the cores that this process may use. Within ``threadpoolctl.threadpool_limits(n)`` it is
+        n; a matrix keeps the context that it was made on.
     memory_limit : int or str, optional
         Bytes that wisp may hold at once, or such as ``"20GB"``, ``"4GiB"``. None: no limit.
     log : callable or logging.Logger, optional
@@ -193,7 +194,7 @@ class Context:
                   "debug": lib.WISP_LOG_DEBUG}
         if level not in levels:
             raise ValueError(f"level is one of {', '.join(levels)}, not {level!r}")
-        o, size = struct("wisp_ctx_opts", threads=threads, memory_limit=_bytes(memory_limit), device=names[0],
+        o, size = struct("wisp_ctx_opts", threads=threads or limit, memory_limit=_bytes(memory_limit), device=names[0],
                          isa=names[1], no_pin=int(not pin), progress=_progress, log=_log, log_arg=self._logger,
                          level=levels[level])
         made = ffi.new("wisp_ctx **")
@@ -300,16 +301,19 @@ class Context:
 
 
 _current: contextvars.ContextVar[Context | None] = contextvars.ContextVar("wisp.Context", default=None)
-_default: Context | None = None
+_defaults: dict[int, Context] = {}  # of the process, by the limit of threads that they were made under
 _lock = threading.Lock()
+limit = 0  # of threads, where a context is made without a number of them; 0: none (threadpoolctl sets it)
+
+
+def default(threads: int) -> Context:
+    """The process's context of so many threads; 0: as many as there are without a limit."""
+    with _lock:
+        if threads not in _defaults:
+            _defaults[threads] = Context(threads)
+        return _defaults[threads]
 
 
 def context(ctx: Context | None = None) -> Context:
     """ctx, or that of the ``with`` block around, or the one of the process."""
-    global _default
-    found = ctx or _current.get()
-    if found is None:
-        with _lock:
-            _default = _default or Context()
-            found = _default
-    return found
+    return ctx or _current.get() or default(limit)
