@@ -242,7 +242,7 @@ static inline void wisp__put(wisp_type type, void *array, int64_t i, wisp_scalar
     }
 }
 
-/* ---- overlap.c ---- */
+/* ---- overlap.c, pencil.c ---- */
 
 /* What wisp_overlap_matrix made C of. Its values are those of A x = lambda S x, and (C - shift)^-1 = T^1/2 (2^-exponent
    (A - shift S))^-1 T^1/2, T = 2^-exponent S, whose numbers are about 1. */
