@@ -100,11 +100,12 @@ wisp_status wisp__pencil_bounds(wisp__eig *k, double products, bool *found)
     runs *r = NULL;
     wisp_mat_get_info(k->A, &info);
     *found = false;
-    if (!k->inverse || !wisp__inverse_has_S(k->inverse) || o.method != WISP_BOUNDS_LANCZOS) return WISP_OK;
+    if (!k->inverse || !wisp__inverse_has_S(k->inverse)) return WISP_OK;
+    WISP_TRY(wisp__inverse_factor_S(k->inverse)); /* also where bounds are given: all rests on a definite S */
+    if (o.method != WISP_BOUNDS_LANCZOS) return WISP_OK;
     WISP_TRY(wisp_alloc(k->ctx, &r, 1, sizeof *r));
     *r = (runs){.k = k, .pencil = wisp__inverse_pencil(k->inverse)};
     wisp__bounds_size(&info, &o, &r->columns, &r->steps);
-    WISP_TRY(wisp__inverse_factor_S(k->inverse));
     WISP_TRY(run(r));
     *found = true;
 out:
