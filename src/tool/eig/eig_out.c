@@ -77,14 +77,14 @@ static json_t *eigenvalues_json(const eig_results *r)
     json_t *all = json_array();
     for (int i = 0; all && i < r->e.found; i++) {
         const wisp_scalar v = r->e.value[i];
-        json_array_append_new(all, r->hermitian ? json_real(v.re) : json_numbers((double[]){v.re, v.im}, 2));
+        json_array_append_new(all, r->hermitian ? json_number(v.re) : json_numbers((double[]){v.re, v.im}, 2));
     }
     return all;
 }
 
 static json_t *target_json(const wisp_eig_opts *o)
 {
-    return o->target_im != 0 ? json_numbers((double[]){o->target, o->target_im}, 2) : json_real(o->target);
+    return o->target_im != 0 ? json_numbers((double[]){o->target, o->target_im}, 2) : json_number(o->target);
 }
 
 /* Of wisp_eig_proof. */

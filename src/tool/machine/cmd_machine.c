@@ -29,7 +29,7 @@ static int measure_all(tool *t, wisp_machine *m, gemm_rates *g)
     return wisp_machine_kernels(t->ctx, m) ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
-static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }
+static json_t *measured(double v) { return v > 0 ? json_number(v) : json_null(); }
 static json_t *pair(const double v[2]) { return json_pack("[o, o]", measured(v[0]), measured(v[1])); }
 
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g)

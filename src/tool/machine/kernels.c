@@ -12,10 +12,8 @@ json_t *kernels_json(const wisp_machine *m)
         json_t *types = json_object();
         for (int t = 0; t < WISP_KERNEL_TYPES; t++) {
             json_t *list = json_array();
-            for (int w = 0; w < WISP_KERNEL_WIDTHS; w++) {
-                const double *ns = m->kernel_ns[k][t][w];
-                json_array_append_new(list, json_pack("[f, f]", ns[0], ns[1]));
-            }
+            for (int w = 0; w < WISP_KERNEL_WIDTHS; w++)
+                json_array_append_new(list, json_numbers(m->kernel_ns[k][t][w], 2));
             JSON_PUT(types, J(wisp_type_name((wisp_type)(WISP_S + t)), list));
         }
         JSON_PUT(all, J(wisp_rows_name(k), types));
