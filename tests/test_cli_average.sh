@@ -98,6 +98,48 @@ check "nothing is told" grep -q 'nothing was kept' log
 stop realizations INT 0.5 dos $lattice $some --average 4 -o cut.json
 check "progress tells which one" grep -q '"task":"realizations",.*"realization":2,"realizations":4' log
 
+# ---- ldos
+ldos="--sites 0,17 --moments 40 $given --energies=-1,0.5"
+one_by_one ldos $lattice "3 4 5" $ldos
+ok ldos $lattice,seed=3 $ldos --seed 13 --average 3 --json -o a.csv
+json out "by_hand(d, 'dos', $runs, least=0)"
+json out "d['sites'] == [0, 17] and d['realizations'] == 3 and abs(d['moments'][1][2] - sum(r['moments'][1][2] for r in $runs) / 3) < 1e-12 and d['moments_error'][1][2] > 0"
+check "a table with bars" grep -q '^energy,dos_0,error_0,low_0,high_0,dos_17,error_17,low_17,high_17$' a.csv
+cp out whole
+ok ldos $lattice,seed=3 $ldos --average 3
+check "a density with its bar" grep -q '^density .* at -1 of row 0' out
+check "of what" grep -q '^error bar *+-: 95%, of 3 realizations of disorder' out
+ok ldos $lattice --sites 0 --average 3 --moments 40
+[ $have_gnuplot = 1 ] && ok ldos $lattice --sites 0,1 --average 3 --moments 40 --plot a.svg
+ok ldos $lattice,seed=3 --sites 0 --left-sites 1,2 --moments 40 $given --energies=-1,0.5 --average 2 --json -o a.csv
+cp out both
+for s in 3 4; do
+    ok ldos $lattice,seed=$s --sites 0 --left-sites 1,2 --moments 40 $given --energies=-1,0.5 --json
+    cp out one.$s
+done
+json both 'by_hand(d, "dos", [load("one.3"), load("one.4")])'
+json both 'close(flat(d["dos_im"]), [(a + b) / 2 for a, b in zip(*[flat(load("one.%d" % s)["dos_im"]) for s in (3, 4)])], 1e-12)'
+WISP_RANKS=3 ok ldos $lattice,seed=3 $ldos --seed 13 --average 3 --json
+json out 'close(sum(d["dos"], []), sum(e["dos"], []), 1e-9) and close(sum(d["dos_low"], []), sum(e["dos_low"], []), 1e-9)' whole
+ok ldos $lattice,seed=3 $ldos --average 2 --json
+cp out two
+stop realizations INT 0.5 ldos $lattice,seed=3 $ldos --average 4 -o cut.json
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+json cut.json 'd["dos"] == e["dos"] and d["dos_high"] == e["dos_high"] and d["realizations"] == 2' two
+stop averaging INT 0.5 ldos $lattice,seed=3 $ldos --average 4 -o cut.json
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+json cut.json 'd["dos"] == e["dos"] and d["realizations"] == 2 and not d["completed"]' two
+stop evaluating INT 0 ldos $lattice,seed=3 $ldos --average 4 -o cut.json
+json cut.json 'd["realizations"] == 1 and d["dos_error"] is None' two
+if [ $have_hdf5 = 1 ]; then
+    ok ldos $lattice,seed=3 $ldos --seed 13 --average 3 --save l.h5
+    ok ldos --from l.h5 --energies=-1,0.5 --json
+    json out 'd["dos"] == e["dos"] and d["dos_high"] == e["dos_high"]' whole
+    ok ldos --from l.h5 --sites 17 --energies=-1,0.5 --json
+    json out 'd["dos"] == e["dos"][1:] and d["dos_high"] == e["dos_high"][1:]' whole
+    refused 1 "holds no moments of row 3" ldos --from l.h5 --sites 3
+fi
+
 # ---- refused
 refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3
 refused 2 "has none" dos h.mtx --average 3

@@ -232,6 +232,7 @@ void spectral_script(const tool *t, const results *r, FILE *f, const char *path)
    before this curve of one of them is evaluated; stopped there, a run that is kept nowhere goes on with the whole ones
    before, or else with the first one (false: it does not); curves of all become their mean, with bars. */
 int64_t realizations_of(const results *r);
+static inline bool realizations_have_bars(const results *r) { return r->site && r->m->realizations > 1; }
 wisp_status realizations_step(tool *t, const results *r, int64_t curve);
 bool realizations_cut(tool *t, results *r, int64_t curve);
 void realizations_fold(results *r);

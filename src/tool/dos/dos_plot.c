@@ -12,6 +12,7 @@ static void write_title(const tool *t, const results *r, FILE *f)
     const bool count = t->cmd->bit == CMD_COUNT;
     if (m->trace == WISP_TRACE_RANDOM)
         snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
+    if (m->realizations) snprintf(how, sizeof how, ", mean of %s realizations", text_count(v, m->realizations));
     if (of_green(t))
         snprintf(line[0], sizeof *line, "Green function, eta %.3g, %s moments", t->opt.eta, text_count(n, r->n));
     else
@@ -61,7 +62,8 @@ static void write_data(const results *r, FILE *f, double unit, bool band)
     for (int64_t i = 0; i < r->points; i++) {
         fprintf(f, "%.10g", r->energy[i]);
         for (int64_t c = 0; c < r->curves; c++) fprintf(f, " %.7g", r->dos[c * r->points + i] / unit);
-        if (band) fprintf(f, " %.7g %.7g", r->low[i] / unit, r->high[i] / unit);
+        for (int64_t c = 0; band && c < r->curves; c++)
+            fprintf(f, " %.7g %.7g", r->low[c * r->points + i] / unit, r->high[c * r->points + i] / unit);
         for (int64_t c = 0; r->site && r->dos_im && c < r->curves; c++)
             fprintf(f, " %.7g", r->dos_im[c * r->points + i] / unit);
         fputc('\n', f);
@@ -79,8 +81,9 @@ static double find_range(const results *r, bool band, double *least)
         most = fmax(most, fmax(r->dos[i], r->site && r->dos_im ? r->dos_im[i] : 0));
         *least = fmin(*least, fmin(r->dos[i], r->site && r->dos_im ? r->dos_im[i] : 0));
     }
-    for (int64_t i = 0; band && i < r->points; i++) {
-        double from_end = fmin(r->energy[i] - r->energy[0], r->energy[r->points - 1] - r->energy[i]);
+    for (int64_t i = 0; band && i < r->points * r->curves; i++) {
+        const double e = r->energy[i % r->points];
+        const double from_end = fmin(e - r->energy[0], r->energy[r->points - 1] - e);
         if (from_end > 0.01 * width) most = fmax(most, r->high[i]);
     }
     return most;
@@ -99,7 +102,7 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
         spectral_script(t, r, f, path);
         return;
     }
-    bool band = !r->site && r->has_error && r->t95 > 0;
+    const bool band = r->has_error && r->t95 > 0;
     double least, most = find_range(r, band, &least);
     int power = 0;
     double unit = 1;
@@ -110,17 +113,21 @@ void results_script(const tool *t, const void *arg, FILE *f, const char *path)
         fprintf(f, "set yrange [%.7g:%.7g]\n", least < -1e-3 * most ? 1.05 * least / unit : 0, 1.05 * most / unit);
     write_data(r, f, unit, band);
     fputs("plot ", f);
-    if (band) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);
+    if (band && !r->site) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);
+    for (int64_t c = 0; band && r->site && c < r->curves; c++)
+        fprintf(f, "$d using 1:%lld:%lld with filledcurves fc rgb '%s' fs transparent solid 0.25 notitle, ",
+                (long long)(r->curves + 2 * c) + 2, (long long)(r->curves + 2 * c) + 3, plot_color(c));
     for (int64_t c = 0; c < r->curves; c++) {
         /* Equal curves lie on each other: those below are wider, to be seen. */
         int64_t above = r->curves - 1 - c < 4 ? r->curves - 1 - c : 4;
         fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
                 1.5 + 0.9 * (double)above, plot_color(c));
         if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title '%s'", results_curve(name, r, c));
-        if (band) fprintf(f, " title '%s'", r->m->imag && !r->where_rows ? "with the operator" : "density of states");
+        if (band && !r->site)
+            fprintf(f, " title '%s'", r->m->imag && !r->where_rows ? "with the operator" : "density of states");
     }
     for (int64_t c = 0; r->site && r->dos_im && c < r->curves; c++)
-        fprintf(f, ", $d using 1:%lld with lines lw 1.5 dt 2 lc rgb '%s' notitle", (long long)(r->curves + c) + 2,
-                plot_color(c));
+        fprintf(f, ", $d using 1:%lld with lines lw 1.5 dt 2 lc rgb '%s' notitle",
+                (long long)((band ? 3 : 1) * r->curves + c) + 2, plot_color(c));
     fputc('\n', f);
 }

@@ -266,7 +266,8 @@ static void show_densities(const tool *t, const results *r)
             text_with_bar(a, "+-", r->dos[i], r->low[i], r->high[i], 0);
         else
             text_states(a, r->dos[i]);
-        if (r->dos_im && r->site) snprintf(a, sizeof a, "%.6g %+.6gi", r->dos[i], r->dos_im[i]);
+        if (r->dos_im && r->site && !realizations_have_bars(r))
+            snprintf(a, sizeof a, "%.6g %+.6gi", r->dos[i], r->dos_im[i]);
         if (r->site)
             text_line(i ? "" : "density", "%s at %.6g of %s%s", a, e, results_curve(name, r, i / r->points),
                       i == MOST - 1 && all > MOST ? ", ..." : "");
@@ -274,6 +275,16 @@ static void show_densities(const tool *t, const results *r)
             text_line(i ? "" : "density", "%s at %.6g%s", a, e, i == MOST - 1 && all > MOST ? ", ..." : "");
     }
     if (!r->site) text_line("", "%s%s", results_unit(unit, t, r), r->has_error && r->t95 > 0 ? "; 95% bars" : "");
+}
+
+/* Of rows and vectors: chance is in realizations alone. */
+static void show_curves_bar(const results *r)
+{
+    char n[TEXT];
+    if (realizations_have_bars(r))
+        text_line("error bar", "+-: 95%%, of %s realizations of disorder", text_count(n, r->m->realizations));
+    else if (r->m->realizations == 1)
+        text_line("error bar", "none: one realization");
 }
 
 /* The integral, and the trace of the operator that it is about: moment 0, with its bar. */
@@ -305,13 +316,17 @@ static void show_numbers(const tool *t, const results *r)
     text_line("energies", "%s", text_count(a, r->points));
     if (t->opt.energy_count) {
         show_densities(t, r);
-        if (!r->site) show_dos_bar(r);
+        if (r->site)
+            show_curves_bar(r);
+        else
+            show_dos_bar(r);
         return;
     }
     if (r->site) {
         for (int64_t c = 0; c < r->curves && c < 8; c++)
             text_line(c ? "" : "integral", r->given ? "%.10g of %s%s" : "%.6f of %s%s", r->integral[c],
                       results_curve(a, r, c), c == 7 && r->curves > 8 ? ", ..." : "");
+        show_curves_bar(r);
         return;
     }
     if (r->m->imag)
@@ -404,11 +419,14 @@ void results_table(const tool *t, const void *arg, FILE *f)
         fputc('\n', f);
         return;
     }
+    const bool bars = realizations_have_bars(r);
     char name[TEXT];
     fputs("energy", f);
     for (int64_t c = 0; r->site && c < r->curves; c++) {
         results_column(name, r, c);
         fprintf(f, r->dos_im ? ",dos_re_%s,dos_im_%s" : ",dos_%s", name, name);
+        if (bars) fprintf(f, ",error_%s,low_%s,high_%s", name, name, name);
+        if (bars && r->dos_im) fprintf(f, ",error_im_%s", name);
     }
     if (!r->site)
         fprintf(f, ",dos%s,dos_error,dos_95,dos_low,dos_high%s", r->dos_im ? ",dos_im" : "",
@@ -417,8 +435,11 @@ void results_table(const tool *t, const void *arg, FILE *f)
     for (int64_t i = 0; i < r->points; i++) {
         csv_numbers(f, "", &r->energy[i], 1);
         for (int64_t c = 0; c < r->curves; c++) {
-            csv_numbers(f, ",", &r->dos[c * r->points + i], 1);
-            if (r->dos_im) csv_numbers(f, ",", &r->dos_im[c * r->points + i], 1);
+            const int64_t at = c * r->points + i;
+            csv_numbers(f, ",", &r->dos[at], 1);
+            if (r->dos_im) csv_numbers(f, ",", &r->dos_im[at], 1);
+            if (bars) csv_numbers(f, ",", (double[]){r->error[at], r->low[at], r->high[at]}, 3);
+            if (bars && r->dos_im) csv_numbers(f, ",", &r->dos_im_error[at], 1);
         }
         if (!r->site)
             csv_numbers(f, ",",
