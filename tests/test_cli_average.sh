@@ -140,6 +140,38 @@ if [ $have_hdf5 = 1 ]; then
     refused 1 "holds no moments of row 3" ldos --from l.h5 --sites 3
 fi
 
+# ---- count
+one_by_one count $lattice "3 4 5" --interval=-1,1 --moments 40 $given --vectors 3
+ok count $lattice,seed=3 --interval=-1,1 --moments 40 $given --vectors 3 --seed 13 --average 3 --json
+json out "[m := sum(r['count'] for r in $runs) / 3, s := math.sqrt(sum((r['count'] - m) ** 2 for r in $runs) / 6)] and
+          abs(d['count'] - m) < 1e-9 and abs(d['count_error'] - s) < 1e-9 and abs(d['count_high'] - m - student[3] * s) < 1e-7 and
+          abs(d['count_low'] - max(0, m - student[3] * s)) < 1e-7 and d['realizations'] == 3"
+ok count $lattice --interval=-1,1 --average 3
+check "whose bar it is: $(cat out)" grep -q '^count .* eigenvalues   (95% bar of the realizations)' out
+stop realizations INT 0.5 count $lattice --interval=-1,1 --moments 40 $given --average 4
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+
+# ---- thermal: the quantities themselves are averaged, not Z
+one_by_one thermal $lattice "3 4 5" --temperatures 0.5,2 $given --vectors 3
+ok thermal $lattice,seed=3 --temperatures 0.5,2 $given --vectors 3 --seed 13 --average 3 --json -o a.csv
+json out "all(by_hand(d, q, $runs, tolerance=2e-5) for q in ('log_z', 'energy', 'heat_capacity', 'entropy')) and d['realizations'] == 3"
+cp out whole
+check "a table with bars" grep -q '^temperature,log_z,log_z_error,log_z_low' a.csv
+ok thermal $lattice --temperatures 0.5,2 --average 3 --vectors 2
+check "whose bars they are" grep -q '^error bar .*of the realizations, and of series' out
+[ $have_gnuplot = 1 ] && ok thermal $lattice --temperatures 0.5:2:5 --average 3 --plot a.svg
+WISP_RANKS=3 ok thermal $lattice,seed=3 --temperatures 0.5,2 $given --vectors 3 --seed 13 --average 3 --json
+json out 'all(close(d[q], e[q], 1e-8) for q in ("log_z", "energy", "heat_capacity_low", "entropy"))' whole
+stop realizations INT 0.5 thermal $lattice --temperatures 0.5,2 $given --average 4
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+stop realizations INT 0.25 thermal $lattice --temperatures 0.5,2 $given --average 4 -o cut.json
+json cut.json 'd["realizations"] == 1 and d["energy_error"] == [None, None] and d["energy"][0] is not None'
+if [ $have_hdf5 = 1 ]; then
+    ok thermal $lattice,seed=3 --temperatures 0.5,2 $given --vectors 3 --seed 13 --average 3 --save t.h5
+    ok thermal --from t.h5 --temperatures 0.5,2 --json
+    json out 'all(d[q] == e[q] for q in ("log_z", "energy", "heat_capacity_low", "entropy_high"))' whole
+fi
+
 # ---- refused
 refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3
 refused 2 "has none" dos h.mtx --average 3

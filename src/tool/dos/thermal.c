@@ -29,6 +29,50 @@ int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method 
     return wisp_thermal_moments(b->halfwidth, fmax(lowest, least));
 }
 
+/* Of realizations of disorder the quantities themselves are averaged, not Z: that is one of each sample. What series
+   and rounding may add to each, its bar without chance, is in the bar of the mean. */
+static void average_quantity(const wisp_ensemble *of, int64_t N, int i, wisp_estimate *mean)
+{
+    double value = 0, beside[2] = {0}, squares = 0;
+    for (int64_t n = 0; n < N; n++) {
+        const wisp_estimate *e = quantity(of + n, i);
+        value += e->value / (double)N;
+        beside[0] += (e->value - e->low) / (double)N, beside[1] += (e->high - e->value) / (double)N;
+    }
+    for (int64_t n = 0; n < N; n++) {
+        const double d = quantity(of + n, i)->value - value;
+        squares += d * d;
+    }
+    const double error = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : (double)NAN;
+    const double half = wisp_student95(N) * error;
+    *mean = (wisp_estimate){value, error, value - half - beside[0], value + half + beside[1]};
+}
+
+static wisp_status of_realizations(tool *t, const wisp_moments *m, const wisp_thermal_opts *o, double temperature,
+                                   wisp_ensemble *mean)
+{
+    const int64_t N = m->vectors;
+    wisp_ensemble *of = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(t->ctx, &of, (size_t)N, sizeof *of));
+    for (int64_t n = 0; n < N; n++) {
+        wisp_moments one = *m;
+        one.mu += n * m->n;
+        one.vectors = 1, one.realizations = 0;
+        one.trace = WISP_TRACE_EXACT; /* no chance within it */
+        WISP_TRY(wisp_thermal(t->ctx, &one, o, temperature, of + n));
+    }
+    *mean = of[0];
+    average_quantity(of, N, LOG_Z, &mean->log_z);
+    average_quantity(of, N, ENERGY, &mean->energy);
+    average_quantity(of, N, CAPACITY, &mean->heat_capacity);
+    average_quantity(of, N, ENTROPY, &mean->entropy);
+    for (int64_t n = 1; n < N; n++) mean->beside = fmax(mean->beside, of[n].beside);
+out:
+    wisp_free(t->ctx, of);
+    return status;
+}
+
 /* From the highest temperature down to the first one that is refused, as are all below it. */
 static int evaluate_served(tool *t, results *r)
 {
@@ -37,7 +81,9 @@ static int evaluate_served(tool *t, results *r)
     for (; r->served < n; r->served++) {
         const int64_t k = n - 1 - r->served;
         if (wisp_ctx_step(t->ctx, "temperatures", (double)r->served / (double)n, 0)) return tool_fail_ctx(t);
-        const wisp_status status = wisp_thermal(t->ctx, r->m, &o, t->opt.temperatures[k], r->heat + k);
+        const double T = t->opt.temperatures[k];
+        const wisp_status status = r->m->realizations ? of_realizations(t, r->m, &o, T, r->heat + k)
+                                                      : wisp_thermal(t->ctx, r->m, &o, T, r->heat + k);
         if (status == WISP_OK) continue;
         if (status != WISP_ERR_ARG || r->served == 0) return tool_fail_ctx(t);
         snprintf(r->refused, sizeof r->refused, "%s", tool_message(t));
@@ -128,7 +174,9 @@ void thermal_summary(const tool *t, const results *r)
     if (r->m->trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
     else if (!r->has_error)
-        text_line("error bar", "none: one vector");
+        text_line("error bar", r->m->realizations ? "none: one realization" : "none: one vector");
+    else if (r->m->realizations)
+        text_line("error bar", "+-: 95%%, of the realizations, and of series and rounding");
     else
         text_line("error bar", "+-: 95%%, of the random vectors, and of series and rounding");
 }
@@ -158,7 +206,10 @@ static void write_title(const results *r, FILE *f)
 {
     const wisp_moments *m = r->m;
     char n[TEXT], v[TEXT], line[4 * TEXT];
-    if (m->trace == WISP_TRACE_RANDOM)
+    if (m->realizations)
+        snprintf(line, sizeof line, "%s moments, mean of %s realizations%s", text_count(n, r->n),
+                 text_count(v, m->realizations), m->realizations == 1 ? "" : ", 95% error bands");
+    else if (m->trace == WISP_TRACE_RANDOM)
         snprintf(line, sizeof line, "%s moments, %s random vector%s", text_count(n, r->n), text_count(v, m->vectors),
                  m->vectors == 1 ? "" : "s, 95% error bands");
     else
