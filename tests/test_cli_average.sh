@@ -172,6 +172,39 @@ if [ $have_hdf5 = 1 ]; then
     json out 'all(d[q] == e[q] for q in ("log_z", "energy", "heat_capacity_low", "entropy_high"))' whole
 fi
 
+# ---- sigma
+hall=haldane:nx=6,ny=6,disorder=2
+given=--bounds=-7,7
+one_by_one sigma $hall "3 4 5" --direction xy --moments 16 $given --vectors 3 --mu=-1,0,2
+ok sigma $hall,seed=3 --direction xy --moments 16 $given --vectors 3 --seed 13 --mu=-1,0,2 --average 3 --json
+json out "by_hand(d, 'sigma', $runs) and d['realizations'] == 3 and d['vectors_each'] == 3"
+cp out whole
+ok sigma $hall --direction xx --moments 16 --average 3 --vectors 2 --mu=0,1
+check "whose bars they are" grep -q '^error bar *+-: 95%, of the realizations' out
+check "what it is of" grep -q '^average *3 realizations of disorder, seed 1 to 3, 2 random vectors each' out
+[ $have_gnuplot = 1 ] && ok sigma $hall --direction xx --moments 16 --average 3 --plot a.svg
+WISP_RANKS=3 ok sigma $hall,seed=3 --direction xy --moments 16 $given --vectors 3 --seed 13 --mu=-1,0,2 --average 3 --json
+json out 'close(d["sigma"], e["sigma"], 1e-9) and close(d["sigma_low"], e["sigma_low"], 1e-9)' whole
+ok sigma $hall --direction xy --plan --average 8 --json
+cp out plan
+ok sigma $hall --direction xy --plan --json
+json plan 'd["realizations"] == 8 and d["sweeps"] == 8 * e["sweeps"]' out
+ok sigma $hall,seed=3 --direction xy --moments 16 $given --seed 13 --mu=-1,0,2 --average 2 --json
+cp out two
+stop realizations INT 0.5 sigma $hall,seed=3 --direction xy --moments 16 $given --seed 13 --mu=-1,0,2 --average 4 -o cut.json
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+json cut.json 'd["sigma"] == e["sigma"] and d["sigma_high"] == e["sigma_high"] and d["realizations"] == 2 and not d["completed"]' two
+if [ $have_hdf5 = 1 ]; then
+    ok sigma $hall,seed=3 --direction xy --moments 16 $given --vectors 3 --seed 13 --mu=-1,0,2 --average 3 --save s.h5
+    ok sigma --from s.h5 --mu=-1,0,2 --json
+    json out 'd["sigma"] == e["sigma"] and d["sigma_high"] == e["sigma_high"] and d["realizations"] == 3' whole
+    ok sigma --from s.h5 --mu 0 --temperature 0.1
+    stop realizations INT 0.5 sigma $hall,seed=3 --direction xy --moments 16 $given --average 4 --save cut.h5
+    check "what is kept: $(tail -1 log)" grep -q '2 of 4 realizations with 16 x 16 moments are kept: wisp sigma --from cut.h5' log
+fi
+refused 2 "leave another number of rows" sigma haldane:nx=6,ny=6,vacancies=0.1 --direction xy --average 3
+given=--bounds=-6.2,6.2
+
 # ---- refused
 refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3
 refused 2 "has none" dos h.mtx --average 3

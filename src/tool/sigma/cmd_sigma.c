@@ -34,6 +34,7 @@ static int check_options(tool *t)
     if (o->optical_count == 1 && o->plot) return tool_usage(t, "--plot needs two frequencies or more");
     if (!o->optical_count && o->mu_count == 1 && o->plot)
         return tool_usage(t, "--plot needs two chemical potentials or more");
+    if (average_check(t)) return EXIT_USAGE;
     return positions_check(t, directed || option_seen(o, "peierls"));
 }
 
@@ -86,21 +87,34 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
     return rc ? rc : sigma_plan_check(t, s, r);
 }
 
-static int run_moments(tool *t, sigma_results *r, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b)
+static int run_moments(tool *t, sigma_results *r, wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a,
+                       const wisp_mat *V_b)
 {
-    wisp_moments *m = &r->m;
     wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
     if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
     m->volume = r->has_volume ? r->eval.volume : 0;
     m->dimensions = r->dimensions;
     m->direction = r->direction + 1;
+    if (status && t->opt.average) return EXIT_CUT;
     if (status) return moments_stopped(t, m, wanted, t->command_line);
     return tool_agree(t, wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) ? tool_fail_ctx(t) : EXIT_FINE);
 }
 
-/* Sources, plan, matrices, moments; no matrix where only the plan is wanted. */
-static int compute_once(tool *t, sigma_results *r)
+/* With the options that wisp_kubo has for these. */
+static int find_bounds(tool *t, const sigma_results *r, const wisp_mat *A, wisp_bounds *b)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    const wisp_kpm_opts like = {.moments = r->kubo.moments, .vectors = r->kubo.vectors, .bounds = r->kubo.bounds};
+    const wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &like);
+    const wisp_status status = wisp_bounds_find(b, A, &o);
+    return status ? tool_fail_matrix(t, status) : EXIT_FINE;
+}
+
+/* Sources, plan, matrices, moments, or bounds alone where these are asked for (found); no matrix where only the plan is
+   wanted. */
+static int compute_once(tool *t, sigma_results *r, wisp_moments *m, wisp_bounds *found)
 {
     sigma_sources s = {0};
     wisp_mat *A = NULL, *V_a = NULL, *V_b = NULL;
@@ -108,13 +122,13 @@ static int compute_once(tool *t, sigma_results *r)
     int rc = open_run(t, r, &s);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &s.h, &s.h_opts)) rc = tool_fail_ctx(t);
     if (!rc && A) rc = weights_by_matrix(t, A, s.h_opts.width);
-    if (!rc && A) rc = velocity_make(t, &s, A, &V_a, &V_b);
+    if (!rc && A && !found) rc = velocity_make(t, &s, A, &V_a, &V_b);
     velocity_close(&s);
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         wisp_mat_get_info(A, &r->stored);
         like_matrix(t, &r->stored, r->kubo.width);
-        rc = run_moments(t, r, A, V_a, V_b);
+        rc = found ? find_bounds(t, r, A, found) : run_moments(t, r, m, A, V_a, V_b);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     velocity_free(V_a, V_b);
@@ -123,10 +137,20 @@ static int compute_once(tool *t, sigma_results *r)
 }
 
 /* Once more on another layout, if one is found. */
+static int compute_on_layout(tool *t, sigma_results *r, wisp_moments *m, wisp_bounds *found)
+{
+    set_options(&t->opt, r); /* of this realization */
+    const int rc = compute_once(t, r, m, found);
+    return rc == EXIT_LAYOUT ? compute_once(t, r, m, found) : rc;
+}
+
+static int bounds_of_one(tool *t, void *arg, wisp_bounds *b) { return compute_on_layout(t, arg, NULL, b); }
+static int moments_of_one(tool *t, void *arg, wisp_moments *one) { return compute_on_layout(t, arg, one, NULL); }
+
 static int compute(tool *t, sigma_results *r)
 {
-    const int rc = compute_once(t, r);
-    return rc == EXIT_LAYOUT ? compute_once(t, r) : rc;
+    const average_of_moments of = {r, bounds_of_one, moments_of_one};
+    return t->opt.average ? average_moments(t, &r->average, &of, &r->m) : compute_on_layout(t, r, &r->m, NULL);
 }
 
 static int load(tool *t, sigma_results *r)
@@ -219,6 +243,7 @@ int cmd_sigma(tool *t)
         if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = sigma_write(t, &r);
+    if (!rc && t->opt.average) rc = average_end(t, r.m.realizations, r.m.partial);
     if (!rc) rc = save_rc;
 out:
     wisp_free(t->ctx, r.x);

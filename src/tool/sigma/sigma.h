@@ -1,6 +1,7 @@
 /* The files of wisp sigma share this. */
 #ifndef WISP_TOOL_SIGMA_H
 #define WISP_TOOL_SIGMA_H
+#include "../average.h"
 #include "../out/out.h"
 #include "../plan.h"
 
@@ -28,6 +29,7 @@ typedef struct {
     bool has_volume;
     double kept_volume; /* of a kept run, where --volume is another; 0: there is none */
     bool differ;        /* a kept run had two velocities of the user's */
+    average average;    /* of a run with --average */
     int runs;           /* of --from; seed of each: */
     uint64_t seed[LIST];
     const char *matrix;

@@ -59,6 +59,7 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
              J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
              J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
     json_decref(seeds);
+    average_json(o, t, &r->average, r->matrix, m->realizations);
 }
 
 static json_t *make_json(tool *t, const sigma_results *r)
@@ -132,7 +133,10 @@ static void show_values(const sigma_results *r)
     if (r->m.trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
     else
-        text_line("error bar", has_bar(r) ? "+-: 95%%, of the random vectors" : "none: one vector");
+        text_line("error bar", has_bar(r) ? "+-: 95%%, of the %s" : "none: one %s",
+                  has_bar(r)          ? r->m.realizations ? "realizations" : "random vectors"
+                  : r->m.realizations ? "realization"
+                                      : "vector");
 }
 
 /* Of frequencies within the kernel's resolution a line is said. */
@@ -159,6 +163,7 @@ void sigma_summary(tool *t, const sigma_results *r)
               wisp_resolution(m->bounds.halfwidth, r->eval.n));
     text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
+    average_summary(&r->average, r->matrix, m->realizations);
     show_run(t, r);
     if (r->kept_volume > 0)
         text_line("volume", "%.10g, that of --volume; the kept run had %.10g", r->eval.volume, r->kept_volume);

@@ -19,7 +19,8 @@ static int64_t vectors_of(const sigma_results *r, int64_t rows)
 static int64_t evaluation_bytes(const tool *t, const sigma_results *r, int64_t rows)
 {
     enum { FILE_HEAD = 64 << 10, OF_VALUE = 6 };
-    const double n = (double)moments_of(r), kept = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
+    const double n = (double)moments_of(r), one = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
+    const double kept = t->opt.average ? (double)t->opt.average : one;
     const double points = r->eval.points ? (double)r->eval.points : 8 * n;
     const double count = (double)sigma_count(&t->opt), cells = r->optical ? points * count : points;
     const double sums = r->optical ? wisp_ctx_threads(t->ctx) * n : 8 * n;
@@ -48,9 +49,12 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
         return tool_fail_ctx(t);
     if (in->run) *in->run = run;
     const double lines = in->r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(in->r, a->rows);
-    const int64_t own = wisp_whole_number(16 * lines * (double)moments_of(in->r) * (double)moments_of(in->r));
+    const double means = (double)t->opt.average; /* of realizations, beside the moments of one */
+    const int64_t of_means = wisp_whole_number(16 * means * (double)moments_of(in->r) * (double)moments_of(in->r));
+    const int64_t own =
+        wisp_whole_number(16 * lines * (double)moments_of(in->r) * (double)moments_of(in->r)) + of_means;
     const int64_t first = a->bytes, both = first + V_a.bytes, all = both + V_b.bytes;
-    b->vectors = (most ? run.bytes_most : run.bytes) + WISP_PLAN_LITTLE;
+    b->vectors = (most ? run.bytes_most : run.bytes) + of_means + WISP_PLAN_LITTLE;
     enum { HELD = 1, PARTS = HELD + 5 };
     const int64_t parts[PARTS] = {all + b->vectors,
                                   in->r->reading,
@@ -91,30 +95,33 @@ int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
     plan_time time = {0};
     wisp_plan run;
     const wisp_type type = type_of(s);
-    const double work = work_of(r, type, s->h.rows);
+    const double runs = (double)average_count(t), work = runs * work_of(r, type, s->h.rows);
     char b[TEXT];
     int rc = plan_find(t, find_bytes, &(asked){s, r, &run}, &about, &most);
     if (rc) return rc;
+    run.sweeps *= runs, run.products *= runs;
     const int width = r->kubo.width > 0 ? r->kubo.width : 16;
     const int64_t moments = moments_of(r);
     const sigma_time_of of = {.type = type,
                               .width = width < moments ? width : (int)moments,
                               .rows = s->h.rows,
                               .moments = moments,
-                              .vectors = (double)vectors_of(r, s->h.rows),
+                              .vectors = runs * (double)vectors_of(r, s->h.rows),
                               .sweeps = run.sweeps};
     const wisp_status status = sigma_time(t, s, &of, &time);
     if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) {
-        json_t *o = JSON_PUT(plan_json(t, type, &about, &most), J("vectors", vectors_of(r, s->h.rows)),
-                             J("moments", moments_of(r)), J("products", (json_int_t)run.products),
-                             J("sweeps", (json_int_t)run.sweeps), J("flops", work));
+        json_t *o =
+            JSON_PUT(plan_json(t, type, &about, &most), J_MAYBE(t->opt.average, "realizations", t->opt.average),
+                     J("vectors", vectors_of(r, s->h.rows)), J("moments", moments_of(r)),
+                     J("products", (json_int_t)run.products), J("sweeps", (json_int_t)run.sweeps), J("flops", work));
         plan_time_json(o, &time);
         return json_print_new(t, o);
     }
     plan_bytes_show(t, type, width, &about, &most);
     text_line("", "storage: of the matrix and the velocities; vectors: with the moments");
+    average_plan(t);
     text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
     text_line("work", "about %.3g Tflop in products of vectors", work * 1e-12);
     if (time.known) plan_time_show(&time, "moments");

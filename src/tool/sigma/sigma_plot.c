@@ -10,6 +10,7 @@ static void write_title(const sigma_results *r, FILE *f)
     char n[TEXT], v[TEXT], how[2 * TEXT] = ", exact trace", line[2][6 * TEXT];
     if (m->trace == WISP_TRACE_RANDOM)
         snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
+    if (m->realizations) snprintf(how, sizeof how, ", mean of %s realizations", text_count(v, m->realizations));
     if (r->optical)
         snprintf(line[0], sizeof *line, "optical, chemical potential %.4g, temperature %.4g", r->mu, r->temperature);
     else
