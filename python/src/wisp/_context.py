@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from ._arguments import checked, memory, shown, whole, word
 from ._errors import UnsupportedError, error
 from ._lib import ffi, lib, struct, text
 
@@ -94,6 +95,8 @@ def _log(arg: Any, level: int, message: Any) -> None:
 def _logger(log: Any) -> Callable[[int, str], None]:
     if callable(log):
         return lambda level, message: log(message)
+    if log is not None and not isinstance(log, (logging.Logger, logging.LoggerAdapter)):
+        raise TypeError(f"log is a function of a text, or a logger, not {shown(log)}")
     logger = log if log is not None else logging.getLogger("wisp")
     return lambda level, message: logger.log(_LEVELS.get(level, logging.DEBUG), message)
 
@@ -102,10 +105,10 @@ def _bytes(limit: float | str | None) -> int:
     if limit is None:
         return 0
     if not isinstance(limit, str):
-        return int(limit)
+        return int(memory("memory_limit", limit))
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
     if not match:
-        raise ValueError(f"a limit of memory is a number of bytes, or such as '20GB', not {limit!r}")
+        raise ValueError(f"memory_limit is a number of bytes, or such as '20GB', not {limit!r}")
     return int(float(match[1]) * (1024 if match[3] else 1000) ** _UNITS[match[2]])
 
 
@@ -114,8 +117,10 @@ _shared: list[Any] = []  # contexts of several ranks, which free them together: 
 
 def _by_mpi(comm: Any, made: Any, o: Any, size: int) -> int:
     """Makes a context of the processes of a communicator of mpi4py."""
-    from mpi4py import MPI
-
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        raise TypeError("comm is a communicator of mpi4py, which is not there") from None
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm is a communicator of mpi4py, such as mpi4py.MPI.COMM_WORLD, not {type(comm).__name__}")
     if "mpi" not in text(lib.wisp_features()).lower().split():
@@ -184,6 +189,7 @@ class Context:
                 print(rho(0.0))
     """
 
+    @checked(threads=whole(0), level=word, device=word, isa=word)
     def __init__(self, threads: int = 0, memory_limit: float | str | None = None, log: Any = None, *,
                  level: str = "warn", device: str | None = None, isa: str | None = None, pin: bool = True,
                  comm: Any = None) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
+from ._arguments import checked, finite, iterable, list_of, numbers
 from ._context import Context, callback
 from ._lib import TYPES, ffi, lib, pointer, struct
 
@@ -39,8 +40,6 @@ def _line(times: np.ndarray) -> tuple[np.ndarray, complex | None]:
     """Real times t and the direction d, |d| = 1, of times d t on a line through 0; None: they are real."""
     if not np.iscomplexobj(times) or not np.any(times.imag):
         return np.ascontiguousarray(times.real, float), None
-    if not np.all(np.isfinite(times)):
-        raise ValueError("times are finite")
     far = times[np.argmax(abs(times))]
     d = complex(far / abs(far))
     along = times * np.conj(d)
@@ -54,7 +53,7 @@ class _Expectations:
 
     def __init__(self, matrix: Any, operators: Sequence[Any], dtype: np.dtype, width: int) -> None:
         self.ctx, self.width = matrix.ctx, width
-        self.operators = [matrix._beside(B) for B in operators]
+        self.operators = [matrix._beside("operators", B) for B in operators]
         self.y = matrix._block(None, dtype, width)
         self.dots = np.zeros((3, width), complex)
         self.aug, self.size = struct("wisp_aug", terms=lib.WISP_DOT_XY, dot=pointer(self.dots, "wisp_scalar"))
@@ -77,7 +76,7 @@ class _Expectations:
 
 def _table(table: Any, t: np.ndarray) -> tuple[Callable[[float], Any], np.ndarray]:
     """The function that follows a table (times, values) along straight lines from 0 to all of t, and its times."""
-    at, values = (np.array(x, float) for x in table)
+    at, values = (numbers("drive", x, "biuf").astype(float) for x in table)
     if at.ndim != 1 or at.shape != values.shape or at.size < 2 or not np.all(np.isfinite(at)) or np.any(np.diff(at) <= 0):
         raise ValueError("a table of drive has as many values as times, two at least, and its times ascend")
     low, high = min(0.0, t.min(initial=0)), max(0.0, t.max(initial=0))
@@ -90,13 +89,14 @@ class _Drives:
     """Matrices and functions of time that are added to a matrix: opts.drive and what goes with it."""
 
     def __init__(self, matrix: Any, drive: Any, t: np.ndarray) -> None:
-        pairs = [drive] if isinstance(drive, tuple) and len(drive) == 2 and not isinstance(drive[0], tuple) else list(drive)
+        pairs = [drive] if isinstance(drive, tuple) and len(drive) == 2 and not isinstance(drive[0], tuple) else list_of(
+            "drive", drive, "a pair (B, f), or a list of such")
         if any(not isinstance(pair, tuple) or len(pair) != 2 for pair in pairs) or not pairs:
             raise ValueError("drive is a pair (B, f), or a list of such: f is a function of time, or a table (times, values)")
         known = [(f, np.zeros(0)) if callable(f) else _table(f, t) for _, f in pairs]
         self.functions = [f for f, _ in known]
         self.breaks = np.concatenate([at for _, at in known])
-        self.matrices = [matrix._beside(B) for B, _ in pairs]
+        self.matrices = [matrix._beside("drive", B) for B, _ in pairs]
         self.array = ffi.new("const wisp_mat *[]", [B._mat for B in self.matrices])
         self.call = callback("wisp_drive_fn", self._at, 1)
 
@@ -125,7 +125,7 @@ class EvolveCalls:
 
     def _start(self, psi: ArrayLike) -> np.ndarray:
         dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)
-        return self._columns(psi, self.shape[0], dtype if dtype.char in TYPES else "D")
+        return self._columns("psi", psi, self.shape[0], dtype if dtype.char in TYPES else "D")
 
     def _evolve(self, block: Any, t: np.ndarray, tol: float, bounds: Sequence[float] | None, look: Any, progress: Any,
                 **fields: Any) -> None:
@@ -154,7 +154,7 @@ class EvolveCalls:
 
     def _absorbing(self, absorb: ArrayLike | str) -> Any:
         """H - iW as a matrix with the order of rows of this one, for an array of W of the rows, or layers."""
-        w = self._layers(absorb) if isinstance(absorb, str) else np.asarray(absorb)
+        w = self._layers(absorb) if isinstance(absorb, str) else numbers("absorb", absorb, "biuf")
         if w.shape != (self.shape[0],) or w.dtype.kind not in "biuf" or not np.all(np.isfinite(w)):
             raise ValueError(f"absorb is an array of finite real numbers, one for each of {self.shape[0]} rows, not of "
                              f"shape {w.shape} and {w.dtype}")
@@ -173,6 +173,7 @@ class EvolveCalls:
         A._absorption = float(w.min()), float(w.max())
         return A
 
+    @checked()
     def evolve(self, psi: ArrayLike, times: ArrayLike, *, operators: Sequence[Any] | None = None, tol: float = 0,
                bounds: Sequence[float] | None = None, absorb: ArrayLike | str | None = None, hermitian: bool = True,
                drive: Any = None, longest_step: float = 0,
@@ -244,6 +245,8 @@ class EvolveCalls:
             raise ValueError("give either operators or observe")
         X, single = self._start(psi), np.ndim(psi) == 1
         given = np.atleast_1d(times)
+        if given.ndim != 1 or not np.all(np.isfinite(given)):
+            raise ValueError("times are a list of finite numbers")
         t, direction = _line(given)
         if direction is not None and (absorb is not None or not hermitian):
             raise ValueError("absorb, and matrices that are not Hermitian, take real times")
@@ -286,6 +289,7 @@ class EvolveCalls:
             raise
         return result()
 
+    @checked(times=iterable)
     def evolution(self, psi: ArrayLike, times: Iterable[float], *, operators: Sequence[Any] | None = None,
                   tol: float = 0, bounds: Sequence[float] | None = None,
                   absorb: ArrayLike | str | None = None) -> Iterator[tuple[float, np.ndarray]]:
@@ -321,8 +325,9 @@ class EvolveCalls:
         A = self if absorb is None else self._absorbing(absorb)
         kept, block = A._look(X, single, operators), A._block(X)
         now = 0.0
-        for t in times:
-            if float(t) != now:  # nan among them
-                A._evolve(block, np.array([float(t) - now]), tol, bounds, None, None, non_hermitian=int(A is not self))
-            now = float(t)
+        for given in times:
+            t = finite("times", given)
+            if t != now:
+                A._evolve(block, np.array([t - now]), tol, bounds, None, None, non_hermitian=int(A is not self))
+            now = t
             yield now, kept(block)

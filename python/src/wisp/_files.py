@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arguments import checked
 from ._context import Context, context
 from ._errors import FileError, FormatError, UnsupportedError, file_error
 from ._lib import __version__, ffi, lib
@@ -184,6 +185,7 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
     return facts, {**arrays, "kept": kept}
 
 
+@checked()
 def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     """Moments from a file that ``save``, or ``wisp dos --save``, has written (HDF5; it takes h5py).
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _abi
 from ._abi import ffi
+from ._arguments import shown
 
 # Beside the description that was made with it, unless WISP_LIBRARY names another one.
 lib = ffi.dlopen(os.environ.get("WISP_LIBRARY") or os.path.join(os.path.dirname(_abi.__file__), "libwisp.so"))
@@ -41,16 +42,20 @@ def array(pointer: Any, count: int, dtype: Any) -> np.ndarray:
     return np.frombuffer(ffi.buffer(ffi.cast("char *", pointer), count * np.dtype(dtype).itemsize), dtype).copy()
 
 
-def as_type(dtype: Any) -> np.dtype:
-    """The type in which numbers of this one are computed with; TypeError if there is none."""
-    dtype = np.dtype(dtype)
+def as_type(dtype: Any, name: str = "") -> np.dtype:
+    """The type in which numbers of this one, those of the argument `name`, are computed with; TypeError if there is none."""
+    try:
+        dtype = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise TypeError("dtype is a type of real or complex numbers, such as float, not " + shown(dtype)) from None
     if dtype.char in TYPES:
         return dtype.newbyteorder("=")
     if dtype.kind in "biuf":
         return np.dtype("d")
     if dtype.kind == "c":
         return np.dtype("D")
-    raise TypeError(f"numbers are real or complex, not {dtype}")
+    raise TypeError(f"{name} holds real or complex numbers, not {dtype}" if name else
+                    f"dtype is a type of real or complex numbers, not {dtype}")
 
 
 __version__ = text(lib.wisp_version())

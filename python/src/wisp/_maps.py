@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
+from ._arguments import checked, reals, shown
 from ._context import callback
 from ._errors import IncompleteError
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
@@ -115,6 +116,7 @@ class SpectralFunction(Moments):
 
     count = integrate = thermal = _no_sum
 
+    @checked()
     def __call__(self, energy: ArrayLike) -> np.ndarray:
         each = np.array([self._at(energy, v).value for v in range(self.num_vectors)])
         return each.reshape(len(self.k), self.orbitals, *np.shape(energy)).sum(1)
@@ -231,6 +233,7 @@ class _Enough:
                                "`result`")
 
 
+@checked()
 def average(make: Callable[[Any], Any], seeds: Iterable[Any], *, stderr: ArrayLike | None = None,
             at: Any = None) -> Average:
     """The mean over disorder: ``make(seed)`` gives the result of one realization.
@@ -281,13 +284,13 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any], *, stderr: ArrayLi
                 raise TypeError(f"make gives a result that is called, such as a density of states, not {type(result).__name__}")
             facts = getattr(result, "_facts", None)
             if facts and facts["trace"] != lib.WISP_TRACE_RANDOM and results and _same_moments(result, results[0]):
-                raise ValueError(f"the realization of seed {seed!r} has the moments of the first one: make takes another "
+                raise ValueError(f"the realization of seed {shown(seed)} has the moments of the first one: make takes another "
                                  "disorder for each seed")
             if facts and facts["trace"] == lib.WISP_TRACE_RANDOM:
                 first, last = facts["first_vector"], facts["first_vector"] + facts["vectors"]
                 before = seen.setdefault(facts["seed"], [])
                 if any(first < b and a < last for a, b in before):
-                    raise ValueError(f"the realization of seed {seed!r} has random vectors of one before it: make takes "
+                    raise ValueError(f"the realization of seed {shown(seed)} has random vectors of one before it: make takes "
                                      "other ones for each seed (rng=seed)")
                 before.append((first, last))
             results.append(result)
@@ -297,7 +300,7 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any], *, stderr: ArrayLi
         failure.result = Average(results) if results else None
         raise
     if not results:
-        raise ValueError("an average takes one seed at least")
+        raise ValueError("seeds are one at least")
     failure = enough.missed()
     if failure:
         failure.result = Average(results)
@@ -316,6 +319,7 @@ class MapCalls:
                 self._orbitals = known.orbitals()
         return 1 if self._orbitals is None else self._orbitals
 
+    @checked()
     def ldos_map(self, energies: ArrayLike, rows: ArrayLike | None = None, num_moments: int | None = None, *,
                  energy_resolution: float | None = None, num_vectors: int | None = None,
                  rng: int | np.random.Generator | None = 0, kernel: str = "jackson", bounds: Sequence[float] | None = None,
@@ -412,6 +416,7 @@ class MapCalls:
             raise
         return found()
 
+    @checked(k=reals)
     def spectral_function(self, k: ArrayLike, num_moments: int | None = None, *, positions: ArrayLike | None = None,
                           orbitals: int | ArrayLike | None = None, energy_resolution: float | None = None, kernel: str = "jackson",
                           bounds: Sequence[float] | None = None, progress: Any = None) -> SpectralFunction:
@@ -490,7 +495,7 @@ class _Waves:
         self.which = np.asarray(orbitals)
         if self.which.shape != (rows,) or self.which.dtype.kind not in "iu" or self.which.min() < 0 \
                 or np.bincount(self.which).min() < 1:
-            raise ValueError("each row has the number of its orbital, from 0 to the most, and none is left out")
+            raise ValueError("orbitals are the number of each row's orbital, from 0 to the most, and none is left out")
         count = np.bincount(self.which)
         self.many, self.factor = count.size, 1 / np.sqrt(count)[self.which]
         own = matrix._own()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 import scipy.sparse
 
+from ._arguments import checked, mapping, numbers, shown, whole
 from ._context import Context, Frame, callback, context
 from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
@@ -72,13 +73,16 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     _system: Any = None  # of Kwant, and how many orbitals each of its sites has
     _op: Any = None
 
+    @checked(H=None, params=mapping)
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
                  positions: ArrayLike | None = None, cell: ArrayLike | None = None, ctx: Context | None = None) -> None:
+        if H is None or isinstance(H, bytes):
+            raise TypeError(f"H is a matrix, a name, or a file, not {shown(H)}")
         self._keep: list[Any] = []
         self.ctx = context(ctx)
         self._spec = H if isinstance(H, (str, os.PathLike)) else None
         if cell is not None and positions is None and not hasattr(H, "hamiltonian_submatrix"):
-            raise ValueError("a cell is given with positions")
+            raise ValueError("cell is given with positions")
         if hasattr(H, "hamiltonian_submatrix"):
             more = {"params": params} if params else {}
             system, (H, orbitals, _) = H, H.hamiltonian_submatrix(sparse=True, return_norb=True, **more)
@@ -98,6 +102,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             self._place = self._spec
 
     @classmethod
+    @checked(rows=None, max_row=whole(1, 2**63 - 1))
     def from_rows(cls, rows: Callable[[np.ndarray], Any], shape: tuple[int, int], max_row: int, *,
                   dtype: DTypeLike = float, ctx: Context | None = None) -> Matrix:
         """A matrix given by a function of its rows, many at a time.
@@ -121,6 +126,12 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         Exception
             Whatever ``rows`` raises.
         """
+        if not callable(rows) and not getattr(rows, "address", None):
+            raise TypeError(f"rows is a function of the numbers of rows, not {shown(rows)}")
+        try:
+            shape = whole(0, 2**63 - 1)("shape", shape[0]), whole(0, 2**63 - 1)("shape", shape[1])
+        except (TypeError, IndexError, KeyError):
+            raise TypeError(f"shape is a pair of whole numbers, not {shown(shape)}") from None
         A = cls.__new__(cls)
         A._keep, A.ctx, A._spec = [], context(ctx), None
         dtype, frame = as_type(dtype), Frame()
@@ -173,14 +184,14 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         finally:
             lib.wisp_src_close_sized(src, size)
 
-    def _arrays(self, H: Any, copy: bool, dtype: Any) -> None:
+    def _arrays(self, H: Any, copy: bool, dtype: Any, name: str = "H") -> None:
         if not scipy.sparse.issparse(H):
-            H = np.asarray(H)
+            H = numbers(name, H)
             if H.ndim != 2:
-                raise ValueError(f"a matrix has two dimensions, not {H.ndim}")
+                raise ValueError(f"{name} is a matrix, of two dimensions, not {H.ndim}")
             H = H.astype(as_type(H.dtype), copy=False)  # also halves, and other orders of bytes, which scipy does not take
         H = H.tocsr() if scipy.sparse.issparse(H) else scipy.sparse.csr_matrix(H)
-        H = H.astype(as_type(H.dtype), copy=False)
+        H = H.astype(as_type(H.dtype, name), copy=False)
         arrays = [np.ascontiguousarray(a) for a in (H.indptr, H.indices, H.data)]
         ints = {4: lib.WISP_INT32, 8: lib.WISP_INT64}
         crs, crs_size = struct("wisp_crs", rows=H.shape[0], cols=H.shape[1], type=TYPES[H.dtype.char],
@@ -254,24 +265,32 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self.shape, self.nnz, self.dtype = (info.rows, info.cols), info.nnz, DTYPES[info.type]
         self.ndim, self.borrowed, self._stored = 2, info.user_bytes > 0, info.format != lib.WISP_FORMAT_OPERATOR
 
-    def _beside(self, B: Any) -> Matrix:
-        """B as a matrix whose rows are those of this one, in its order."""
+    def _beside(self, name: str, B: Any, adjoint: bool = False) -> Matrix:
+        """B, or its adjoint, as a matrix whose rows are those of this one, in its order."""
+        if isinstance(B, (str, os.PathLike)) or B is None:
+            raise TypeError(f"{name} is a matrix of scipy, numpy or wisp, or a LinearOperator, not {shown(B)}")
         if isinstance(B, Matrix):
-            if lib.wisp_mat_map(B._mat) != lib.wisp_mat_map(self._mat):
-                raise TypeError("an operator is given as scipy or numpy have it, or is a velocity of this matrix")
-            return B
+            if not adjoint and lib.wisp_mat_map(B._mat) == lib.wisp_mat_map(self._mat):
+                return B
+            if not B._stored and B._op is None:
+                raise TypeError(f"{name} is a matrix of scipy, numpy or wisp, or a LinearOperator, not one that wisp made of others")
+            B = B.tocsr() if B._stored else B._op
         other = Matrix.__new__(Matrix)
         other._keep, other.ctx, other._spec, other._on = [], self.ctx, None, lib.wisp_mat_map(self._mat)
-        if _is_operator(B):
-            if B.shape != self.shape:
-                raise ValueError(f"an operator is of the shape of the matrix, {self.shape}, not {B.shape}")
-        elif not scipy.sparse.issparse(B):
-            B = B.tocoo() if hasattr(B, "tocoo") else np.asarray(B)  # Kwant's operators have that
+        if not _is_operator(B) and not scipy.sparse.issparse(B):
+            B = B.tocoo() if hasattr(B, "tocoo") else numbers(name, B)  # Kwant's operators have that
+        if B.shape != self.shape:
+            raise ValueError(f"{name} is of the shape of the matrix, {self.shape}, not {B.shape}")
+        as_type(B.dtype, name)
+        if adjoint:
+            if _is_operator(B) and not hasattr(B, "adjoint"):
+                raise TypeError(f"{name} has no adjoint: make it one of scipy's, LinearOperator(shape, matvec, rmatvec)")
+            B = B.adjoint() if _is_operator(B) else B.conj().T
         dtype = ("F" if np.dtype(B.dtype).kind == "c" else "f") if self.dtype.char in "fF" else None
         if _is_operator(B):
             other._operator(B, dtype)
         else:
-            other._arrays(B, True, dtype)
+            other._arrays(B, True, dtype, name)
         return other
 
     # ---- products ------------------------------------------------------------------------------------
@@ -304,11 +323,11 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self.ctx.call(lib.wisp_blk_get, block, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
         return self.ctx.gather(X)
 
-    def _columns(self, x: ArrayLike, rows: int, dtype: Any = None) -> np.ndarray:
+    def _columns(self, name: str, x: ArrayLike, rows: int, dtype: Any = None) -> np.ndarray:
         """x as columns of a type that goes with the matrix."""
-        x = np.asarray(x)
+        x = numbers(name, x)
         if x.ndim not in (1, 2) or x.shape[0] != rows:
-            raise ValueError(f"vectors of {rows} rows are needed, not an array of shape {x.shape}")
+            raise ValueError(f"{name} is of shape ({rows},) or ({rows}, columns), not {x.shape}")
         as_type(x.dtype)
         if dtype is None:
             dtype = as_type(np.result_type(x.dtype, self.dtype))
@@ -316,7 +335,10 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     def __matmul__(self, x: ArrayLike) -> np.ndarray:
         """A x: x of shape (columns,) or (columns, k); the result likewise."""
-        X = self._columns(x, self.shape[1])
+        return self._times("x", x)
+
+    def _times(self, name: str, x: ArrayLike) -> np.ndarray:
+        X = self._columns(name, x, self.shape[1])
         if not X.shape[1]:
             return np.zeros((self.shape[0], 0), X.dtype)
         bx, by = self._block(X, columns=True), self._block(None, X.dtype, X.shape[1])
@@ -326,13 +348,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     def matvec(self, x: ArrayLike) -> np.ndarray:
         """A x, as a LinearOperator of scipy has it."""
-        x = np.asarray(x)
+        x = numbers("x", x)
         y = self @ x.reshape(-1)
         return y if x.ndim == 1 else y[:, None]
 
     def matmat(self, X: ArrayLike) -> np.ndarray:
         """A X for columns X."""
-        return self @ X
+        return self._times("X", X)
 
     def tocsr(self) -> scipy.sparse.csr_matrix:
         """The stored entries as scipy's CSR matrix, a copy. Rows are read one by one: seconds for some million of them.
@@ -439,6 +461,7 @@ class _Lent:
         lib.wisp_blk_return(self.block)
 
 
+@checked()
 def gallery(name: str, *, ctx: Context | None = None, dtype: DTypeLike | None = None, **keys: Any) -> Matrix:
     """A Hamiltonian or mesh of the gallery, ``wisp.gallery("topi", nx=100, ny=100, nz=40)``.
 
@@ -449,6 +472,8 @@ def gallery(name: str, *, ctx: Context | None = None, dtype: DTypeLike | None = 
     **keys
         Its keys.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name is that of a Hamiltonian of the gallery, not {shown(name)}")
     spec = name + ":" * bool(keys) + ",".join(f"{key}={value}" for key, value in keys.items())
     return Matrix(spec, ctx=ctx, dtype=dtype)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
+from ._arguments import checked, no_nan
 from ._context import Context, callback, context
 from ._files import save
 from ._lib import DTYPES, array, ffi, lib, pointer, struct, text
@@ -200,6 +201,7 @@ class Moments:
         g, err, low, high = (a.reshape(shape)[()] for a in (g, err, g - half, g + half))
         return Estimate(g, err, (low, high))
 
+    @checked(a=no_nan, b=no_nan)
     def count(self, a: float, b: float) -> Estimate:
         """How many eigenvalues lie in [a, b], whose ends may be infinite.
 
@@ -214,6 +216,7 @@ class Moments:
         lib.wisp_bars95_sized(m, size, o, osize, 1, *(pointer(x, "double") for x in (v, err, low, high)))
         return Estimate(float(v[0]), float(err[0]), (float(low[0]), float(high[0])))
 
+    @checked()
     def integrate(self, f: Callable[[float], float] | None = None, *, tol: float = 0, kernel: str | None = None) -> Estimate:
         """The trace of f(H): the integral of f over the density of states, by f's Chebyshev series.
 
@@ -243,6 +246,7 @@ class Moments:
         del keep
         return _estimate(t.trace)
 
+    @checked()
     def thermal(self, T: ArrayLike, *, tol: float = 0) -> Thermal:
         """Thermodynamics of H at temperatures in the unit of its entries, k_B = 1.
 
@@ -271,6 +275,7 @@ class Moments:
             parts.append(Estimate(v, err, (low, high)))
         return Thermal(T, *parts)
 
+    @checked()
     def save(self, path: str | os.PathLike) -> None:
         """Keeps the moments in a file (HDF5; it takes h5py), which ``wisp.load`` reads, and ``wisp dos --from``.
 
@@ -323,14 +328,17 @@ class SpectralDensity(Moments):
         value, err, (low, high) = found  # imaginary parts are of chance alone
         return Estimate(np.real(value), np.real(err), (np.real(low), np.real(high)))
 
+    @checked()
     def __call__(self, energy: ArrayLike | None = None) -> Any:
         """The density at energies; without any, as Kwant has it: (energies, densities) on the default grid."""
         return (self.energies, self.densities) if energy is None else self._at(energy).value
 
+    @checked()
     def at(self, energy: ArrayLike) -> Estimate:
         """The density at energies, with its error."""
         return self._at(energy)
 
+    @checked()
     def greens(self, energy: ArrayLike, eta: float, *, tol: float = 0) -> Estimate:
         """The trace of the retarded Green's function 1/(E + i eta - H) at energies; complex, as its error is.
 
@@ -367,6 +375,7 @@ class SpectralDensity(Moments):
             raise ValueError(f"only the density of one run, without an operator, that has its matrix can have more {what}, "
                              "and of given vectors it can't")
 
+    @checked()
     def add_moments(self, num_moments: int, *, progress: Any = None) -> None:
         """Adds moments, which makes the resolution finer: those of the same vectors, on the same bounds.
 
@@ -391,6 +400,7 @@ class SpectralDensity(Moments):
         finally:
             lib.wisp_moments_free_sized(more, size)
 
+    @checked()
     def add_vectors(self, num_vectors: int, *, progress: Any = None) -> None:
         """Adds random vectors, which makes bars smaller; those after the ones that are there, on the same bounds."""
         self._may_have_more("vectors", (lib.WISP_TRACE_RANDOM,))
@@ -448,9 +458,11 @@ class LocalDensity(Moments):
     def sites(self) -> np.ndarray:
         return self._sites
 
+    @checked()
     def __call__(self, energy: ArrayLike) -> np.ndarray:
         return np.array([self._at(energy, i).value for i in range(self.num_vectors)])
 
+    @checked()
     def greens(self, energy: ArrayLike, eta: float, *, tol: float = 0) -> np.ndarray:
         """G_ss(E + i eta) at energies, of shape (sites, ...), as ``SpectralDensity.greens``."""
         return np.array([self._green(energy, eta, i, tol).value for i in range(self.num_vectors)])
@@ -497,9 +509,11 @@ class GreensFunction(Moments):
         super().__init__(matrix, ctx, raw, "jackson")
         self.i, self.j, self.eta, self.tol = i, j, eta, tol
 
+    @checked()
     def __call__(self, energy: ArrayLike) -> Any:
         return self.at(energy).value
 
+    @checked()
     def at(self, energy: ArrayLike) -> Estimate:
         """G at energies. ``bar95`` holds the terms that are left out, and rounding; nothing is of chance."""
         shape = self.i.shape + np.shape(energy)

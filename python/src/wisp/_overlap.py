@@ -1,11 +1,11 @@
 """Bases that are not orthogonal: A x = lambda S x, by S^-1/2 A S^-1/2."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
+from ._arguments import warn
 from ._errors import WispError
 from ._lib import ffi, lib, struct
 
@@ -20,9 +20,7 @@ class Pencil:
     def __init__(self, A: Any, S: Any, bounds: Sequence[float] | None) -> None:
         if A.dtype.char in "fF":
             raise ValueError("overlap takes a matrix of double precision: wisp.Matrix(H, dtype=float) or dtype=complex")
-        if np.shape(S) != A.shape:
-            raise ValueError(f"the overlap matrix is of the shape of the matrix, {A.shape}, not {np.shape(S)}")
-        self.A, self.ctx, self.S = A, A.ctx, A._beside(S)
+        self.A, self.ctx, self.S = A, A.ctx, A._beside("overlap", S)
         o, size = struct("wisp_overlap_opts")
         if bounds is not None and not 0 < bounds[0] < bounds[1] < np.inf:
             raise ValueError(f"overlap_bounds are two numbers above 0, the smaller one first, not {tuple(bounds)}")
@@ -58,8 +56,8 @@ class Pencil:
         """Says so where that error shows in a density."""
         off = self.energy_error(rho.bounds)
         if 100 * off > rho.resolution:
-            warnings.warn(f"energies are off by up to {off:.1e}, by the error of S^-1/2, and the resolution is "
-                          f"{rho.resolution:.1e}: fewer moments hide that", RuntimeWarning, stacklevel=3)
+            warn(f"energies are off by up to {off:.1e}, by the error of S^-1/2, and the resolution is "
+                          f"{rho.resolution:.1e}: fewer moments hide that")
 
     def deliver(self, e: Any, tol: float) -> bool:
         """Makes eigenvectors of C into those of the pencil, where they are, and residuals into |S^-1/2 (A x - lambda S x)|,

@@ -1,12 +1,12 @@
 """Eigenpairs, linear systems, functions of a matrix times vectors."""
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 import numpy as np
 
+from ._arguments import checked, shown, warn
 from ._context import Context
 from ._errors import ConvergenceError, IncompleteError, UnsupportedError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
@@ -36,8 +36,8 @@ _PRECONDS = {None: lib.WISP_PRECOND_NONE, "jacobi": lib.WISP_JACOBI, "block-jaco
 
 
 def _choice(name: str, value: Any, of: dict) -> int:
-    if value not in of:
-        raise ValueError(f"{name} is one of {', '.join(map(str, of))}, not {value!r}")
+    if not isinstance(value, (str, type(None))) or value not in of:
+        raise ValueError(f"{name} is one of {', '.join(map(str, of))}, not {shown(value)}")
     return of[value]
 
 
@@ -171,6 +171,7 @@ class SolverCalls:
 
     ctx: Context
 
+    @checked()
     def eigs(self, k: int = 6, which: str = "SA", *, target: complex | None = None, sigma: complex | None = None,
              interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
              bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, overlap: Any = None,
@@ -261,9 +262,9 @@ class SolverCalls:
         props, size = struct("wisp_mat_props")
         self.ctx.call(lib.wisp_mat_get_props_sized, self._mat, props, size)
         if props.nearly_hermitian and not props.hermitian and props.nonfinite_row < 0:
-            warnings.warn("the matrix is Hermitian but for rounding, and is treated as not Hermitian"
+            warn("the matrix is Hermitian but for rounding, and is treated as not Hermitian"
                           + (": eigenvalues are ordered by absolute values" if by_size else "")
-                          + "; (A + A.conj().T) / 2 is Hermitian", RuntimeWarning, stacklevel=3)
+                          + "; (A + A.conj().T) / 2 is Hermitian")
 
     def _pairs(self, e: Any, pencil: Pencil | None, tol: float) -> Eigenpairs:
         n = e.found
@@ -275,6 +276,7 @@ class SolverCalls:
         return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), complete,
                           _word(e.method, _EIG_METHODS), e.products, _word(e.proof, _PROOFS) if complete else None)
 
+    @checked()
     def svds(self, k: int = 6, which: str = "LM", *, interval: Sequence[float] | None = None, tol: float = 0,
              maxiter: int = 0, method: str | None = None, rng: int | np.random.Generator | None = 0,
              progress: Any = None) -> SingularTriplets:
@@ -358,6 +360,7 @@ class SolverCalls:
         finally:
             lib.wisp_src_close_sized(both, size)
 
+    @checked()
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
               restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0, side: str | None = None,
@@ -412,12 +415,12 @@ class SolverCalls:
         """
         from ._matrix import function_of_blocks
 
-        B = self._columns(b, self.shape[0])
-        X0 = None if x0 is None else self._columns(x0, self.shape[1], B.dtype)
+        B = self._columns("b", b, self.shape[0])
+        X0 = None if x0 is None else self._columns("x0", x0, self.shape[1], B.dtype)
         if X0 is not None and X0.shape[1] != B.shape[1]:
             raise ValueError(f"x0 has as many columns as b, of shape {np.shape(b)}; its own is {np.shape(x0)}")
         bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1], columns=True)
-        bn = None if null is None else self._block(self._columns(null, self.shape[0], B.dtype))
+        bn = None if null is None else self._block(self._columns("null", null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
                          restart=restart, shadow=shadow, method=_choice("method", method, _METHODS),
                          guess=int(x0 is not None), damp=damp, side=_choice("side", side, _SIDES))
@@ -457,6 +460,7 @@ class SolverCalls:
             lib.wisp_solution_free_sized(s, ssize)
             del keep, adjoint
 
+    @checked()
     def apply(self, f: Callable[[float], complex], x: ArrayLike, *, tol: float = 0, max_terms: int = 0,
               bounds: Sequence[float] | None = None, kernel: str | None = None, progress: Any = None) -> np.ndarray:
         """f(A) x for a Hermitian matrix, by a Chebyshev series of f (Trefethen, Approximation Theory, 2013).
@@ -484,7 +488,7 @@ class SolverCalls:
         dtype = np.result_type(np.asarray(x).dtype, self.dtype)
         if np.iscomplexobj(f((low + high) / 2)):
             dtype = np.result_type(dtype, np.complex64)
-        X = self._columns(x, self.shape[0], DTYPES[TYPES.get(dtype.char, lib.WISP_D)])
+        X = self._columns("x", x, self.shape[0], DTYPES[TYPES.get(dtype.char, lib.WISP_D)])
         bx, by = self._block(X), self._block(None, X.dtype, X.shape[1])
         function, keep = function_of(f)
         o, size = struct("wisp_chebyshev_opts", tolerance=tol, terms=max_terms)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from ._arguments import checked, numbers
 from ._context import Context
 from ._errors import NumericError
 from ._lib import DTYPES, TYPES, ffi, lib, pointer, struct
@@ -22,14 +23,14 @@ _ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
     """The seed of a generator, or the number itself; None: an arbitrary one. The same on all ranks."""
-    if isinstance(rng, (int, np.integer)) and rng >= 0:
+    if isinstance(rng, (int, np.integer)) and rng < 2**64:
         return int(rng)
     return ctx.agreed(int(np.random.default_rng(rng).integers(2**63)))
 
 
 def rows_of(rows: ArrayLike, count: int) -> np.ndarray:
     """Numbers of rows, of a list of them or a mask of all; each once."""
-    r = np.atleast_1d(rows)
+    r = np.atleast_1d(numbers("rows", rows, "biu"))
     if r.dtype == bool and r.shape == (count,):
         r = np.flatnonzero(r)
     if r.ndim != 1 or not r.size or r.dtype.kind not in "iu" or r.min() < 0 or r.max() >= count:
@@ -42,6 +43,7 @@ class SpectralCalls:
 
     ctx: Context
 
+    @checked()
     def find_bounds(self, *, rng: int | np.random.Generator | None = 0) -> tuple[float, float]:
         """An interval that holds all eigenvalues, by Lanczos (Kuczynski and Wozniakowski 1992); the chance that it does
         not is below 1e-8.
@@ -101,6 +103,7 @@ class SpectralCalls:
         bounds = self.find_bounds() if bounds is None else bounds
         return lib.wisp_moments_for((bounds[1] - bounds[0]) / 2, resolution), bounds
 
+    @checked(operator=None)
     def spectral_density(self, num_vectors: int = 32, num_moments: int | None = None, *,
                          energy_resolution: float | None = None, rng: int | np.random.Generator | None = 0,
                          kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
@@ -122,8 +125,8 @@ class SpectralCalls:
         kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
         bounds : tuple of float, optional
             The spectrum lies between these. None: they are found.
-        operator : scipy sparse matrix, numpy array, LinearOperator or operator of Kwant, optional
-            B of tr[B delta(E - H)], which is complex then. Of a LinearOperator the adjoint is asked for products. Kwant's
+        operator : scipy sparse matrix, numpy array, Matrix, LinearOperator or operator of Kwant, optional
+            B of tr[B delta(E - H)], which is complex then; random vectors are complex where B is. Of a LinearOperator the adjoint is asked for products. Kwant's
             are those with ``tocoo``, such as ``kwant.operator.Density(system)``.
         vectors : array of shape (rows,) or (rows, k), optional
             |r> of the sum of <r|delta(E - H)|r>, in place of random vectors.
@@ -188,15 +191,18 @@ class SpectralCalls:
                 raise ValueError("exact takes all unit vectors: leave vectors out")
             fields["trace"], num_vectors = lib.WISP_TRACE_EXACT, 0
         if vectors is not None:
-            X = self._columns(vectors, self.shape[0])
+            X = self._columns("vectors", vectors, self.shape[0])
             keep.append(self._block(X))
             fields.update(trace=lib.WISP_TRACE_GIVEN, right=keep[-1])
             num_vectors = X.shape[1]
         elif not exact and num_vectors < 1:
             raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
         if operator is not None:
-            keep.append(self._beside(_adjoint(operator)))
-            fields["adjoint"] = keep[-1]._mat
+            B = self._beside("operator", operator, adjoint=True)
+            keep.append(B)
+            fields["adjoint"] = B._mat
+            if vectors is None and B.dtype.kind == "c" and self.dtype.kind == "f":  # vectors that it goes with
+                fields["type"] = TYPES[B.dtype.char]
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
         single = self._as_single(moments, num_vectors, fields) if precision else None
         if single is not None:
@@ -226,6 +232,7 @@ class SpectralCalls:
         A._spec = self._spec
         return A
 
+    @checked()
     def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
              kernel: str = "jackson", bounds: Sequence[float] | None = None, progress: Any = None) -> LocalDensity:
         """Local densities of states <s|delta(E - H)|s> at sites (rows of the matrix), exact but for the kernel.
@@ -236,14 +243,15 @@ class SpectralCalls:
         -------
         LocalDensity
         """
-        s = np.ascontiguousarray(np.atleast_1d(sites), np.int64)
-        if s.ndim != 1 or not s.size:
+        if np.ndim(sites) > 1 or not np.size(sites):
             raise ValueError("sites are a list of rows, one at least")
+        s = np.ascontiguousarray(np.atleast_1d(sites), np.int64)
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
         return self._moments(lambda m: LocalDensity(self, self.ctx, m, kernel), kernel,
                              self._kpm(moments, s.size, bounds, progress, trace=lib.WISP_TRACE_SITES,
                                        sites=pointer(s, "int64_t")))
 
+    @checked()
     def greens(self, i: ArrayLike, j: ArrayLike | None = None, *, eta: float, tol: float = 0,
                bounds: Sequence[float] | None = None, progress: Any = None) -> GreensFunction:
         """Retarded Green's functions G_ij(E + i eta) of all energies, without a kernel and with a bound of their error.
@@ -275,10 +283,14 @@ class SpectralCalls:
         >>> G([0.0, 0.5, 1.0]).shape
         (2, 3)
         """
-        same = j is None
-        rows, cols = (np.array(a) for a in np.broadcast_arrays(i, i if same else j))
+        try:
+            rows, cols = (np.array(a) for a in np.broadcast_arrays(i, i if j is None else j))
+        except ValueError:
+            raise ValueError(f"i and j do not go together: their shapes are {np.shape(i)} and {np.shape(j)}") from None
         if not rows.size or rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
             raise ValueError("i and j are rows of the matrix, one at least")
+        if min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= self.shape[0]:
+            raise ValueError(f"i and j are rows of the matrix, from 0 to {self.shape[0] - 1}")
         if not eta > 0:
             raise ValueError(f"eta is above 0, not {eta}")
         left, right = (np.ascontiguousarray(a, np.int64).reshape(-1) for a in (rows, cols))
@@ -293,6 +305,7 @@ class SpectralCalls:
         return self._moments(lambda m: GreensFunction(self, self.ctx, m, rows, cols, eta, tol), "jackson",
                              self._kpm(n + n % 2, left.size, (low, high), progress, **fields))
 
+    @checked()
     def trace(self, f: Callable[[float], float], num_vectors: int = 32, *, tol: float = 0,
               bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, exact: bool = False,
               progress: Any = None) -> Estimate:
@@ -324,6 +337,7 @@ class SpectralCalls:
         rho = self.spectral_density(num_vectors, n[0], rng=rng, bounds=(low, high), exact=exact, progress=progress)
         return rho.integrate(f, tol=tol)
 
+    @checked()
     def logdet(self, num_vectors: int = 32, *, bounds: Sequence[float] | None = None, **options: Any) -> Estimate:
         """log det H of a positive definite matrix, the trace of its logarithm.
 
@@ -332,6 +346,7 @@ class SpectralCalls:
         """
         return self.trace(np.log, num_vectors, bounds=bounds, **options)
 
+    @checked()
     def thermal(self, T: ArrayLike, num_vectors: int = 32, *, tol: float = 0, bounds: Sequence[float] | None = None,
                 rng: int | np.random.Generator | None = 0, exact: bool = False, progress: Any = None) -> Thermal:
         """ln Z, energy, heat capacity and entropy at temperatures, as ``Moments.thermal``; as many moments as they take.
@@ -344,19 +359,7 @@ class SpectralCalls:
         Other parameters are those of ``spectral_density``.
         """
         t = np.asarray(T, float)
-        if not t.size or not np.all(t > 0):
-            raise ValueError("temperatures are above 0, one at least")
         low, high = self.find_bounds() if bounds is None else bounds
         n = lib.wisp_thermal_moments((high - low) / 2, t.min())
         rho = self.spectral_density(num_vectors, n, rng=rng, bounds=(low, high), exact=exact, progress=progress)
         return rho.thermal(t, tol=tol)
-
-
-def _adjoint(operator: Any) -> Any:
-    if hasattr(operator, "matmat") and hasattr(operator, "adjoint"):
-        return operator.adjoint()
-    if hasattr(operator, "tocoo") and not sp.issparse(operator):  # of Kwant
-        operator = operator.tocoo()
-    if hasattr(operator, "conjugate") and hasattr(operator, "T"):
-        return operator.conjugate().T
-    return np.asarray(operator).conj().T

@@ -1,11 +1,11 @@
 """Where the rows of a matrix are, velocities along directions, and conductivities."""
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
+from ._arguments import checked, finite, numbers, shown, warn
 from ._context import Context
 from ._lib import ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, Moments
@@ -56,10 +56,6 @@ def checked_positions(positions: ArrayLike, rows: int, cell: ArrayLike | None) -
     vectors = np.zeros((given.shape[0], 3))
     vectors[:, :given.shape[1]] = given
     return at, vectors
-
-
-def _warn(what: str) -> None:
-    warnings.warn(what, RuntimeWarning, stacklevel=4)
 
 
 class _Positions:
@@ -132,16 +128,19 @@ class Conductivity(Moments):
     def num_moments(self) -> int:
         return self._facts["square"]
 
+    @checked()
     def __call__(self, mu: ArrayLike, temperature: float = 0.0) -> Any:
         """The conductivity at chemical potentials, and a temperature in the unit of the matrix (k_B = 1)."""
         return self.at(mu, temperature).value
 
+    @checked()
     def at(self, mu: ArrayLike, temperature: float = 0.0) -> Estimate:
         """The conductivity with its error: NaN for a single random vector."""
         if self.formula not in _FORMULAS:
             raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {self.formula!r}")
         return self._estimates(lib.wisp_sigma_sized, mu, temperature, formula=_FORMULAS[self.formula])
 
+    @checked(mu=finite)
     def optical(self, omega: ArrayLike, mu: float = 0.0, temperature: float = 0.0) -> Estimate:
         """The optical conductivity at frequencies, of the same moments: its regular part, which absorbs light.
 
@@ -175,7 +174,8 @@ class Conductivity(Moments):
         shape = np.shape(at)
         flat = np.ascontiguousarray(at, float).reshape(-1)
         s = ffi.new("wisp_estimate[]", max(flat.size, 1))
-        self._ctx.call(evaluate, self._ctx._ctx, m, size, o, osize, *args, flat.size, pointer(flat, "double"), s)
+        if flat.size:
+            self._ctx.call(evaluate, self._ctx._ctx, m, size, o, osize, *args, flat.size, pointer(flat, "double"), s)
         found = np.frombuffer(ffi.buffer(s), float).reshape(-1, 4)[:flat.size]
         value, err, low, high = (found[:, i].reshape(shape)[()] for i in range(4))
         return Estimate(value, err, (low, high))
@@ -231,7 +231,7 @@ class TransportCalls:
                     along = at @ np.linalg.pinv(cell)[:at.shape[1]]  # over each vector
                     for part, vector in zip(np.ptp(along, axis=0), cell):
                         if 1e-9 < part < 1 / _FAR:  # less: one layer, of which no spacing is known
-                            _warn(f"the positions extend over {part:.3g} of the vector {vector.tolist()} of the cell, and the "
+                            warn(f"the positions extend over {part:.3g} of the vector {vector.tolist()} of the cell, and the "
                                   f"conductivity is divided by the whole cell, {told:.6g}; if the sample fills less, give "
                                   "volume=...")
                     return told
@@ -239,7 +239,7 @@ class TransportCalls:
         if volume is None:
             return told
         if told > 0 and not 1 / _FAR <= volume / told <= _FAR:
-            _warn(f"volume={volume:.6g} is {volume / told:.3g} times what the positions extend over, {told:.6g}: the "
+            warn(f"volume={volume:.6g} is {volume / told:.3g} times what the positions extend over, {told:.6g}: the "
                   "conductivity is divided by it")
         return float(volume)
 
@@ -252,6 +252,7 @@ class TransportCalls:
         with self._located() as p:
             return p.p.dimensions, direction
 
+    @checked()
     def velocity(self, direction: str | ArrayLike, *, real: bool = False) -> Matrix:
         """The velocity i[H, x] along a direction, as a matrix with the order of rows of this one (hbar = 1).
 
@@ -271,12 +272,15 @@ class TransportCalls:
         NotImplementedError
             The matrix is a LinearOperator.
         """
+        return self._velocity("direction", direction, real)
+
+    def _velocity(self, name: str, direction: Any, real: bool) -> Matrix:
         if isinstance(direction, str) and direction not in _AXES:
-            raise ValueError(f"a direction is 'x', 'y', 'z' or a vector, not {direction!r}")
+            raise ValueError(f"{name} is 'x', 'y', 'z' or a vector, not {direction!r}")
         along = np.zeros(3)
-        given = np.asarray(_AXES[direction] if isinstance(direction, str) else direction, float)
-        if given.ndim != 1 or not 1 <= given.size <= 3:
-            raise ValueError(f"a direction is a vector of 1 to 3 numbers, not of shape {given.shape}")
+        given = numbers(name, _AXES[direction] if isinstance(direction, str) else direction, "biuf")
+        if given.ndim != 1 or not 1 <= given.size <= 3 or not np.all(np.isfinite(given)):
+            raise ValueError(f"{name} is a vector of 1 to 3 finite numbers, not {shown(direction)}")
         along[:given.size] = given
         form = lib.WISP_VELOCITY_REAL if real else lib.WISP_VELOCITY
         h, size = struct("wisp_src")
@@ -291,6 +295,7 @@ class TransportCalls:
                 lib.wisp_src_close_sized(v, size)
                 lib.wisp_src_close_sized(h, size)
 
+    @checked()
     def peierls(self, field: float) -> Matrix:
         """This matrix in a magnetic field along z, by Peierls' phases (Hofstadter, Phys. Rev. B 14, 2239 (1976)).
 
@@ -332,12 +337,19 @@ class TransportCalls:
 
     def _velocities(self, alpha: Any, beta: Any) -> tuple[Any, Any]:
         """Both as matrices: of directions, or those that are given."""
-        given = [not isinstance(a, str) and np.ndim(a) != 1 for a in (alpha, beta)]
+        listed = [numbers(name, a) if isinstance(a, (list, tuple)) else a for name, a in (("alpha", alpha), ("beta", beta))]
+        given = [not isinstance(a, str) and np.ndim(a) != 1 for a in listed]
         real = not any(given) and self.dtype.kind == "f"
-        make = [self._beside if g else lambda a: self.velocity(a, real=real) for g in given]
-        first = make[0](alpha)
-        return first, first if alpha is beta or (isinstance(alpha, str) and alpha == beta) else make[1](beta)
 
+        def make(name: str, a: Any, own: bool) -> Matrix:
+            return self._beside(name, a) if own else self._velocity(name, a, real)
+
+        first = make("alpha", alpha, given[0])
+        if alpha is beta or (isinstance(alpha, str) and isinstance(beta, str) and alpha == beta):
+            return first, first
+        return first, make("beta", beta, given[1])
+
+    @checked()
     def conductivity(self, alpha: Any = "x", beta: Any = "x", num_vectors: int = 4, num_moments: int = 128, *,
                      volume: float | None = None, formula: str = "bastin", kernel: str = "jackson",
                      rng: int | np.random.Generator | None = 0, bounds: Sequence[float] | None = None,

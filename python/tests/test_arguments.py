@@ -1,0 +1,139 @@
+"""Every argument of every public call, given what it is not: there is one plain line that names it, and never words of numpy or cffi,
+or an AttributeError."""
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import wisp
+
+H = wisp.gallery("graphene", nx=3, ny=3)
+N = H.shape[0]
+RHO = H.spectral_density(2, 16)
+LOCAL = H.ldos([0], 16)
+G = H.greens([0], eta=9.0)
+SIGMA = H.conductivity("x", "x", 2, 8)
+ONE = np.ones(N)
+# A call, what it takes at least.
+CALLS = {
+    "Matrix": (wisp.Matrix, {"H": np.eye(3)}),
+    "from_rows": (wisp.Matrix.from_rows, {"rows": lambda i: sp.eye(4).tocsr()[i], "shape": (4, 4), "max_row": 1}),
+    "gallery": (wisp.gallery, {"name": "graphene"}),
+    "load": (wisp.load, {"path": "none.h5"}),
+    "average": (wisp.average, {"make": lambda seed: RHO, "seeds": [1]}),
+    "Context": (wisp.Context, {}),
+    "find_bounds": (H.find_bounds, {}),
+    "spectral_density": (H.spectral_density, {}),
+    "ldos": (H.ldos, {"sites": [0]}),
+    "ldos_map": (H.ldos_map, {"energies": [0.0]}),
+    "spectral_function": (H.spectral_function, {"k": [[0.0, 0.0]]}),
+    "greens": (H.greens, {"i": [0], "eta": 9.0}),
+    "trace": (H.trace, {"f": np.exp}),
+    "logdet": (wisp.Matrix(np.eye(3)).logdet, {"bounds": (0.5, 2.0)}),
+    "thermal": (H.thermal, {"T": [9.0]}),
+    "eigs": (H.eigs, {}),
+    "svds": (H.svds, {}),
+    "solve": (H.solve, {"b": ONE}),
+    "apply": (H.apply, {"f": np.exp, "x": ONE}),
+    "evolve": (H.evolve, {"psi": ONE, "times": [0.1]}),
+    "evolution": (lambda *a, **o: next(H.evolution(*a, **o)), {"psi": ONE, "times": [0.1]}),
+    "velocity": (H.velocity, {"direction": "x"}),
+    "peierls": (H.peierls, {"field": 0.1}),
+    "conductivity": (H.conductivity, {}),
+    "matvec": (H.matvec, {"x": ONE}),
+    "matmat": (H.matmat, {"X": ONE}),
+    "count": (RHO.count, {"a": 0.0, "b": 1.0}),
+    "integrate": (RHO.integrate, {}),
+    "rho.thermal": (RHO.thermal, {"T": [9.0]}),
+    "save": (RHO.save, {"path": "/none/none.h5"}),
+    "rho": (RHO.__call__, {}),
+    "at": (RHO.at, {"energy": 0.0}),
+    "rho.greens": (RHO.greens, {"energy": 0.0, "eta": 9.0}),
+    "local": (LOCAL.__call__, {"energy": 0.0}),
+    "local.greens": (LOCAL.greens, {"energy": 0.0, "eta": 9.0}),
+    "G": (G.__call__, {"energy": 0.0}),
+    "G.at": (G.at, {"energy": 0.0}),
+    "sigma": (SIGMA.__call__, {"mu": 0.0}),
+    "sigma.at": (SIGMA.at, {"mu": 0.0}),
+    "optical": (SIGMA.optical, {"omega": 1.0}),
+    "A": (H.spectral_function([[0.0, 0.0]], 16).__call__, {"energy": 0.0}),
+    "add_moments": (lambda *a, **o: H.spectral_density(2, 16).add_moments(*a, **o), {}),
+    "add_vectors": (lambda *a, **o: H.spectral_density(2, 16).add_vectors(*a, **o), {}),
+}
+SIGNATURES = {"evolution": H.evolution, "add_moments": RHO.add_moments, "add_vectors": RHO.add_vectors}
+SMALL = {"num_vectors": 2, "num_moments": 16}
+KINDS = [object(), "x", b"x", {}, [[1], [1, 2]], None]  # nothing that a number, an array or a matrix may be
+VALUES = [np.nan, -1, -1.5, 10**30, 1e300, np.inf, [], np.zeros((2, 2, 2)), 1j, [np.nan], [-1], [10**6], True, np.float32(0.5),
+          (1, 2, 3)]  # which may be right
+# What a message may call it instead; and of KINDS what it may be.
+WORDS = {"times": "time", "isa": "instruction set", "b": "interval", "a": "interval", "H": "neither a file nor", "path": "No such file",
+         "seeds": "seed", "sigma": "target",
+         "mu": "chemical potential", "omega": "frequency"}
+MAY_BE = {"params": [{}], "direction": ["x"], "alpha": ["x"], "beta": ["x"], "seeds": ["x", b"x", {}, [[1], [1, 2]]],
+          "dtype": [None], "path": ["x", b"x"], "times": [{}]}
+
+
+def every():
+    for label, (call, least) in CALLS.items():
+        parameters = inspect.signature(SIGNATURES.get(label, call)).parameters
+        for name, parameter in parameters.items():
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                small = {key: value for key, value in SMALL.items() if key in parameters}
+                yield pytest.param(call, {**small, **least}, name, parameter.default, id=f"{label}-{name}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call, least, name, default", [*every()])
+def test_arguments(call, least, name, default, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if name == "comm":
+        pytest.importorskip("mpi4py")
+    for value in KINDS + VALUES:
+        if value is default:
+            continue
+        try:
+            call(**{**least, name: value})
+        except (TypeError, ValueError, wisp.WispError, MemoryError) as failure:
+            text = str(failure)
+            assert name in text or WORDS.get(name, name) in text, (value, text)
+            assert "\n" not in text and "ufunc" not in text and "not iterable" not in text
+        except StopIteration:
+            assert name == "times"
+        else:
+            may = MAY_BE.get(name, [])
+            assert not any(value is kind for kind in KINDS) or any(value is m or value == m for m in may), f"{value!r} is taken"
+
+
+def test_all_public_calls_are_here():
+    """Whatever takes arguments and is no picture."""
+    kinds = {"": wisp, "Matrix": wisp.Matrix, "SpectralDensity": wisp.SpectralDensity, "LocalDensity": wisp.LocalDensity,
+             "GreensFunction": wisp.GreensFunction, "Conductivity": wisp.Conductivity, "SpectralFunction": wisp.SpectralFunction}
+    known = {getattr(call, "__name__", "") for call, _ in CALLS.values()} | {*CALLS}
+    for kind, of in kinds.items():
+        for name, call in vars(of).items() if not isinstance(of, type) else inspect.getmembers(of, inspect.isroutine):
+            if name.startswith("_") or inspect.ismodule(call) or inspect.isclass(call) or not callable(call):
+                continue
+            takes = [p for p in inspect.signature(call).parameters if p not in ("self", "args", "options")]
+            assert not takes or name == "plot" or name in known, f"{kind}.{name}"
+
+
+def test_what_goes_with_a_matrix():
+    """Operators of any kind, also other matrices of wisp and complex ones of a real matrix; and shapes."""
+    A = H.tocsr()
+    B = sp.diags(np.arange(N) % 3 - 1.0).tocsr()
+    Z = A + 1j * sp.diags(np.ones(N - 1), 1) - 1j * sp.diags(np.ones(N - 1), -1)
+    whole = {"num_moments": 16, "vectors": np.eye(N)}
+    want = H.spectral_density(operator=B, **whole)(0.3)
+    np.testing.assert_allclose(H.spectral_density(operator=wisp.Matrix(B), **whole)(0.3), want)
+    np.testing.assert_allclose(H.spectral_density(operator=H, **whole)(0.3), H.spectral_density(operator=A, **whole)(0.3))
+    exact = wisp.Matrix(A.astype(complex)).spectral_density(operator=Z, exact=True, num_moments=16)(0.3)
+    np.testing.assert_allclose(H.spectral_density(operator=Z, exact=True, num_moments=16)(0.3), exact)
+    single = wisp.Matrix(A, dtype="f").spectral_density(2, 16, operator=Z)
+    assert single.dtype == np.complex64
+    assert H.spectral_density(2, 16, operator=H.velocity("x")).dtype == complex
+    np.testing.assert_allclose(H.evolve(ONE, [0.5], operators=[wisp.Matrix(B)]), H.evolve(ONE, [0.5], operators=[B]))
+    with pytest.raises(ValueError, match="operator is of the shape of the matrix"):
+        H.spectral_density(operator=np.eye(3))
+    with pytest.raises(TypeError, match="target is a number"):
+        H.eigs(target="x")
