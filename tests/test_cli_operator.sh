@@ -91,6 +91,12 @@ json out 'd["moments"] == e["moments"]' whole.json
 
 refused 1 "--operator anderson:nx=10,ny=10,nz=10 is 1000 x 1000; the matrix has 60 rows" dos $H --operator anderson:nx=10,ny=10,nz=10
 refused 1 "gone.mtx: neither a file nor a gallery name" dos $H --operator gone.mtx
+# what is no number is told before the run, in the words of the command
+for number in nan 1e999; do
+    printf '%%%%MatrixMarket matrix coordinate real general\n60 60 1\n3 3 %s\n' $number >nonfinite.mtx
+    refused 1 "--operator times a left vector: column 0 holds a NaN, an infinity" dos $H --operator nonfinite.mtx
+    refused 1 "--operator nonfinite.mtx: row 2 holds a NaN or an infinity" evolve $H --time 1 --site 0 --operator some.mtx --operator nonfinite.mtx
+done
 refused 2 "one --operator at a time" dos $H --operator some.mtx --operator some.mtx
 refused 2 "--precision auto is not for --operator" dos $H --operator some.mtx --precision auto
 refused 2 "no option --operator" count $H --interval 0,1 --operator some.mtx

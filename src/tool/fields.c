@@ -39,6 +39,7 @@ static const struct {
     {"opts.right", CMD_LDOS | CMD_GREEN, "start", NULL},
     {"opts.vectors", CMD_SPECTRAL, "k-points", NULL},
     {"opts.left", CMD_LDOS | CMD_GREEN, "left", NULL},
+    {"opts.adjoint", CMD_DOS, "operator", NULL},
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
     {"opts.left_bytes", CMD_SIGMA, "left-bytes", NULL},

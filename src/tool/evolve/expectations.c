@@ -64,6 +64,9 @@ static int find_largest(tool *t, const wisp_mat *B, wisp_type type, expectations
     wisp_mat_props p;
     wisp_mat_info info;
     if (wisp_mat_get_props(B, &p)) return tool_fail_ctx(t);
+    if (p.nonfinite_row >= 0)
+        return tool_fail(t, "%s%s: row %lld holds a NaN or an infinity", x->own == B ? "" : "--operator ",
+                         x->own == B ? t->opt.arg[0] : x->name[i], (long long)p.nonfinite_row);
     wisp_mat_get_info(B, &info);
     const double epsilon = type_is_single(type) ? (double)FLT_EPSILON : DBL_EPSILON;
     const double rows = fmax(fabs(p.gershgorin_min), fabs(p.gershgorin_max)) + (p.hermitian ? 0 : p.largest);
