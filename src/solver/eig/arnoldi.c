@@ -244,29 +244,6 @@ out:
 
 /* ---- whether V is orthonormal --------------------------------------------------------------------------- */
 
-/* Dots by T with the last n columns, a block of them at a time, by way of y. */
-static wisp_status dots_by_S(wisp__arnoldi *a, const wisp_blk *all, wisp_blk *V, int n)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *from = NULL, *y = NULL, *s = NULL;
-    for (int j = 0; j < n; j += a->block) {
-        const int w = n - j < a->block ? n - j : a->block;
-        WISP_TRY(wisp_blk_cols(&from, V, j, w));
-        WISP_TRY(wisp_blk_cols(&y, a->y, 0, w));
-        WISP_TRY(wisp_blk_cols(&s, a->s, 0, w));
-        WISP_TRY(wisp_copy(y, from));
-        WISP_TRY(wisp__pencil_times_S(a->k->pencil, s, y));
-        WISP_TRY(wisp_tsm_gram(a->work + j, n, wisp__real(1), all, s, wisp__real(0), 0));
-        wisp_blk_free(from), wisp_blk_free(y), wisp_blk_free(s);
-        from = y = s = NULL;
-    }
-out:
-    wisp_blk_free(from);
-    wisp_blk_free(y);
-    wisp_blk_free(s);
-    return status;
-}
-
 /* The largest element of |[Q V W]^H [V W] - I|, Q the locked columns. */
 static wisp_status defect(wisp__arnoldi *a, double *most)
 {
@@ -275,8 +252,9 @@ static wisp_status defect(wisp__arnoldi *a, double *most)
     wisp_blk *all = NULL, *V = NULL;
     WISP_TRY(wisp_blk_cols(&all, a->all, 0, rows));
     WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, n));
+    const wisp__product by_S = {wisp__times_S, a->k->pencil, a->y, a->s};
     if (a->k->pencil)
-        WISP_TRY(dots_by_S(a, all, V, n));
+        WISP_TRY(wisp__gram_of(&by_S, all, V, a->work, (wisp_place){0}));
     else
         WISP_TRY(wisp_tsm_gram(a->work, n, wisp__real(1), all, V, wisp__real(0), 0));
     a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * rows * n;
@@ -405,26 +383,22 @@ void wisp__arnoldi_lock(wisp__arnoldi *a, int n)
 
 /* ---- projections of A ---------------------------------------------------------------------- */
 
+static wisp_status times(const void *eig, wisp_blk *y, wisp_blk *x)
+{
+    return wisp_spmmv(y, ((const wisp__eig *)eig)->A, x, NULL);
+}
+
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
     const double before = wisp_now();
-    wisp_blk *Q = NULL, *from = NULL, *x = NULL, *y = NULL;
+    const wisp__product by = {times, k, a->x, a->y};
+    wisp_blk *Q = NULL;
     wisp_slot *slot = NULL; /* no panel is waited for */
     WISP_TRY(wisp_slot_create(&slot, k->ctx, (int64_t)n * n));
     WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
-    for (int j = 0; j < n; j += a->block) {
-        const int w = n - j < a->block ? n - j : a->block;
-        WISP_TRY(wisp_blk_cols(&from, a->all, j, w));
-        WISP_TRY(wisp_blk_cols(&x, a->x, 0, w));
-        WISP_TRY(wisp_blk_cols(&y, a->y, 0, w));
-        WISP_TRY(wisp_copy(x, from));
-        WISP_TRY(wisp_spmmv(y, k->A, x, NULL));
-        WISP_TRY(wisp_tsm_gram_at((wisp_place){slot, j}, n, Q, y, 0));
-        wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(y);
-        from = x = y = NULL;
-    }
+    WISP_TRY(wisp__gram_of(&by, Q, Q, NULL, (wisp_place){slot, 0}));
     WISP_TRY(wisp_slot_read(slot, 0, (int64_t)n * n, H));
     k->e->products += n;
     k->e->flops += k->flops * n + (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
@@ -432,8 +406,5 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
 out:
     wisp_slot_free(slot);
     wisp_blk_free(Q);
-    wisp_blk_free(from);
-    wisp_blk_free(x);
-    wisp_blk_free(y);
     return status;
 }

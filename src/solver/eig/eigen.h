@@ -204,4 +204,17 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
 /* The same of vectors of the search, which may be a pencil's: then by T. */
 wisp_status wisp__eig_orthonormal(const wisp__eig *k, wisp_blk *V, double condition, wisp__ortho *how);
 
+/* ---- gram_of.c ---------------------------------------------------------------- */
+
+/* y = Op x, of as many columns at once as x and y have, at most. */
+typedef struct {
+    wisp_status (*times)(const void *arg, wisp_blk *y, wisp_blk *x);
+    const void *arg;
+    wisp_blk *x, *y;
+} wisp__product;
+/* G[U's columns][V's columns] = U^H Op V, by way of x and y; G NULL: it goes there, and nothing is waited for. */
+wisp_status wisp__gram_of(const wisp__product *p, const wisp_blk *U, wisp_blk *V, wisp_scalar *G, wisp_place at);
+/* Op is T, of this wisp__pencil. */
+wisp_status wisp__times_S(const void *pencil, wisp_blk *y, wisp_blk *x);
+
 #endif

@@ -28,30 +28,6 @@ typedef struct {
 
 static double square(wisp_scalar x) { return x.re * x.re + x.im * x.im; }
 
-/* V^H T V, a few columns at a time. */
-static wisp_status gram_by_S(ortho *o)
-{
-    wisp_status status = WISP_OK;
-    const int n = o->n, width = wisp_blk_width(o->x);
-    wisp_blk *from = NULL, *x = NULL, *s = NULL;
-    for (int j = 0; j < n; j += width) {
-        const int w = n - j < width ? n - j : width;
-        WISP_TRY(wisp_blk_cols(&from, o->V, j, w));
-        WISP_TRY(wisp_blk_cols(&x, o->x, 0, w));
-        WISP_TRY(wisp_blk_cols(&s, o->s, 0, w));
-        WISP_TRY(wisp_copy(x, from));
-        WISP_TRY(wisp__pencil_times_S(o->pencil, s, x));
-        WISP_TRY(wisp_tsm_gram_at((wisp_place){o->slot, j}, n, o->V, s, 0));
-        wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(s);
-        from = x = s = NULL;
-    }
-out:
-    wisp_blk_free(from);
-    wisp_blk_free(x);
-    wisp_blk_free(s);
-    return status;
-}
-
 /* V -= Q Q^H V; then G = V^H V. length: of the columns before. The host waits once. */
 static wisp_status dots(ortho *o, wisp__ortho *how)
 {
@@ -64,7 +40,8 @@ static wisp_status dots(ortho *o, wisp__ortho *how)
         WISP_TRY(wisp_tsm_update_at(o->V, wisp__real(-1), o->Q, P, n, wisp__real(1), 0));
         how->flops += 2 * each * o->q;
     }
-    WISP_TRY(o->pencil ? gram_by_S(o) : wisp_tsm_gram_at(G, n, o->V, o->V, 0));
+    const wisp__product by_S = {wisp__times_S, o->pencil, o->x, o->s};
+    WISP_TRY(o->pencil ? wisp__gram_of(&by_S, o->V, o->V, NULL, G) : wisp_tsm_gram_at(G, n, o->V, o->V, 0));
     how->flops += each * n / 2;
     WISP_TRY(wisp_slot_read(o->slot, 0, (int64_t)n * (n + o->q), o->G));
     for (int j = 0; j < n; j++) o->length[j] = 0;

@@ -108,30 +108,28 @@ out:
 
 /* ---- triplets -------------------------------------------------------------------------------------- */
 
+static wisp_status times(const void *svd, wisp_blk *y, wisp_blk *x)
+{
+    const wisp__svd *s = svd;
+    s->e->products += wisp_blk_width(x);
+    return wisp__svd_multiply(s, y, x);
+}
+
 /* S[left][right] = U^H A V, scaled. */
-static wisp_status project(wisp__svd *s, wisp_scalar *S)
+static wisp_status project(const wisp__svd *s, wisp_scalar *S)
 {
     wisp_status status = WISP_OK;
     const int n = s->columns[WISP__RIGHT], width = wisp__svd_width(s, n);
-    wisp_blk *x = NULL, *y = NULL, *from = NULL, *left = NULL, *some[2] = {0};
-    WISP_TRY(wisp_blk_create(&x, s->ctx, wisp_mat_map(s->B), s->type, width));
-    WISP_TRY(wisp_blk_create(&y, s->ctx, wisp_mat_map(s->B), s->type, width));
+    wisp__product by = {.times = times, .arg = s};
+    wisp_blk *left = NULL, *right = NULL;
+    WISP_TRY(wisp_blk_create(&by.x, s->ctx, wisp_mat_map(s->B), s->type, width));
+    WISP_TRY(wisp_blk_create(&by.y, s->ctx, wisp_mat_map(s->B), s->type, width));
     WISP_TRY(wisp_blk_cols(&left, s->side[WISP__LEFT], 0, s->columns[WISP__LEFT]));
-    for (int j = 0; j < n; j += width) {
-        const int w = n - j < width ? n - j : width;
-        WISP_TRY(wisp_blk_cols(&from, s->side[WISP__RIGHT], j, w));
-        WISP_TRY(wisp_blk_cols(&some[0], x, 0, w));
-        WISP_TRY(wisp_blk_cols(&some[1], y, 0, w));
-        WISP_TRY(wisp_copy(some[0], from));
-        WISP_TRY(wisp__svd_multiply(s, some[1], some[0]));
-        s->e->products += w;
-        WISP_TRY(wisp_tsm_gram(S + j, n, wisp__real(1), left, some[1], wisp__real(0), 0));
-        wisp_blk_free(from), wisp_blk_free(some[0]), wisp_blk_free(some[1]);
-        from = some[0] = some[1] = NULL;
-    }
+    WISP_TRY(wisp_blk_cols(&right, s->side[WISP__RIGHT], 0, n));
+    WISP_TRY(wisp__gram_of(&by, left, right, S, (wisp_place){0}));
 out:
-    wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(from), wisp_blk_free(left);
-    wisp_blk_free(some[0]), wisp_blk_free(some[1]);
+    wisp_blk_free(by.x), wisp_blk_free(by.y);
+    wisp_blk_free(left), wisp_blk_free(right);
     return status;
 }
 
