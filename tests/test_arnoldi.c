@@ -87,7 +87,7 @@ static void made_anew(void **state)
             wisp_eigen e = {0};
             wisp__eig k = eig_of(ctx, M, &e, types[t]);
             k.hermitian = false;
-            wisp__arnoldi a = {.k = &k, .op = {.degree = 1, .side = 1, .scale = 1}};
+            wisp__arnoldi a = {.k = &k, .op = wisp__itself};
             wisp_ctx_enter(ctx);
             REF_OK(ctx, wisp__arnoldi_make(&a, COLUMNS + block, block));
             REF_OK(ctx, wisp__arnoldi_start(&a, false));
@@ -129,7 +129,7 @@ static void refined(void **state)
             REF_OK(ctx, wisp_blk_create(&start, ctx, wisp_mat_map(M), types[t], 1));
             ref_put(start, v);
             k.o.start = start;
-            wisp__arnoldi a = {.k = &k, .op = {.degree = 1, .side = 1, .scale = 1}, .at.tries = again};
+            wisp__arnoldi a = {.k = &k, .op = wisp__itself, .at.tries = again};
             wisp_ctx_enter(ctx);
             REF_OK(ctx, wisp__arnoldi_make(&a, 8, 1));
             REF_OK(ctx, wisp__arnoldi_start(&a, false));
@@ -190,7 +190,7 @@ static void stagnation(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         wisp_eigen e = {0};
         wisp__eig k = eig_of(ctx, M, &e, WISP_D);
-        wisp__arnoldi a = {.k = &k, .op = {.degree = 1, .side = 1, .scale = 1}, .at.strict = 1};
+        wisp__arnoldi a = {.k = &k, .op = wisp__itself, .at.strict = 1};
         wisp_status status = WISP_OK;
         k.most_work = INFINITY;
         k.o.max_rounds = 10000;
@@ -283,7 +283,7 @@ static void of_length_one(void **state)
         wisp_mat *M = ref_mat_of(ctx, A, types[t]);
         wisp_eigen e = {.orthogonality = NAN};
         wisp__eig k = eig_of(ctx, M, &e, types[t]);
-        wisp__arnoldi a = {.k = &k, .op = {.degree = 1, .side = 1, .scale = 1}, .block = 1, .smallest = eps};
+        wisp__arnoldi a = {.k = &k, .op = wisp__itself, .block = 1, .smallest = eps};
         wisp_scalar H[4] = {{1, 0}, {0, 0}, {0, 0}, {tiny * tiny, 0}};
         bool all;
         k.hermitian = false;

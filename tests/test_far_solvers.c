@@ -391,7 +391,7 @@ static void krylov_blocks(void **state)
             wisp_eigen e = {0};
             wisp__eig k = eig_of(&s, &e);
             k.hermitian = recurs;
-            wisp__arnoldi a = {.k = &k, .op = {.degree = 1, .side = 1, .scale = 1}};
+            wisp__arnoldi a = {.k = &k, .op = wisp__itself};
             REF_OK(s.ctx, wisp__arnoldi_make(&a, (BLOCKS + 1) * width, width));
             REF_OK(s.ctx, wisp__arnoldi_start(&a, false));
             const waits before = waits_of(s.ctx);
@@ -419,9 +419,7 @@ static void columns_taken_out(void **state)
         scene s = scene_open(d);
         wisp_eigen e = {0};
         wisp__eig k = eig_of(&s, &e);
-        wisp__arnoldi a = {.k = &k,
-                           .op = {.degree = 1, .side = 1, .scale = 1},
-                           .at.gap = {FOUND, .side = 1, 9, 8.5, 8, 0, .residual = 1e-3}};
+        wisp__arnoldi a = {.k = &k, .op = wisp__itself, .at.gap = {FOUND, .side = 1, 9, 8.5, 8, 0, .residual = 1e-3}};
         wisp__ortho how;
         wisp_blk *Q;
         bool empty;
