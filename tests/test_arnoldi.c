@@ -299,10 +299,19 @@ static void of_length_one(void **state)
     }
 }
 
+/* Rounding below 0 is 0; what is not finite is not taken for it. */
+static void roots(void **state)
+{
+    (void)state;
+    assert_true(wisp__root(4) == 2 && wisp__root(0) == 0 && isinf(wisp__root(INFINITY)));
+    assert_true(wisp__root(-1e-20) == 0 && !signbit(wisp__root(-1e-20)) && wisp__root(-DBL_MAX) == 0);
+    assert_true(isnan(wisp__root(NAN)) && isnan(wisp__root(-INFINITY)));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew), cmocka_unit_test(refined),
-                                       cmocka_unit_test(stagnation), cmocka_unit_test(orthonormal_at_last),
-                                       cmocka_unit_test(of_length_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew),     cmocka_unit_test(refined),
+                                       cmocka_unit_test(stagnation),    cmocka_unit_test(orthonormal_at_last),
+                                       cmocka_unit_test(of_length_one), cmocka_unit_test(roots)};
     return REF_RUN_CTX(tests);
 }

@@ -90,7 +90,7 @@ static wisp_status residual(lanczos *L, double *delta, const wisp_scalar *ww, do
     int cancels = 0;
     for (int i = 0; i < L->columns; i++) {
         double square = ww[i].re - delta[i] * delta[i];
-        norm[i] = sqrt(fmax(square, 0));
+        norm[i] = wisp__root(square);
         cancels |= square < 0.1 * ww[i].re;
     }
     if (!cancels) return WISP_OK;
@@ -330,7 +330,7 @@ static wisp_status look_at_operator(const wisp_mat *A, wisp_type type, uint64_t 
     WISP_TRY(near_one(w, of_w, &exponent));
     WISP_TRY(wisp_dot(v, w, &dot));
     const double mean = dot.re / of_v / of_v, root = ldexp(of_w, -exponent) / of_v;
-    const double halfwidth = 2 * sqrt(fmax(root * root - mean * mean, 0)), norm = root + halfwidth;
+    const double halfwidth = 2 * wisp__root(root * root - mean * mean), norm = root + halfwidth;
     *found = (outline){-INFINITY, INFINITY, ldexp(mean, exponent), ldexp(fmax(halfwidth, 1e-6 * norm), exponent),
                        ldexp(norm, exponent)};
     if (!(found->norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64))

@@ -229,6 +229,8 @@ double wisp__fit_bytes(double points);
 int wisp__exponent(double x, int slack, int most);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
+/* The root of a sum of squares, which rounding may have made negative: 0 then. Not finite: neither is the root. */
+static inline double wisp__root(double square) { return sqrt(square < 0 && square >= -DBL_MAX ? 0 : square); }
 /* v becomes number i of an array of this type. */
 static inline void wisp__put(wisp_type type, void *array, int64_t i, wisp_scalar v)
 {

@@ -157,10 +157,9 @@ static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wis
         const double left = q->G[j * b + j].re, parts = square - left + q->near[j];
         const wisp_status status = refuse_S(a, left, parts);
         if (status != WISP_OK) return status;
-        if (square < 0) square = 0; /* rounding of a vector that has nothing left */
-        q->length[j] = sqrt(square);
-        finite += 0 * square;
-        if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * sqrt(square + q->near[j]));
+        q->length[j] = wisp__root(square);
+        finite += 0 * q->length[j];
+        if (first) q->tiny = fmax(q->tiny, few(a) * a->k->eps * wisp__root(square + q->near[j]));
     }
     if (finite == 0) return WISP_OK;
     if (a->op.inverse)

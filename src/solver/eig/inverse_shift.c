@@ -32,7 +32,7 @@ static wisp_status length_of(wisp__inverse *v, const wisp_blk *x, double *length
     WISP_TRY(wisp__inverse_like(&v->Sx, x));
     WISP_TRY(wisp__pencil_times_S(&v->pencil, v->Sx, x));
     WISP_TRY(wisp_dot(x, v->Sx, &dot));
-    *length = sqrt(fmax(dot.re, 0 * dot.re)); /* as in pencil_bounds.c */
+    *length = wisp__root(dot.re);
 out:
     return status;
 }

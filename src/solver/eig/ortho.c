@@ -47,7 +47,7 @@ static wisp_status dots(ortho *o, wisp__ortho *how)
     for (int j = 0; j < n; j++) o->length[j] = 0;
     for (int i = 0; i < o->q; i++)
         for (int j = 0; j < n; j++) o->length[j] += square(o->G[(n + i) * n + j]);
-    for (int j = 0; j < o->n; j++) o->length[j] = sqrt(o->length[j] + o->G[j * o->n + j].re);
+    for (int j = 0; j < n; j++) o->length[j] = wisp__root(o->length[j] + o->G[j * n + j].re);
 out:
     return status;
 }
@@ -81,7 +81,7 @@ static wisp_status scale(ortho *o, bool *all)
     double largest = 0;
     *all = true;
     for (int j = 0; j < n; j++) {
-        const double before = o->length[j], length = sqrt(fmax(o->G[j * n + j].re, 0));
+        const double before = o->length[j], length = wisp__root(o->G[j * n + j].re);
         o->noise[j] = fmax(o->noise[j], o->eps * before);
         o->length[j] = length;
         o->scale[j] = length > noisy * o->noise[j] ? 1 / length : 0;

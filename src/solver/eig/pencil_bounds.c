@@ -23,7 +23,7 @@ static wisp_status normalize(runs *r, int step)
     WISP_TRY(wisp__inverse_of_S(r->k->inverse, r->v, r->w));
     WISP_TRY(wisp_dot(r->v, r->w, dot));
     for (int i = 0; i < r->columns; i++) {
-        const double length = sqrt(fmax(dot[i].re, 0 * dot[i].re)); /* no less than 0, and not finite if that is not */
+        const double length = wisp__root(dot[i].re);
         if (!isfinite(length))
             return wisp_ctx_fail(r->k->ctx, WISP_ERR_NUMERIC, "eig: a solution with the factors of S is not finite");
         const double least =

@@ -109,7 +109,7 @@ static wisp_status orthogonalise(wisp__krylov *k, int i)
         wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){.x = w, .y = w, .dot_at = wisp__at(k, DOT)}, 1));
     WISP_TRY(bring_dots(k, 1));
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) norms(k, &k->col[j])[i + 1] = sqrt(k->unit * fmax(wisp__set(k, DOT)[j].re, 0));
+        if (wisp__going(&k->col[j])) norms(k, &k->col[j])[i + 1] = wisp__root(k->unit * wisp__set(k, DOT)[j].re);
 out:
     return status;
 }
