@@ -49,34 +49,27 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
     return WISP_OK;
 }
 
-/* Lanczos recurrences of (A - center) / scale side by side. */
+/* With products of A, one a step. */
 typedef struct {
-    wisp_ctx *ctx;
+    wisp__runs runs;
     const wisp_mat *A;
-    wisp_type type; /* of the vectors */
-    int columns, steps;
-    double center, scale;
-    double room;            /* WISP__BOUNDS_ROOM; 0: the bounds are to be near, and on no grid */
-    double tiny;            /* a beta up to this is rounding: the column's Krylov space is complete */
-    wisp_blk *v, *w;        /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
-    int length[B];          /* steps of each column */
-    double alpha[B][STEPS]; /* the tridiagonal matrices */
-    double beta[B][STEPS];
+    uint64_t seed;
+    wisp_type type;  /* of the vectors */
+    double tiny;     /* beta that is rounding */
+    wisp_blk *v, *w; /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
 } lanczos;
 
-static wisp_status lanczos_start(lanczos *L, uint64_t seed)
+static wisp_status lanczos_start(wisp__runs *r)
 {
+    lanczos *L = (lanczos *)r;
     wisp_status status = WISP_OK;
     double norm[B];
     wisp_scalar inverse[B];
-    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), L->type, L->columns));
-    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), L->type, L->columns));
-    WISP_TRY(wisp_blk_fill_random(L->v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, 0));
+    WISP_TRY(wisp_blk_create(&L->v, r->ctx, wisp_mat_map(L->A), L->type, r->columns));
+    WISP_TRY(wisp_blk_create(&L->w, r->ctx, wisp_mat_map(L->A), L->type, r->columns));
+    WISP_TRY(wisp_blk_fill_random(L->v, WISP_RANDOM_GAUSS, L->seed, WISP__STREAM_LANCZOS, 0));
     WISP_TRY(wisp_norm(L->v, norm));
-    for (int i = 0; i < L->columns; i++) {
-        inverse[i] = wisp__real(norm[i] > 0 ? 1 / norm[i] : 0);
-        L->length[i] = L->steps;
-    }
+    for (int i = 0; i < r->columns; i++) inverse[i] = wisp__real(norm[i] > 0 ? 1 / norm[i] : 0);
     WISP_TRY(wisp_vscal(L->v, inverse));
 out:
     return status;
@@ -84,51 +77,51 @@ out:
 
 /* w -= delta v, and its norm; without another pass over the block (delta is left to the caller then) as long as
    ||w||^2 - delta^2 keeps its digits. */
-static wisp_status residual(lanczos *L, double *delta, const wisp_scalar *ww, double *norm)
+static wisp_status residual(const lanczos *L, double *delta, const wisp_scalar *ww, double *norm)
 {
+    const int columns = L->runs.columns;
     wisp_status status = WISP_OK;
     int cancels = 0;
-    for (int i = 0; i < L->columns; i++) {
+    for (int i = 0; i < columns; i++) {
         double square = ww[i].re - delta[i] * delta[i];
         norm[i] = wisp__root(square);
         cancels |= square < 0.1 * ww[i].re;
     }
     if (!cancels) return WISP_OK;
     wisp_scalar minus[B];
-    for (int i = 0; i < L->columns; i++) minus[i] = wisp__real(-delta[i]);
+    for (int i = 0; i < columns; i++) minus[i] = wisp__real(-delta[i]);
     WISP_TRY(wisp_vaxpy(L->w, minus, L->v));
     WISP_TRY(wisp_norm(L->w, norm));
-    for (int i = 0; i < L->columns; i++) delta[i] = 0;
+    for (int i = 0; i < columns; i++) delta[i] = 0;
 out:
     return status;
 }
 
 /* Step j: w = A v - beta v_j-1, alpha = <v|w>, w -= alpha v, beta = ||w||, v_j+1 = w / beta. The shift by the
    last alpha takes most of the present one out of w. A column that is complete goes on as zeros. */
-static wisp_status lanczos_step(lanczos *L, int j)
+static wisp_status lanczos_step(wisp__runs *r, int j)
 {
+    lanczos *L = (lanczos *)r;
     wisp_status status = WISP_OK;
     wisp_scalar shift[B], dot[3 * B], of_v[B], of_w[B], old[B];
     double delta[B], norm[B];
-    for (int i = 0; i < L->columns; i++) shift[i] = wisp__real(L->center + (j > 0 ? L->alpha[i][j - 1] * L->scale : 0));
+    for (int i = 0; i < r->columns; i++) shift[i] = wisp__real(r->center + (j > 0 ? r->alpha[i][j - 1] * r->scale : 0));
     wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XY | WISP_DOT_YY,
-                    .alpha = wisp__real(1 / L->scale),
+                    .alpha = wisp__real(1 / r->scale),
                     .beta = wisp__real(j > 0 ? -1 : 0),
                     .shift = shift,
                     .dot = dot};
     WISP_TRY(wisp_spmmv(L->w, L->A, L->v, &aug));
-    for (int i = 0; i < L->columns; i++) {
-        delta[i] = dot[L->columns + i].re;
-        L->alpha[i][j] = (shift[i].re - L->center) / L->scale + delta[i];
+    for (int i = 0; i < r->columns; i++) {
+        delta[i] = dot[r->columns + i].re;
+        r->alpha[i][j] = (shift[i].re - r->center) / r->scale + delta[i];
     }
-    WISP_TRY(residual(L, delta, dot + 2 * L->columns, norm));
-    for (int i = 0; i < L->columns; i++) {
-        if (j + 1 < L->length[i] && norm[i] <= L->tiny) L->length[i] = j + 1;
-        int goes_on = j + 1 < L->length[i];
-        L->beta[i][j] = goes_on ? norm[i] : 0;
+    WISP_TRY(residual(L, delta, dot + 2 * r->columns, norm));
+    for (int i = 0; i < r->columns; i++) {
+        const bool goes_on = wisp__run_goes_on(r, i, j, norm[i], L->tiny);
         of_v[i] = wisp__real(goes_on ? -delta[i] / norm[i] : 0);
         of_w[i] = wisp__real(goes_on ? 1 / norm[i] : 0);
-        old[i] = wisp__real(L->beta[i][j]);
+        old[i] = wisp__real(r->beta[i][j]);
     }
     WISP_TRY(wisp_vaxpby(L->w, of_v, L->v, of_w));
     WISP_TRY(wisp_vscal(L->v, old));
@@ -137,54 +130,6 @@ static wisp_status lanczos_step(lanczos *L, int j)
     L->v = next;
 out:
     return status;
-}
-
-/* How many eigenvalues of a symmetric tridiagonal matrix are below x: the negative pivots of its factors L D L^T. */
-static int count_below(int n, const double *diagonal, const double *beside, double x)
-{
-    int count = 0;
-    double pivot = 1;
-    for (int i = 0; i < n; i++) {
-        pivot = diagonal[i] - x - (i > 0 ? beside[i - 1] * (beside[i - 1] / pivot) : 0);
-        if (fabs(pivot) < DBL_MIN) pivot = -DBL_MIN;
-        count += pivot < 0;
-    }
-    return count;
-}
-
-/* Its lowest eigenvalue, or its highest, to the rounding of its norm, by bisection. (LAPACK's dsterf does as well, but
-   a BLAS starts threads in the process of everyone who links it, for a matrix of 64 rows.) */
-double wisp__tridiagonal_edge(int n, const double *diagonal, const double *beside, int highest)
-{
-    double norm = 0;
-    for (int i = 0; i < n; i++)
-        norm = fmax(norm, fabs(diagonal[i]) + (i > 0 ? fabs(beside[i - 1]) : 0) + (i + 1 < n ? fabs(beside[i]) : 0));
-    double low = -norm, high = norm;
-    while (high - low > DBL_EPSILON * norm) {
-        const double middle = low / 2 + high / 2;
-        if (middle <= low || middle >= high) break;
-        if (count_below(n, diagonal, beside, middle) < (highest ? n : 1))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low / 2 + high / 2;
-}
-
-/* Lowest and highest Ritz value of all columns after some steps, in A's own units. */
-static wisp_status ritz_values(lanczos *L, int steps, double *lowest, double *highest)
-{
-    *lowest = HUGE_VAL, *highest = -HUGE_VAL;
-    for (int i = 0; i < L->columns; i++) {
-        const int n = L->length[i] < steps ? L->length[i] : steps;
-        for (int j = 0; j < n; j++)
-            if (!isfinite(L->alpha[i][j]) || !isfinite(L->beta[i][j]))
-                return wisp_ctx_failf(L->ctx, WISP_ERR_NUMERIC,
-                                      "a number of the Lanczos runs for the bounds is not finite");
-        *lowest = fmin(*lowest, L->center + L->scale * wisp__tridiagonal_edge(n, L->alpha[i], L->beta[i], 0));
-        *highest = fmax(*highest, L->center + L->scale * wisp__tridiagonal_edge(n, L->alpha[i], L->beta[i], 1));
-    }
-    return WISP_OK;
 }
 
 /* ---- from numbers of Lanczos to bounds ---------------------------------------------------------------- */
@@ -205,86 +150,13 @@ static wisp_type lanczos_type(wisp_type matrix, double scale)
     return wisp__scale_fits(matrix, scale) ? matrix : wisp__type_in(WISP_D, matrix);
 }
 
-/* Narrows low..high, which holds the spectrum, to the Ritz values, a margin (a share of their spread) and the room. */
-static void narrowed(double lowest, double highest, double margin, double room, double *low, double *high)
-{
-    const double spread = highest - lowest, clearance = room * spread / 2;
-    *low = fmin(fmax(*low, lowest - margin * spread), lowest - clearance);
-    *high = fmax(fmin(*high, highest + margin * spread), highest + clearance);
-}
-
-/* Whether bounds of the last step's margin would be no narrower than low..high, which has no room yet. More steps only
-   spread the Ritz values. */
-static wisp_status no_better(lanczos *L, int steps, double margin, double low, double high, bool *yes)
-{
-    double lowest, highest, narrow_low = low, narrow_high = high;
-    const wisp_status status = ritz_values(L, steps, &lowest, &highest);
-    if (status != WISP_OK) return status;
-    narrowed(lowest, highest, margin, L->room, &narrow_low, &narrow_high);
-    *yes = narrow_high - narrow_low >= high - low;
-    return WISP_OK;
-}
-
-/* Outwards to round numbers, less than a hundredth of the interval apart: other seeds then mostly give the same bounds,
-   and their moments can be taken together. */
-static void on_grid(double *low, double *high)
-{
-    int exponent;
-    frexp(*high - *low, &exponent);
-    const double step = ldexp(1, exponent - 8);
-    if (step < DBL_MIN) return;
-    *low = floor(*low / step) * step;
-    *high = ceil(*high / step) * step;
-}
-
-/* Narrows low..high, which Gershgorin gave (or nobody), to the Ritz values and their margin, if that is less. */
-static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, double *probability)
-{
-    wisp_status status = WISP_OK;
-    const double margin = wisp__bounds_margin((double)wisp_map_rows(wisp_mat_map(L->A)), L->columns, L->steps);
-    double lowest, highest;
-    bool enough = false;
-    WISP_TRY(lanczos_start(L, seed));
-    for (int j = 0, going = L->columns; j < L->steps && going > 0; j++) {
-        WISP_TRY(lanczos_step(L, j));
-        WISP_TRY(wisp_ctx_step(L->ctx, "bounds", (j + 1.0) / L->steps, 0));
-        going = 0;
-        for (int i = 0; i < L->columns; i++) going += j + 1 < L->length[i];
-        if ((j + 1) % 8 == 0 && j + 1 < L->steps) WISP_TRY(no_better(L, j + 1, margin, *low, *high, &enough));
-        if (enough) break;
-    }
-    if (enough) {
-        const double clearance = L->room * (*high - *low) / 2;
-        *low -= clearance, *high += clearance;
-        goto out;
-    }
-    WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
-    *probability = WISP__BOUNDS_FAILURE;
-    narrowed(lowest, highest, margin, L->room, low, high);
-    if (*high > *low && L->room > 0) on_grid(low, high);
-out:
-    wisp_blk_free(L->v);
-    wisp_blk_free(L->w);
-    return status;
-}
-
-/* The interval as center and halfwidth: widened by rounding, and never so narrow that (A - center) / halfwidth would
-   be rounding alone. */
-static wisp_bounds interval(double low, double high, double eps, double probability)
+wisp_bounds wisp__bounds_interval(double low, double high, double eps, double probability)
 {
     double rounding = 64 * eps * largest_of(low, high);
     wisp_bounds b = {.center = low / 2 + high / 2, .failure_probability = probability};
     b.halfwidth = fmax(high / 2 - low / 2 + rounding, 1e-6 * fabs(b.center));
     if (b.halfwidth == 0) b.halfwidth = largest_of(low, high); /* of the smallest denormals */
     return b;
-}
-
-wisp_bounds wisp__bounds_of_runs(double lowest, double highest, double rows, int columns, int steps, double eps)
-{
-    double low = -INFINITY, high = INFINITY;
-    narrowed(lowest, highest, wisp__bounds_margin(rows, columns, steps), WISP__BOUNDS_ROOM, &low, &high);
-    if (high > low) on_grid(&low, &high);
-    return interval(low, high, eps, WISP__BOUNDS_FAILURE);
 }
 
 /* What is known of the spectrum before Lanczos begins. */
@@ -352,6 +224,31 @@ static wisp_status check_size(wisp_ctx *ctx, wisp_type type, const outline *abou
                           wisp_type_name(type), about->low, about->high);
 }
 
+static lanczos lanczos_of(const wisp_mat *A, wisp_type type, const outline *about, uint64_t seed, double room)
+{
+    const double eps = wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON;
+    return (lanczos){.runs = {.ctx = wisp_mat_ctx(A),
+                              .start = lanczos_start,
+                              .step = lanczos_step,
+                              .rows = (double)wisp_map_rows(wisp_mat_map(A)),
+                              .center = about->center,
+                              .scale = about->scale,
+                              .room = room},
+                     .A = A,
+                     .seed = seed,
+                     .type = lanczos_type(type, about->scale),
+                     .tiny = eps * about->norm / about->scale};
+}
+
+static wisp_status narrow(lanczos *L, double *low, double *high, double *probability)
+{
+    wisp_status status = wisp__check_scale(L->runs.ctx, L->type, L->runs.scale);
+    if (status == WISP_OK) status = wisp__runs_narrow(&L->runs, low, high, probability);
+    wisp_blk_free(L->v);
+    wisp_blk_free(L->w);
+    return status;
+}
+
 /* ---- the call ------------------------------------------------------------------------------------- */
 
 static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
@@ -379,17 +276,14 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     }
     const double clearance = WISP__BOUNDS_ROOM * (high - low) / 2;
     if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * about.norm) {
-        lanczos L = {.ctx = ctx, .A = A, .center = about.center, .scale = about.scale, .room = WISP__BOUNDS_ROOM};
-        if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.scale;
-        wisp__bounds_size(&info, &o, &L.columns, &L.steps);
-        L.tiny = eps * about.norm / L.scale;
-        L.type = lanczos_type(info.type, L.scale);
-        WISP_TRY(wisp__check_scale(ctx, L.type, L.scale));
-        WISP_TRY(narrow(&L, o.seed, &low, &high, &probability));
+        lanczos L = lanczos_of(A, info.type, &about, o.seed, WISP__BOUNDS_ROOM);
+        if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.runs.scale;
+        wisp__bounds_size(&info, &o, &L.runs.columns, &L.runs.steps);
+        WISP_TRY(narrow(&L, &low, &high, &probability));
     } else {
         low -= clearance, high += clearance;
     }
-    *bounds = interval(low, high, eps, probability);
+    *bounds = wisp__bounds_interval(low, high, eps, probability);
 out:
     return status;
 }
@@ -426,16 +320,13 @@ static wisp_status find_positive(wisp_bounds *bounds, const wisp_mat *A, const w
     WISP_TRY(check_size(wisp_mat_ctx(A), info.type, &about));
     bool near = high <= SMALL * low || high - low <= 64 * eps * about.norm || o->method == WISP_BOUNDS_GERSHGORIN;
     for (int steps = FEWEST; steps <= STEPS && !near; steps *= 2) {
-        lanczos L = {.ctx = wisp_mat_ctx(A), .A = A, .columns = B, .steps = steps};
-        L.center = about.center, L.scale = about.scale;
-        L.tiny = eps * about.norm / L.scale;
-        L.type = lanczos_type(info.type, L.scale);
+        lanczos L = lanczos_of(A, info.type, &about, o->seed, 0);
+        L.runs.columns = B, L.runs.steps = steps;
         low = about.low, high = about.high;
-        WISP_TRY(wisp__check_scale(L.ctx, L.type, L.scale));
-        WISP_TRY(narrow(&L, o->seed, &low, &high, &probability));
-        near = low >= SMALL / 2 * wisp__bounds_margin((double)info.rows, L.columns, steps) * (high - low);
+        WISP_TRY(narrow(&L, &low, &high, &probability));
+        near = low >= SMALL / 2 * wisp__bounds_margin((double)info.rows, B, steps) * (high - low);
     }
-    *bounds = interval(low, high, eps, probability);
+    *bounds = wisp__bounds_interval(low, high, eps, probability);
 out:
     return status;
 }
