@@ -105,8 +105,7 @@ wisp_status wisp__eig_over_to_inverse(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
     wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: factors take less than a filter: invert");
-    wisp_state_free(k->live);
-    k->live = NULL, k->o.resume = NULL;
+    wisp__eig_begin_anew(k);
     wisp_moments_free(e->moments);
     free(e->moments);
     e->moments = NULL;

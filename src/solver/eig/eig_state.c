@@ -99,6 +99,12 @@ out:
     return status;
 }
 
+void wisp__eig_begin_anew(wisp__eig *k)
+{
+    wisp_state_free(k->live);
+    k->live = NULL, k->o.resume = NULL;
+}
+
 wisp_status wisp__eig_offer(const wisp__eig *k)
 {
     return k->live ? wisp_state_offer(k->live, k->o.offer, k->o.offer_arg) : WISP_OK;

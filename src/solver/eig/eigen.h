@@ -154,6 +154,8 @@ int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers);
 
 /* To be called once a method is ready to begin: it is given back where it goes on from; from now on it is offered. */
 wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
+/* Another search takes the place of the one that began, and goes on from no state. */
+void wisp__eig_begin_anew(wisp__eig *k);
 /* Between two steps, on all ranks. */
 wisp_status wisp__eig_offer(const wisp__eig *k);
 /* The items of all methods: what has to be the same, and the result so far, with its times. */

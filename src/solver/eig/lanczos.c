@@ -261,8 +261,7 @@ static wisp_status by_inverse(wisp__eig *k)
     while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
         wisp__eig_drop_pairs(k->e);
         k->e->complete = 0, k->e->proof = WISP_PROOF_NONE; /* what the next one proves may be less */
-        wisp_state_free(k->live);
-        k->live = NULL, k->o.resume = NULL;
+        wisp__eig_begin_anew(k);
         status = search_by_inverse(k);
     }
     return status;
