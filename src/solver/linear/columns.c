@@ -190,7 +190,7 @@ static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
 static bool goes_back(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     enum { MOST = 4 };
-    if (k->method->is_best) return !c->left && !(c->verified <= c->best);
+    if (k->method->is_best) return !c->from_zero && !(c->verified <= c->best);
     return !(c->verified <= MOST * c->best) && !(k->left && c->own_r <= MOST * c->own_best);
 }
 
@@ -200,7 +200,7 @@ wisp_status wisp__keep_best(wisp__krylov *k)
     for (int i = 0; i < n; i++) {
         wisp__krylov_column *c = &k->col[k->list[i]];
         c->best = c->verified;
-        c->left = false;
+        c->from_zero = false;
         if (k->method->note) k->method->note(k, c);
     }
     return n ? wisp__copy_some(k->best, k->list, k->x, k->list, n) : WISP_OK;
@@ -274,7 +274,7 @@ wisp_status wisp__leave_far(wisp__krylov *k)
         const double r = sqrt(c->verified);
         const bool far = !c->done && c->verified > sqrt(k->eps) * c->bb && sqrt(k->eps) * k->anorm * norm[j] > r;
         k->own[j] = wisp__real(far ? 0 : 1);
-        c->left |= far;
+        c->from_zero |= far;
         any |= far;
     }
     if (any) WISP_TRY(wisp_vscal(k->x, k->own));

@@ -22,7 +22,7 @@ typedef struct {
     int stalls;         /* times that it was not less than before */
     bool given;         /* the user has the x that is verified */
     bool moved;         /* x has just become one that the method kept: its vectors do not fit */
-    bool left;          /* it began from 0 anew, and has not met a better x than the best yet */
+    bool from_zero;     /* it began from 0 anew, and has not met a better x than the best yet */
     double ratio;       /* |r|^2 over that of the method's own r, which is M^-1 r where M^-1 is on the left; else 1 */
     /* |r|^2 of the method's own r where M^-1 is on the left: of the x that was verified last; of that of `best`; and
        the least that was computed from x. On the left |r| may rise for long while this falls. */
