@@ -187,11 +187,15 @@ static bool is_better(const wisp__krylov *k, const wisp__krylov_column *c)
     return c->verified < c->best;
 }
 /* Most methods may pass by larger residuals on their way. */
+enum { MOST_OF_BEST = 4 };
+static bool is_worse(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    if (k->method->is_best) return !c->from_zero && !(c->verified <= c->best);
+    return !(c->verified <= MOST_OF_BEST * c->best);
+}
 static bool goes_back(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    enum { MOST = 4 };
-    if (k->method->is_best) return !c->from_zero && !(c->verified <= c->best);
-    return !(c->verified <= MOST * c->best) && !(k->left && c->own_r <= MOST * c->own_best);
+    return is_worse(k, c) && !(k->left && c->own_r <= MOST_OF_BEST * c->own_best);
 }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
@@ -241,14 +245,13 @@ wisp_status wisp__left_of_r(wisp__krylov *k)
     return status == WISP_OK ? wisp_dot(z, z, k->own) : status;
 }
 
-/* Of columns whose x is worse than the best yet: own_r. */
+/* own_r, where columns ask for it. */
 static wisp_status measure_left(wisp__krylov *k)
 {
-    wisp_status status = WISP_OK;
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && !(k->col[j].verified <= k->col[j].best);
-    if (any) WISP_TRY(wisp__left_of_r(k));
-    for (int j = 0; j < k->width && any; j++) k->col[j].own_r = k->own[j].re;
+    wisp_status status;
+    if (wisp__list(k, is_worse) == 0) return WISP_OK;
+    WISP_TRY(wisp__left_of_r(k));
+    for (int j = 0; j < k->width; j++) k->col[j].own_r = k->own[j].re;
 out:
     return status;
 }
