@@ -294,7 +294,7 @@ static void swap(wisp__krylov *k, int a)
 }
 
 /* u' = A v - alpha u, times |v| as v is stored, or v' = A^H u - beta v, times |u|. With damping w' = damp v - alpha w,
-   whose squares are in F_X, and v' has damp w as well. */
+   whose squares are in F_X, and v' has damp w as well. Then uu and beta, or vv. */
 static wisp_status next(wisp__krylov *k, bool is_u)
 {
     wisp_status status = WISP_OK;
@@ -316,19 +316,12 @@ static wisp_status next(wisp__krylov *k, bool is_u)
         WISP_TRY(pass(k, &(wisp_update){y, 2, terms}, 1, &square, 1));
     }
     swap(k, to);
-out:
-    return status;
-}
-
-/* beta is its norm. */
-static wisp_status next_u(wisp__krylov *k)
-{
-    const wisp_status status = next(k, true);
-    for (int j = 0; j < k->width && status == WISP_OK; j++) {
+    for (int j = 0; j < k->width; j++) {
         column *o = own_of(k, j);
-        o->uu = wisp__set(k, WISP_SET_YY)[j].re + wisp__set(k, F_X)[j].re;
-        o->beta = o->vv > 0 ? sqrt(o->uu / o->vv) : 0;
+        *(is_u ? &o->uu : &o->vv) = wisp__set(k, WISP_SET_YY)[j].re + ww[j].re;
+        if (is_u) o->beta = o->vv > 0 ? sqrt(o->uu / o->vv) : 0;
     }
+out:
     return status;
 }
 
@@ -410,11 +403,10 @@ static wisp_status step(wisp__krylov *k)
         if (!wisp__going(&k->col[j])) own_of(k, j)->off = true;
     WISP_TRY(bring_back(k, k->v[U0], k->o.damp > 0 ? k->v[W] : NULL, true));
     WISP_TRY(bring_back(k, k->v[V0], NULL, false));
-    WISP_TRY(next_u(k));
+    WISP_TRY(next(k, true));
     WISP_TRY(next(k, false));
     for (int j = 0; j < k->width; j++) {
         column *o = own_of(k, j);
-        o->vv = wisp__set(k, WISP_SET_YY)[j].re;
         for (int f = F_HBAR; f <= F_HOLD; f++) wisp__set(k, f)[j] = wisp__real(f == F_HOLD || f == F_HBAR);
         if (!o->off) turn(k, j);
     }
