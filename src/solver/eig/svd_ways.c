@@ -78,7 +78,7 @@ static wisp_status doubt(wisp__svd *s)
 /* If values are too close to each other there to tell which are the smallest, some more are looked for, the next of
    which may be farther. Small values that were found say how far it is best lifted: if that was too far, they are too
    close, too, and the search may take long. */
-static wisp_status go_this_way(wisp__svd *s)
+static wisp_status search_this_way(wisp__svd *s)
 {
     enum { AGAIN = 4, ROUNDS = 60 };
     const int64_t rounds = s->given.max_rounds;
@@ -141,7 +141,7 @@ static wisp_status go_over(wisp__svd *s, wisp__svd_way way, wisp_status first)
         s->asked.offer = NULL; /* states of others are not known again */
     s->way = way;
     s->asked.resume = NULL;
-    status = go_this_way(s);
+    status = search_this_way(s);
     const bool none = status == WISP_ERR_UNSUPPORTED || status == WISP_ERR_NOMEM;
     if (status != WISP_OK && (before.found > s->e->found || none)) {
         char other[512];
@@ -180,7 +180,7 @@ static wisp_status run(wisp__svd *s, wisp__eig *k, int64_t rows)
     s->way = way[0];
     if (s->way == WISP__BY_GRAM) WISP_TRY(wisp__svd_gram_open(s));
     if (s->way == WISP__BY_GRAM && ways > 1) WISP_TRY(wisp__svd_lift_cost(s, &s->budget, &bytes));
-    status = go_this_way(s);
+    status = search_this_way(s);
     for (int i = 1; i < ways && may_go_on(s, status); i++) status = go_over(s, way[i], status);
 out:
     return status;
