@@ -54,7 +54,8 @@ int outputs_check(tool *t)
     bool h5 = false;
     for (int i = 0; i < PATHS; i++) h5 |= path[i] && i != PLOT && has_extension(path[i], "h5");
     int rc = EXIT_FINE;
-    const char *const refusal = h5 || o->save || o->from ? hdf5_refusal() : NULL;
+    const bool needs = h5 || o->save || o->from;
+    const char *const refusal = needs ? hdf5_refusal() : NULL;
     if (refusal)
         rc = tool_fail(t, "%s: %s",
                        o->save                                         ? "--save"
@@ -62,7 +63,7 @@ int outputs_check(tool *t)
                        : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file (a .mtx file needs no HDF5)"
                                                                        : "a .h5 file of results",
                        refusal);
-    rc = tool_agree(t, rc); /* ranks may have other libraries */
+    if (needs) rc = tool_agree(t, rc); /* ranks may have other libraries */
     for (int i = 0; i < PATHS && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
     return rc || !o->plot || o->plan ? rc : plot_check(t);
