@@ -19,7 +19,7 @@ int main(void)
     return REF_SKIPPED;
 }
 #else
-#include <hdf5.h>
+#include "h5_attribute.h"
 
 /* Bytes behind HDF5's own. */
 enum { SEAL = 20 };
@@ -261,15 +261,6 @@ static void end_of_process(void **state)
 
 /* ---- files of the format's first version ----------------------------------------------------- */
 
-static void put(hid_t file, const char *name, hid_t type, const void *value)
-{
-    H5Adelete(file, name);
-    const hid_t space = H5Screate(H5S_SCALAR), a = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Awrite(a, type, value) >= 0);
-    H5Aclose(a);
-    H5Sclose(space);
-}
-
 typedef struct {
     const char *name, *words;
     double number; /* or */
@@ -284,10 +275,10 @@ static void make_old(const fixture *f, const change *c)
     const hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(h >= 0);
     assert_true(H5Adelete(h, "checksum") >= 0);
-    put(h, "format_version", H5T_NATIVE_INT, &one);
-    if (c && c->kind == 0) put(h, c->name, H5T_NATIVE_DOUBLE, &c->number);
-    if (c && c->kind == 1) put(h, c->name, H5T_NATIVE_INT64, &c->integer);
-    if (c && c->kind == 2) put(h, c->name, H5T_NATIVE_INT, &(int){(int)c->integer});
+    h5_put(h, "format_version", H5T_NATIVE_INT, &one);
+    if (c && c->kind == 0) h5_put(h, c->name, H5T_NATIVE_DOUBLE, &c->number);
+    if (c && c->kind == 1) h5_put(h, c->name, H5T_NATIVE_INT64, &c->integer);
+    if (c && c->kind == 2) h5_put(h, c->name, H5T_NATIVE_INT, &(int){(int)c->integer});
     H5Fclose(h);
 }
 
@@ -340,7 +331,7 @@ static void without_checksum(void **state)
     wisp_moments back;
     open_fixture(&f, WISP_TRACE_RANDOM);
     hid_t h = H5Fopen(f.file, H5F_ACC_RDWR, H5P_DEFAULT);
-    put(h, "seed", H5T_NATIVE_UINT64, &(uint64_t){78});
+    h5_put(h, "seed", H5T_NATIVE_UINT64, &(uint64_t){78});
     H5Fclose(h);
     REF_FAILS(f.ctx, wisp_moments_load(f.ctx, &back, f.file), WISP_ERR_FORMAT, "the checksum does not fit");
     h = H5Fopen(f.file, H5F_ACC_RDWR, H5P_DEFAULT);

@@ -8,7 +8,7 @@
    of wisp can't read, version 4 that of moments of two velocities, version 5 that of moments with marks, or of whose
    sample something is known, version 6 that of plane waves whose k are known, and of maps, whose rows are, version 7
    that of other moments of several realizations of disorder; all other moments are in files of version 2. */
-enum { POINTS = 6, SAMPLE = 5, SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1 };
+enum { REALIZATIONS = 7, POINTS = 6, SAMPLE = 5, SQUARE = 4, WITH_SIDES = 3, FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1 };
 #define WISP__MOMENTS_FORMAT "wisp-moments"
 
 /* HDF5 prints its errors by itself unless told otherwise; the caller's setting comes back afterwards. That setting is
