@@ -1,28 +1,10 @@
 /* Ranks as threads, or as processes under mpirun: what one rank computes alone, several must compute together. */
 #include "kpm_dense.h"
+#include "rank_ways.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { MOST = 5 };
-
-/* Ways to share rows: even ones, and with weights. */
-static const struct {
-    int ranks;
-    const char *weights;
-} way[] = {{1, ""}, {2, ""}, {3, ""}, {5, ""}, {3, "2,0,1"}, {5, "0,1,7,0,2"}};
-enum { WAYS = sizeof way / sizeof way[0] };
-
-static void run_ways(wisp_rank_fn fn, void *arg, int first)
-{
-    for (int w = first; w < WAYS; w++) {
-        setenv("WISP_WEIGHTS", way[w].weights, 1);
-        ref_ranks_each(way[w].ranks, fn, arg);
-    }
-    unsetenv("WISP_WEIGHTS");
-}
-
-static wisp_ctx *own_ctx(void) { return ref_isa_ctx(NULL, 1); }
 
 /* ---- the same results -------------------------------------------------------------------------- */
 
@@ -89,14 +71,10 @@ static int moments_of_rank(void *arg, int rank)
     if (wisp_ctx_processes(ctx) == 1) {
         c->alone = m;
     } else {
-        const double tolerance = c->type == WISP_S || c->type == WISP_C ? 1e-5 : 1e-12;
         assert_true(m.rows == c->alone.rows && m.nnz == c->alone.nnz && m.vectors == c->alone.vectors);
         assert_true(m.flops == c->alone.flops);
         assert_memory_equal(&m.bounds, &c->alone.bounds, sizeof m.bounds);
-        for (int64_t i = 0; i < m.n * m.vectors; i++)
-            if (!(fabs(m.mu[i] - c->alone.mu[i]) <= tolerance * (double)m.rows))
-                fail_msg("%s, rank %d: moment %lld is %.17g, should be %.17g", c->spec, rank, (long long)i, m.mu[i],
-                         c->alone.mu[i]);
+        same_moments(&m, &c->alone, c->spec, rank);
         wisp_moments_free(&m);
     }
     wisp_mat_free(A);
