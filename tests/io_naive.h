@@ -21,6 +21,17 @@ typedef struct {
     wisp_symmetry symmetry;
 } naive_form;
 
+/* Any; one of so many is an array. */
+static inline naive_form naive_random(ref_rng *r, int64_t arrays)
+{
+    return (naive_form){.array = ref_below(r, arrays) == 0,
+                        .field = (int)ref_below(r, 4),
+                        .symmetry = (wisp_symmetry)ref_below(r, 4),
+                        .crlf = ref_below(r, 4) == 0,
+                        .messy = ref_below(r, 2) == 0,
+                        .no_newline = ref_below(r, 4) == 0};
+}
+
 static inline bool naive_allowed(const naive_form *f)
 {
     if (f->field == FIELD_PATTERN) return !f->array && f->symmetry <= WISP_SYM_SYMMETRIC;

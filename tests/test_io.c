@@ -32,12 +32,7 @@ static void test_read(void **state)
     (void)state;
     ref_rng r = {1};
     for (int round = 0; round < 400; round++) {
-        naive_form f = {.array = ref_below(&r, 3) == 0,
-                        .field = (int)ref_below(&r, 4),
-                        .symmetry = (wisp_symmetry)ref_below(&r, 4),
-                        .crlf = ref_below(&r, 4) == 0,
-                        .messy = ref_below(&r, 2) == 0,
-                        .no_newline = ref_below(&r, 4) == 0};
+        const naive_form f = naive_random(&r, 3);
         if (!naive_allowed(&f)) continue;
         int64_t rows = ref_below(&r, 25), cols = f.symmetry == WISP_SYM_GENERAL ? ref_below(&r, 25) : rows;
         ref_mat a = naive_matrix(&r, rows, cols, f.symmetry, f.field);

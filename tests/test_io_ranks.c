@@ -160,12 +160,7 @@ static void random_text(void **state)
     (void)state;
     ref_rng r = {31};
     for (int round = 0; round < 80; round++) {
-        naive_form f = {.array = ref_below(&r, 4) == 0,
-                        .field = (int)ref_below(&r, 4),
-                        .symmetry = (wisp_symmetry)ref_below(&r, 4),
-                        .crlf = ref_below(&r, 4) == 0,
-                        .messy = ref_below(&r, 2) == 0,
-                        .no_newline = ref_below(&r, 4) == 0};
+        const naive_form f = naive_random(&r, 4);
         if (!naive_allowed(&f)) continue;
         const int64_t rows = ref_below(&r, 25), cols = f.symmetry == WISP_SYM_GENERAL ? ref_below(&r, 25) : rows;
         ref_mat a = naive_matrix(&r, rows, cols, f.symmetry, f.field);
