@@ -32,6 +32,11 @@ typedef struct {
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
     wisp_kubo_fn observe;    /* may be NULL */
     void *observe_arg;       /* passed to observe() */
+    /* See state.h. The state is offered before steps and products; the moments so far make it up, up to a block of
+       right vectors, and no vector: to go on, those of the sequences up to there are made anew. */
+    wisp_offer_fn offer; /* may be NULL */
+    void *offer_arg;     /* passed to offer() */
+    wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */
 } wisp_kubo_opts;
 /* m becomes the moments Gamma_jk = <r|V_a T_j((A - center)/halfwidth) V_b T_k((A - center)/halfwidth)|r>, j, k < M, of
    each random vector |r> (the vectors of wisp_kpm): those of Garcia 2015, eq. 5. m->square = M, m->n = M M, and
@@ -41,13 +46,15 @@ typedef struct {
    numbers. They may be the same matrix. Operators (wisp_mat_from_apply) are taken on the user's word.
    T_j V_a|r> are held, opts->left at a time; T_k|r> are made anew for each of these groups, width by width, so that a
    vector takes M - 1 + (M - 1) M/left sweeps with A, and M/left M columns of products with V_b; all else is
-   wisp_tsm_gram. The same bits for any number of threads; other opts.left or width: other last bits. opts may be NULL.
+   wisp_tsm_gram. The same bits for any number of threads; other opts.left or width: other last bits. A run that goes on
+   from a state may have another opts.left. opts may be NULL.
    m need not be initialised; it is empty after a failure, but for a cancelled call, which keeps the vectors that are
    complete (m->partial). The caller frees it with wisp_moments_free; it is saved, loaded, merged and labelled as
    wisp_kpm's are; densities and means of it are refused. WISP_ERR_MISMATCH: V_a or V_b is on another map, or one is
-   Hermitian and the other is not. WISP_ERR_HERMITIAN: A, V_a or V_b is not as it must be. WISP_ERR_BOUNDS: a vector
-   T_k|r> grew, so that eigenvalues lie outside the bounds. WISP_ERR_NUMERIC: a moment is not finite.
-   WISP_ERR_UNSUPPORTED: blocks of opts.type do not go with a matrix. Others as in wisp_bounds_find. */
+   Hermitian and the other is not; or opts->resume is of another call. WISP_ERR_HERMITIAN: A, V_a or V_b is not as it
+   must be. WISP_ERR_BOUNDS: a vector T_k|r> grew, so that eigenvalues lie outside the bounds. WISP_ERR_NUMERIC: a
+   moment is not finite. WISP_ERR_UNSUPPORTED: blocks of opts.type do not go with a matrix. Others as in
+   wisp_bounds_find. */
 WISP_SIZED wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a, const wisp_mat *V_b,
                                  const wisp_kubo_opts *opts);
 /* *plan becomes what wisp_kubo with these options will take, moments among it, for matrices of which these facts are

@@ -8,40 +8,26 @@
 #include "../marks.h"
 #include "kubo.h"
 
-/* Two vectors of a recurrence: T_k and, where k > 0, T_k-1 (before). */
-typedef struct {
-    wisp_blk *before, *v;
-    int64_t k;
-} sequence;
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_mat *A, *V_a, *V_b;
-    const wisp_kubo_opts *o; /* with every default filled in */
-    wisp_moments *m;
-    sequence left, right;
-    wisp_blk *next[WISP__GROUP]; /* what either becomes, until it is among the columns of a block */
-    wisp_blk **block;            /* [blocks] of left vectors, of so many columns but for the last one */
-    int blocks, columns;
-    wisp_blk *x, *y;  /* right vectors, and V_b times these */
-    wisp_scalar *dot; /* [columns][width] */
-    double norm;      /* of |r> */
-    double edge;      /* see wisp__rounded_edge */
-    int64_t sweeps, all_sweeps;
-    double flops, sweep_flops, dot_flops; /* so far; of a sweep; of an element of a product of two blocks */
-    double *re, *im;                      /* [M][M] of the vector at hand */
-} kubo_run;
-
 /* Whether the run goes on: asked before some steps, and before each product of blocks, for these are most of the work.
- */
-static wisp_status look(const kubo_run *k)
+   The state is that of the last block that is through, at whatever step it is offered. */
+static wisp_status look(const wisp__kubo_run *k)
 {
+    wisp_status status;
     const double done = k->all_sweeps > 0 ? (double)k->sweeps / (double)k->all_sweeps : 1;
-    return wisp_ctx_step(k->ctx, "moments", done, k->flops);
+    WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
+    if (k->live) status = wisp_state_offer(k->live, k->o->offer, k->o->offer_arg);
+out:
+    return status;
+}
+
+/* Whether moments of the vector at hand, from L_j and R_l on, are in the state that the run goes on from. */
+static bool is_there(const wisp__kubo_run *k, int64_t j, int64_t l)
+{
+    return j < k->from.j || (j == k->from.j && l < k->from.l);
 }
 
 /* The next `count` vectors of the sequence, which are next[0 .. count-1] until more are made. */
-static wisp_status steps(kubo_run *k, sequence *s, int count, wisp_blk **next)
+static wisp_status steps(wisp__kubo_run *k, wisp__kubo_sequence *s, int count, wisp_blk **next)
 {
     enum { LAST_TWO = 2 };
     wisp_status status;
@@ -59,6 +45,7 @@ static wisp_status steps(kubo_run *k, sequence *s, int count, wisp_blk **next)
     s->before = v[count], s->v = v[count + 1];
     memcpy(k->next, v, (size_t)count * sizeof(wisp_blk *));
     s->k += count;
+    if (k->again) return status;
     k->sweeps += count;
     k->flops += k->sweep_flops * count;
 out:
@@ -84,7 +71,7 @@ out:
 }
 
 /* The columns of x become the next vectors of the sequence, from number `first` on. */
-static wisp_status fill(kubo_run *k, sequence *s, wisp_blk *x, int64_t first, int count)
+static wisp_status fill(wisp__kubo_run *k, wisp__kubo_sequence *s, wisp_blk *x, int64_t first, int count)
 {
     wisp_status status = WISP_OK;
     wisp_blk *next[WISP__GROUP];
@@ -105,7 +92,7 @@ out:
 }
 
 /* |r> begins the right sequence. */
-static wisp_status start(kubo_run *k, int64_t vector)
+static wisp_status start(wisp__kubo_run *k, int64_t vector)
 {
     k->right.k = 0;
     if (k->o->trace == WISP_TRACE_EXACT) return wisp_blk_fill_units(k->right.v, &vector);
@@ -114,7 +101,7 @@ static wisp_status start(kubo_run *k, int64_t vector)
 }
 
 /* T_k|r> is not longer than |r>, but for rounding, as long as the spectrum lies within the bounds. */
-static wisp_status guard(const kubo_run *k)
+static wisp_status guard(const wisp__kubo_run *k)
 {
     double norm;
     const wisp_status status = wisp_norm(k->right.v, &norm);
@@ -130,7 +117,7 @@ static wisp_status guard(const kubo_run *k)
 }
 
 /* Products of the held left vectors, from number j on, `left` of them, with `right` right ones, from number l on. */
-static wisp_status multiply(kubo_run *k, int64_t j, int64_t left, int64_t l, int right)
+static wisp_status multiply(wisp__kubo_run *k, int64_t j, int64_t left, int64_t l, int right)
 {
     wisp_status status;
     const int64_t M = k->o->moments;
@@ -158,7 +145,7 @@ out:
     return status;
 }
 
-static wisp_status observe(const kubo_run *k, int64_t vectors)
+static wisp_status observe(const wisp__kubo_run *k, int64_t vectors)
 {
     const wisp_kubo_opts *o = k->o;
     if (!o->observe || !o->observe(o->observe_arg, k->sweeps, k->all_sweeps, vectors)) return WISP_OK;
@@ -166,23 +153,28 @@ static wisp_status observe(const kubo_run *k, int64_t vectors)
                           (long long)vectors);
 }
 
-/* All right vectors with the left ones that are held, from number j on. */
-static wisp_status all_right(kubo_run *k, int64_t vector, int64_t j, int64_t left)
+/* All right vectors with the left ones that are held, from number j on. Those whose products are there are made anew
+   for the ones behind them. */
+static wisp_status all_right(wisp__kubo_run *k, int64_t vector, int64_t j, int64_t left)
 {
     wisp_status status = WISP_OK;
     const int64_t M = k->o->moments;
     for (int64_t l = 0; l < M; l += k->o->width) {
         const int right = M - l < k->o->width ? (int)(M - l) : k->o->width;
+        k->again = is_there(k, j, l);
         WISP_TRY(fill(k, &k->right, k->x, l, right));
+        if (k->again) continue;
         WISP_TRY(guard(k));
         WISP_TRY(multiply(k, j, left, l, right));
+        k->at = (wisp__kubo_place){vector, j, l + right, k->sweeps, k->flops};
+        if (l + right == M) k->at.j = j + left, k->at.l = 0;
         WISP_TRY(observe(k, vector));
     }
 out:
     return status;
 }
 
-static wisp_status one_vector(kubo_run *k, int64_t vector)
+static wisp_status one_vector(wisp__kubo_run *k, int64_t vector)
 {
     wisp_status status;
     const int64_t M = k->o->moments;
@@ -192,11 +184,13 @@ static wisp_status one_vector(kubo_run *k, int64_t vector)
     k->left.k = 0;
     for (int64_t j = 0; j < M; j += k->o->left) {
         const int64_t left = M - j < k->o->left ? M - j : k->o->left;
+        k->again = is_there(k, j, 0);
         for (int b = 0; b < k->blocks; b++) {
             const int64_t before = (int64_t)b * k->columns, rest = left - before;
             if (rest > 0)
                 WISP_TRY(fill(k, &k->left, k->block[b], j + before, rest < k->columns ? (int)rest : k->columns));
         }
+        if (j < k->from.j) continue;
         if (j > 0) WISP_TRY(start(k, vector));
         WISP_TRY(all_right(k, vector, j, left));
     }
@@ -204,7 +198,7 @@ out:
     return status;
 }
 
-static wisp_status make_blocks(kubo_run *k)
+static wisp_status make_blocks(wisp__kubo_run *k)
 {
     wisp_status status;
     const wisp_kubo_opts *o = k->o;
@@ -227,7 +221,7 @@ out:
     return status;
 }
 
-static void free_blocks(kubo_run *k)
+static void free_blocks(wisp__kubo_run *k)
 {
     wisp_blk *const some[] = {k->left.before, k->left.v, k->right.before, k->right.v, k->x, k->y};
     for (int i = 0; i < 6; i++) wisp_blk_free(some[i]);
@@ -238,7 +232,7 @@ static void free_blocks(kubo_run *k)
 }
 
 /* V_b is made for blocks as wide as x. */
-static wisp_status mark(kubo_run *k)
+static wisp_status mark(wisp__kubo_run *k)
 {
     wisp_status status;
     double(*to)[3] = k->m->mark;
@@ -253,31 +247,35 @@ out:
 }
 
 /* m->vectors counts those that are complete; of an exact trace all are in one line. */
-static wisp_status run(kubo_run *k)
+static wisp_status run(wisp__kubo_run *k)
 {
     wisp_status status;
     wisp_moments *m = k->m;
     const bool exact = m->trace == WISP_TRACE_EXACT;
     const int64_t vectors = wisp__kubo_vectors(k->o, m->rows);
-    double *one = NULL; /* of an exact trace: a vector's */
     const size_t n = (size_t)m->n;
-    if (exact) WISP_TRY(wisp_alloc(k->ctx, &one, 2 * n, sizeof *one));
+    if (exact) WISP_TRY(wisp_alloc(k->ctx, &k->one, 2 * n, sizeof *k->one));
     WISP_TRY(make_blocks(k));
     WISP_TRY(mark(k));
+    if (k->o->resume) WISP_TRY(wisp__kubo_items(k, k->o->resume));
+    if (k->o->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__kubo_items, k));
     k->edge = wisp__rounded_edge(&m->bounds, k->A, k->o->type);
     k->all_sweeps = wisp__kubo_sweeps(k->o) * vectors;
-    for (int64_t v = 0; v < vectors; v++) {
-        k->re = exact ? one : m->mu + v * m->n;
-        k->im = exact ? one + n : m->imag + v * m->n;
+    for (int64_t v = k->at.vector; v < vectors; v++) {
+        k->re = exact ? k->one : m->mu + v * m->n;
+        k->im = exact ? k->one + n : m->imag + v * m->n;
         WISP_TRY(one_vector(k, v));
-        for (size_t i = 0; exact && i < n; i++) m->mu[i] += one[i], m->imag[i] += one[n + i];
+        for (size_t i = 0; exact && i < n; i++) m->mu[i] += k->one[i], m->imag[i] += k->one[n + i];
         if (!exact) m->vectors = v + 1;
+        k->at = (wisp__kubo_place){.vector = v + 1, .sweeps = k->sweeps, .flops = k->flops};
+        k->from = (wisp__kubo_place){0};
     }
     if (exact) m->vectors = 1;
     WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
 out:
+    wisp_state_free(k->live);
     free_blocks(k);
-    wisp_free(k->ctx, one);
+    wisp_free(k->ctx, k->one);
     return status;
 }
 
@@ -371,20 +369,22 @@ wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a, c
     WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
     double before = wisp_now();
     const wisp_bounds_opts how = wisp__kubo_bounds_opts(&o, info.rows);
-    WISP_TRY(wisp__hermitian_bounds(&m->bounds, A, &how));
-    WISP_TRY(wisp__check_scale(ctx, o.type, m->bounds.halfwidth));
+    if (!o.resume) {
+        WISP_TRY(wisp__hermitian_bounds(&m->bounds, A, &how));
+        WISP_TRY(wisp__check_scale(ctx, o.type, m->bounds.halfwidth));
+    }
     m->bounds_seconds = wisp_now() - before;
-    before = wisp_now();
-    kubo_run k = {.ctx = ctx,
-                  .A = A,
-                  .V_a = V_a,
-                  .V_b = V_b,
-                  .o = &o,
-                  .m = m,
-                  .sweep_flops = sweep.flops,
-                  .dot_flops = (wisp_type_is_complex(o.type) ? 8 : 2) * (double)info.rows};
+    wisp__kubo_run k = {.ctx = ctx,
+                        .A = A,
+                        .V_a = V_a,
+                        .V_b = V_b,
+                        .o = &o,
+                        .m = m,
+                        .sweep_flops = sweep.flops,
+                        .dot_flops = (wisp_type_is_complex(o.type) ? 8 : 2) * (double)info.rows,
+                        .began = wisp_now()};
     status = run(&k);
-    m->seconds = wisp_now() - before;
+    m->seconds = k.before + wisp_now() - k.began;
     m->flops = k.flops;
 out:
     status = wisp_ctx_leave(ctx, status);

@@ -25,4 +25,43 @@ static inline int64_t wisp__kubo_sweeps(const wisp_kubo_opts *o)
     return (o->moments - 1) * (1 + (o->moments + o->left - 1) / o->left);
 }
 wisp_bounds_opts wisp__kubo_bounds_opts(const wisp_kubo_opts *o, int64_t rows);
+
+/* Two vectors of a recurrence: T_k and, where k > 0, T_k-1 (before). */
+typedef struct {
+    wisp_blk *before, *v;
+    int64_t k;
+} wisp__kubo_sequence;
+
+/* How far the moments are there: those of earlier vectors; of this one, the left vectors before j with all right ones,
+   and those that are held from j on with the right ones before l. */
+typedef struct {
+    int64_t vector, j, l, sweeps; /* sweeps that it took, as an uninterrupted run counts them, and operations */
+    double flops;
+} wisp__kubo_place;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A, *V_a, *V_b;
+    const wisp_kubo_opts *o; /* with every default filled in */
+    wisp_moments *m;
+    wisp__kubo_sequence left, right;
+    wisp_blk *next[WISP__GROUP]; /* what either becomes, until it is among the columns of a block */
+    wisp_blk **block;            /* [blocks] of left vectors, of so many columns but for the last one */
+    int blocks, columns;
+    wisp_blk *x, *y;  /* right vectors, and V_b times these */
+    wisp_scalar *dot; /* [columns][width] */
+    double norm;      /* of |r> */
+    double edge;      /* see wisp__rounded_edge */
+    int64_t sweeps, all_sweeps;
+    double flops, sweep_flops, dot_flops; /* so far; of a sweep; of an element of a product of two blocks */
+    double *re, *im;                      /* [M][M] of the vector at hand */
+    double *one;                          /* of an exact trace: where both are */
+    wisp__kubo_place at, from;            /* from: of the kept state that this vector goes on from, else zeros */
+    bool again;                           /* what is made now is not counted: it was, before the run was interrupted */
+    wisp_state *live;                     /* NULL: it is not offered */
+    double before, began;                 /* seconds of earlier runs; when this one began */
+} wisp__kubo_run;
+
+/* kubo_state.c: the state between two blocks of right vectors (a wisp_items_fn). */
+wisp_status wisp__kubo_items(void *k, wisp_state *s);
 #endif
