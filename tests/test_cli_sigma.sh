@@ -292,6 +292,30 @@ json out 'd["sigma"] == e["sigma"] and d["width"] == 8' one.json
 ok sigma $torus --direction xy --vectors 2 --moments 40 --bounds=-3.1,3.1 --mu=0 --json
 json out 'close(d["sigma"], e["sigma"], 1e-9)' one.json
 
+# ---- checkpoints: a run goes on within a vector, with the same bits
+long="$torus --direction xy --vectors 2 --moments 40 --bounds=-3.1,3.1 --width 8 --left-bytes 20kB --mu=-1,0"
+ok sigma $long --json
+cp out whole.json
+for number in 1 30 60; do
+    stop checkpoint TERM $number sigma $long --checkpoint s.ck
+    check "how to go on" grep -q 'to go on, repeat the command with --resume s.ck' log
+    ok sigma $long --resume s.ck --checkpoint s.ck --json
+    json out 'd["sigma"] == e["sigma"] and d["sigma_low"] == e["sigma_low"] and d["resumed"] == "s.ck"' whole.json
+    check "its files go" test ! -e s.ck
+done
+stop checkpoint TERM 5 sigma $long --checkpoint s.ck
+refused 1 "is of a run with another matrix" sigma $hall --direction xy --vectors 2 --moments 40 --bounds=-3.1,3.1 --width 8 --resume s.ck
+refused 1 "is of a run with another --direction" sigma ${long/xy/xx} --resume s.ck
+refused 1 "is of a run with another matrix" sigma $long --peierls 0.06158402871356008 --resume s.ck
+refused 1 "is of a run with --moments 40" sigma $long --moments 41 --resume s.ck
+stop moments TERM 0.9 sigma $torus --direction xy $exact --checkpoint e.ck
+ok sigma $torus --direction xy $exact --mu=0 --resume e.ck --json
+cp out goes_on.json
+ok sigma $torus --direction xy $exact --mu=0 --json
+json out 'd["sigma"] == e["sigma"]' goes_on.json
+ok sigma $long --checkpoint p.ck --plan --json
+json out 'd["checkpoint_bytes"] >= 2 * 16 * 40 * 40'
+
 # ---- files, plans
 ok sigma $torus --direction xy --vectors 2 --moments 16 --mu=-1,0 -o s.csv
 check "columns" grep -q '^mu,sigma,sigma_error,sigma_95,sigma_low,sigma_high$' s.csv

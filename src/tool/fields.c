@@ -109,6 +109,8 @@ static const struct {
     {"WISP_PARTITION_LEVELS", ANY, "partition", "--partition levels"},
     {"V_a", CMD_SIGMA, "velocity-a", NULL},
     {"V_b", CMD_SIGMA, "velocity-b", NULL},
+    {"V_a", CMD_SIGMA, "direction", NULL},
+    {"V_b", CMD_SIGMA, "direction", NULL},
     {"wisp_gallery_list", ANY, NULL, "wisp gen --list"},
 };
 enum { NAMED = sizeof named / sizeof named[0] };

@@ -76,6 +76,7 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
 {
     int64_t budget; /* that of the context, which the model of time counts on */
     int rc = source_open(t, &s->h);
+    r->kubo.width = (int)t->opt.width; /* with that of a kept state */
     if (!rc) rc = source_square(t, &s->h, "a Hamiltonian is square");
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc) rc = velocity_field(t, s);
@@ -90,7 +91,11 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
 static int run_moments(tool *t, sigma_results *r, wisp_moments *m, const wisp_mat *A, const wisp_mat *V_a,
                        const wisp_mat *V_b)
 {
-    wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
+    const int rc = checkpoint_begin(t, A, r->kubo.width, NULL, NULL);
+    if (rc) return rc;
+    checkpoint_set(t, &r->kubo);
+    const wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
+    checkpoint_pause(t);
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
     if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
     m->volume = r->has_volume ? r->eval.volume : 0;
@@ -245,7 +250,9 @@ int cmd_sigma(tool *t)
     rc = sigma_write(t, &r);
     if (!rc && t->opt.average) rc = average_end(t, r.m.realizations, r.m.partial);
     if (!rc) rc = save_rc;
+    rc = checkpoint_done(t, rc);
 out:
+    checkpoint_close(t);
     wisp_free(t->ctx, r.x);
     wisp_free(t->ctx, r.sigma);
     wisp_moments_free(&r.m);

@@ -98,6 +98,7 @@ static void show_run(tool *t, const sigma_results *r)
     snprintf(b[0], TEXT, "width %d", m->width);
     text_run(t, &r->stored, b[0]);
     weights_summary(t, &r->stored);
+    checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));

@@ -33,6 +33,14 @@ static wisp_status plan_of(tool *t, const wisp_src *src, const wisp_mat_opts *mo
     return most ? wisp_mat_bound(t->ctx, src, mo, info) : wisp_mat_plan(t->ctx, src, mo, info);
 }
 
+/* The copy of a checkpoint: moments so far. */
+static int64_t copy_bytes(const tool *t, const sigma_results *r, int64_t rows)
+{
+    enum { HEAD = 64 << 10 };
+    const double n = (double)moments_of(r), lines = r->kubo.trace == WISP_TRACE_EXACT ? 2 : (double)vectors_of(r, rows);
+    return t->opt.checkpoint ? wisp_whole_number(16 * lines * n * n) + HEAD : 0;
+}
+
 /* The storage is that of the matrix and of the velocities; one after the other is made beside all sources. */
 static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
 {
@@ -54,7 +62,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
     const int64_t own =
         wisp_whole_number(16 * lines * (double)moments_of(in->r) * (double)moments_of(in->r)) + of_means;
     const int64_t first = a->bytes, both = first + V_a.bytes, all = both + V_b.bytes;
-    b->vectors = (most ? run.bytes_most : run.bytes) + of_means + WISP_PLAN_LITTLE;
+    b->vectors = (most ? run.bytes_most : run.bytes) + of_means + copy_bytes(t, in->r, a->rows) + WISP_PLAN_LITTLE;
     enum { HELD = 1, PARTS = HELD + 5 };
     const int64_t parts[PARTS] = {all + b->vectors,
                                   in->r->reading,
@@ -112,10 +120,10 @@ int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
     if ((rc = plan_time_check(t, status))) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) {
-        json_t *o =
-            JSON_PUT(plan_json(t, type, &about, &most), J_MAYBE(t->opt.average, "realizations", t->opt.average),
-                     J("vectors", vectors_of(r, s->h.rows)), J("moments", moments_of(r)),
-                     J("products", (json_int_t)run.products), J("sweeps", (json_int_t)run.sweeps), J("flops", work));
+        json_t *o = JSON_PUT(plan_json(t, type, &about, &most), J_MAYBE(t->opt.average, "realizations", t->opt.average),
+                             J("vectors", vectors_of(r, s->h.rows)), J("moments", moments_of(r)),
+                             J("products", (json_int_t)run.products), J("sweeps", (json_int_t)run.sweeps),
+                             J("flops", work), J("checkpoint_bytes", copy_bytes(t, r, s->h.rows)));
         plan_time_json(o, &time);
         return json_print_new(t, o);
     }
@@ -124,6 +132,7 @@ int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
     average_plan(t);
     text_line("sweeps", "about %s", text_count(b, (int64_t)run.sweeps));
     text_line("work", "about %.3g Tflop in products of vectors", work * 1e-12);
+    if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, s->h.rows));
     if (time.known) plan_time_show(&time, "moments");
     plan_time_missing(status);
     return EXIT_FINE;
