@@ -5,7 +5,7 @@ topi=topi:nx=4,ny=4,nz=3
 long=topi:nx=10,ny=10,nz=10
 
 # ---- help, version, man page
-for c in "" dos ldos count green spectral thermal trace sigma map power evolve solve eig svd info gen convert bench machine; do
+for c in "" dos ldos count green spectral thermal trace sigma map power apply evolve solve eig svd info gen convert bench machine; do
     ok $c --help
     grep -q '^Usage: wisp' out || fail "wisp $c --help does not begin with its usage"
     grep -oE -- '--[a-z-]+' out | sort -u >>named

@@ -29,7 +29,8 @@ json out 'len(d["temperatures"]) == 7 and d["temperatures"][0] == 0.1 and d["tem
 ok trace $lattice --function log --bounds 0.3,7.7 --trace exact --json
 json out 'abs(d["trace_of_function"] - sum(math.log(E) for E in level)) < 1e-10 * 20 * d["largest"] and d["function"] == "log"'
 json out 'd["trace_low"] <= d["trace_of_function"] <= d["trace_high"] and d["trace_error"] == 0 and d["number_of_moments"] == d["terms"] + d["terms"] % 2'
-for f in "inverse 1/E" "sqrt math.sqrt(E)" "inverse-sqrt E**-.5" "exp math.exp(E)" "exp:-0.5 math.exp(-.5*E)" "power:3 E**3" "power:-1.5 E**-1.5"; do
+for f in "inverse 1/E" "sqrt math.sqrt(E)" "inverse-sqrt E**-.5" "exp math.exp(E)" "exp:-0.5 math.exp(-.5*E)" "power:3 E**3" "power:-1.5 E**-1.5" \
+    "fermi:3,0.4 1/(1+math.exp((E-3)/.4))" "gauss:4,0.7 math.exp(-(E-4)**2/2/.49)"; do
     ok trace $lattice --function ${f% *} --bounds 0.3,7.7 --trace exact --json
     json out "abs(d['trace_of_function'] - sum(${f#* } for E in level)) < 1e-10 * 20 * d['largest'] and d['function'] == '${f% *}'"
 done
@@ -117,7 +118,7 @@ done
 refused 2 "at most 10000 temperatures" thermal $lattice --temperatures 1:2:1000000
 refused 2 "at most 10000 temperatures" thermal $lattice --temperatures 1:2:9223372036854775807,1
 ok thermal $lattice --temperatures 1e3:1e300:4 --moments 8 --trace exact --quiet
-for f in x log: log:2 power power: power:x exp:nan; do refused 2 "--function $f" trace $lattice --function $f; done
+for f in x log: log:2 power power: power:x exp:nan fermi:1 gauss:1,0; do refused 2 "--function $f" trace $lattice --function $f; done
 refused 1 "--function log needs eigenvalues above 0, and the bounds are -" trace $topi --function log
 refused 1 "--function power:-2 needs eigenvalues on one side of 0" trace $topi --function power:-2
 refused 1 "the function needs" trace $lattice --function exp --moments 4

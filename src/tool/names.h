@@ -18,8 +18,17 @@ extern name_list bench_op_names, bench_variant_names;
 
 enum { ORDERS = WISP_ROWS_TILES + 1, FORMATS = WISP_FORMAT_HERMITIAN + 1 };
 
-/* Of --function. */
-enum { FUNCTION_LOG, FUNCTION_INVERSE, FUNCTION_SQRT, FUNCTION_INVERSE_SQRT, FUNCTION_EXP, FUNCTION_POWER };
+/* Of --function; the last two have two numbers. */
+enum {
+    FUNCTION_LOG,
+    FUNCTION_INVERSE,
+    FUNCTION_SQRT,
+    FUNCTION_INVERSE_SQRT,
+    FUNCTION_EXP,
+    FUNCTION_POWER,
+    FUNCTION_FERMI,
+    FUNCTION_GAUSS
+};
 
 static inline const char *text_order(wisp_order order) { return order_names[order]; }
 static inline const char *text_partition(wisp_partition how) { return partition_names[how]; }

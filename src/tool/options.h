@@ -47,8 +47,9 @@ typedef struct {
         first_vector;
     double *energies, per; /* per: 0: not given, below 0: rows */
     int64_t energy_count;
-    double eta;                            /* green; 0: not given */
-    double *temperatures, function_number; /* thermal: temperature_count of them; the S or P of --function */
+    double eta;                             /* green; 0: not given */
+    double *temperatures;                   /* thermal: temperature_count of them */
+    double function_number, function_scale; /* of --function: S, P, MU or E; T or W */
     int64_t temperature_count;
     double *mu, *optical, temperature, volume; /* sigma: so many of each; temperature 0 and volume 0: not given */
     int64_t mu_count, optical_count, left_bytes;

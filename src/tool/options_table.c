@@ -5,10 +5,10 @@
 #define DENSITIES (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define TRACES (CMD_THERMAL | CMD_TRACE)
 #define KPM (DENSITIES | TRACES | CMD_GREEN | CMD_SPECTRAL)
-#define VECTORS (CMD_POWER | CMD_EVOLVE)
+#define VECTORS (CMD_POWER | CMD_APPLY | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG | CMD_SVD)
 #define PAIRS (CMD_EIG | CMD_SVD)
-#define RESUMED (KPM | CMD_EVOLVE | SYSTEMS | CMD_MAP | CMD_SIGMA)
+#define RESUMED (KPM | CMD_EVOLVE | SYSTEMS | CMD_MAP | CMD_SIGMA | CMD_APPLY)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define RUNS (KPM | VECTORS | SYSTEMS | CMD_SIGMA | CMD_MAP)
 #define MOMENTS (KPM | CMD_SIGMA | CMD_MAP)
@@ -39,6 +39,9 @@
 #define BOUNDS(commands, help)                                                                                      \
     VALUE("bounds", "lanczos|gershgorin|A,B", parse_bounds, commands, bounds_method, help, .choices = bounds_names, \
           .max = WISP_BOUNDS_GIVEN)
+#define FUNCTIONS(what)                                                                                                \
+    what " (needed); exp(S x), x to the power of P, Fermi's 1/(1 + exp((x - MU)/T)), Gauss's curve exp(-(x - E)^2/(2 " \
+         "W^2))"
 enum { END = 0 };
 
 const option_def option_table[] = {
@@ -50,8 +53,10 @@ const option_def option_table[] = {
           .max = 64),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
-    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P", parse_function, CMD_TRACE, function,
-          "whose trace is wanted (needed); exp(S x), x to the power of P", .choices = function_names),
+    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_TRACE,
+          function, FUNCTIONS("whose trace is wanted"), .choices = function_names),
+    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_APPLY,
+          function, FUNCTIONS("that is applied"), .choices = function_names),
     CHOICE(
         "direction", NEW_RUN | CMD_SIGMA, direction, direction_names, 0, END,
         "the component: xy is the current along x in a field along y. Velocities are i [H, x] by the positions of the "
@@ -94,6 +99,10 @@ const option_def option_table[] = {
     VALUE("tolerance", "T", parse_positive, CMD_TRACE, tolerance,
           "how large the error may be, apart from the scatter of random vectors: this times the rows and the largest "
           "|f| on the bounds; may be written --tol (1e-10; in single precision 1e-4)"),
+    VALUE(
+        "tolerance", "T", parse_positive, CMD_APPLY, tolerance,
+        "how large the error of y may be, times |x| and the largest |f| on the bounds; may be written --tol (1e-10; in "
+        "single precision 1e-4)"),
     VALUE("tolerance", "T", parse_positive, CMD_GREEN, tolerance,
           "how large the error of G may be, times eta; may be written --tol (1e-10; in single precision 1e-4)"),
     VALUE("resolution", "E", parse_positive, DENSITIES | CMD_SPECTRAL | CMD_MAP, resolution,
@@ -270,11 +279,12 @@ const option_def option_table[] = {
     VALUE("seed", "S", parse_seed, NEW_RUN | CMD_LDOS | CMD_GREEN | CMD_SPECTRAL, seed,
           "seed of the Lanczos starts, by which bounds are found (0)"),
     VALUE("seed", "S", parse_seed, CMD_POWER, seed, "seed of the random vectors (0)"),
-    BOUNDS(NEW_RUN | MOMENTS | CMD_EVOLVE,
+    VALUE("seed", "S", parse_seed, CMD_APPLY, seed, "seed of the random vectors and of the Lanczos starts (0)"),
+    BOUNDS(NEW_RUN | MOMENTS | CMD_APPLY | CMD_EVOLVE,
            "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
            "run; but with few moments one just outside may go unnoticed"),
     FLAG("adjoint", CMD_CONVERT, adjoint, "write the adjoint A^H: the transposed matrix with conjugate numbers"),
-    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_EVOLVE | CMD_EIG, hermitian_part,
+    FLAG("hermitian-part", NEW_RUN | MOMENTS | CMD_APPLY | CMD_EVOLVE | CMD_EIG, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
     VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, DENSITIES | CMD_SPECTRAL | CMD_SIGMA, kernel,
           "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
@@ -319,12 +329,12 @@ const option_def option_table[] = {
           "memory for the vectors of one side, of each process: where all fit, the others are made once (1 GiB)"),
     COUNT("width", "W", NEW_RUN | CMD_MAP, width, 1, 4096,
           "vectors that are worked on side by side, each with one more for each energy (4)"),
-    COUNT("width", "W", NEW_RUN | CMD_POWER, width, 1, 4096, "vectors that are worked on side by side (1)"),
+    COUNT("width", "W", NEW_RUN | CMD_POWER | CMD_APPLY, width, 1, 4096, "vectors that are worked on side by side (1)"),
     COUNT(
         "ranks", "N", CMD_INFO, ranks, 2, 1024,
         "how the matrix would lie on so many processes, and what they would send each other; it is not made for that"),
     COUNT("width", "W", CMD_INFO, width, 1, 4096, "with --ranks: vectors that are worked on side by side (1)"),
-    COUNT("depth", "N", NEW_RUN | KPM | CMD_EVOLVE, depth, 1, 1 << 20,
+    COUNT("depth", "N", NEW_RUN | KPM | CMD_APPLY | CMD_EVOLVE, depth, 1, 1 << 20,
           "the number of steps that are interleaved, so that rows are met again in cache (what is found best)"),
     VALUE("cache-budget", "BYTES|P%", parse_budgets, NEW_RUN | KPM | VECTORS, budgets,
           "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
@@ -335,14 +345,14 @@ const option_def option_table[] = {
            precision_names, 0, 2, "of matrix and vectors (that of the matrix)"),
     CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
            "one global reduction at the end, or one each step"),
-    CHOICE("halo", NEW_RUN | MOMENTS | SYSTEMS, halo, halo_names, 0, END,
+    CHOICE("halo", NEW_RUN | MOMENTS | CMD_APPLY | SYSTEMS, halo, halo_names, 0, END,
            "when processes exchange rows that they need of each other: before they multiply; while they do; so, by a "
            "thread of its own; neighbour by neighbour; some columns at a time; never, for measurements: results are "
            "wrong (auto: the fastest, by trial)"),
     COUNT("threads", "T", ALL & ~(unsigned)CMD_BENCH, threads, 1, 4096, "threads (OMP_NUM_THREADS, else all cores)"),
     COUNT_S("threads", "T,T,..", CMD_BENCH, thread_counts, 1, 4096,
             "numbers of threads, with rows of their own (OMP_NUM_THREADS, else all cores)"),
-    VALUE("weights", "N,N,..|rows|nonzeros|measured", parse_weights, NEW_RUN | MOMENTS | SYSTEMS, weights,
+    VALUE("weights", "N,N,..|rows|nonzeros|measured", parse_weights, NEW_RUN | MOMENTS | CMD_APPLY | SYSTEMS, weights,
           "shares of the rows of several processes, one number for each; or as many rows each, or nonzeros; or by the "
           "rate of each process, measured for a moment (rows)",
           .choices = weights_names, .min = 1),
@@ -387,7 +397,7 @@ const option_def option_table[] = {
           "(solve) with its columns one by one, and give the ratio of the times: how many times faster the row is"),
     COUNT("repeats", "N", CMD_BENCH, repeats, 7, 10000, "repetitions of each row (9)"),
     FLAG("measure", CMD_MACHINE, measure, "measure anew, even if an earlier result is kept"),
-    VALUE("watchdog", "off|SECONDS", parse_watchdog, MOMENTS | SYSTEMS, watchdog,
+    VALUE("watchdog", "off|SECONDS", parse_watchdog, MOMENTS | CMD_APPLY | SYSTEMS, watchdog,
           "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
           "(30)"),
     FILENAME("like", NEW_RUN | (RUNS & ~(unsigned)CMD_MAP), like,
@@ -409,6 +419,8 @@ const option_def option_table[] = {
     FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
     OUTPUT(MOMENTS | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
     OUTPUT(CMD_POWER, WORDS("mtx", "mtx.gz"), "the last power, as the columns of a dense .mtx or .mtx.gz"),
+    OUTPUT(CMD_APPLY, WORDS("mtx", "mtx.gz", "h5"),
+           "y, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
     OUTPUT(CMD_SOLVE, WORDS("mtx", "mtx.gz", "h5"),
            "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
     FILENAME("output", CMD_GEN, output, "where to write it: .mtx, .mtx.gz or .crs", .letter = 'o'),

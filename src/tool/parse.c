@@ -306,9 +306,15 @@ bool parse_function(option_value *v)
 {
     const int i = find_choice(v, ":");
     const char *rest = v->text + strcspn(v->text, ":");
-    double number = 1;
-    if (i < 0) return refuse(v, "expected log, inverse, sqrt, inverse-sqrt, exp, exp:S or power:P");
-    if (*rest++ == ':') {
+    double number = 1, scale = 1;
+    if (i < 0)
+        return refuse(v, "expected log, inverse, sqrt, inverse-sqrt, exp, exp:S, power:P, fermi:MU,T or gauss:E,W");
+    if (i >= FUNCTION_FERMI) {
+        if (*rest++ != ':' || !read_number(&rest, &number) || *rest++ != ',' || !read_number(&rest, &scale) || *rest ||
+            !(scale > 0))
+            return refuse(v, i == FUNCTION_FERMI ? "expected fermi:MU,T, with a temperature T above 0"
+                                                 : "expected gauss:E,W, with a width W above 0");
+    } else if (*rest++ == ':') {
         if (i < FUNCTION_EXP) return refuse(v, "only exp and power have a number");
         if (!read_number(&rest, &number) || *rest) return refuse(v, "expected a number after the colon");
     } else if (i == FUNCTION_POWER) {
@@ -316,6 +322,7 @@ bool parse_function(option_value *v)
     }
     v->o->function = i;
     v->o->function_number = number;
+    v->o->function_scale = scale;
     return true;
 }
 

@@ -25,6 +25,13 @@ static int open_hdf5(tool *t, wisp_src *src, const char *path)
     return EXIT_FINE;
 }
 
+int start_check_pipe(tool *t, const char *path)
+{
+    if (t->processes == 1 || t->opt.weights_by != WEIGHTS_MEASURED || !file_reads_once(path)) return EXIT_FINE;
+    return tool_fail(t, "%s can be read only once, and --weights measured may have to read it again; keep it in a file",
+                     path);
+}
+
 int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64_t rows)
 {
     *src = (wisp_src){0};

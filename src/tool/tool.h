@@ -148,6 +148,8 @@ bool file_reads_once(const char *path);
 enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */
 /* Opens a file with `rows` rows, whose columns count as vectors; `what` they are is for messages. */
 int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64_t rows);
+/* A run that measures its weights may open its files a second time: one that can't be read twice is refused. */
+int start_check_pipe(tool *t, const char *path);
 /* x becomes the columns of the file; a single one stands for all columns of x. NaN and infinity are errors. */
 int start_from_file(tool *t, wisp_blk *x, const wisp_src *src, const char *path);
 int start_from_sites(tool *t, wisp_blk *x); /* --site */

@@ -21,20 +21,12 @@ static side_def side_of(const tool *t, const starts *s, int side)
     return d;
 }
 
-/* A run that measures its weights may open its files a second time. */
-static int check_pipe(tool *t, const char *path)
-{
-    if (t->processes == 1 || t->opt.weights_by != WEIGHTS_MEASURED || !file_reads_once(path)) return EXIT_FINE;
-    return tool_fail(t, "%s can be read only once, and --weights measured may have to read it again; keep it in a file",
-                     path);
-}
-
 static int open_side(tool *t, starts *s, int side, int64_t rows)
 {
     const char *path = side_of(t, s, side).file;
     if (!path && side) return source_has_rows(t, "left-sites", t->opt.left_sites, t->opt.left_site_count, rows);
     if (!path) return EXIT_FINE;
-    int rc = tool_agree(t, check_pipe(t, path));
+    int rc = tool_agree(t, start_check_pipe(t, path));
     if (!rc) rc = start_open(t, &s->src[side], path, side ? "left vector" : "start", rows);
     return rc ? rc : weights_deal(t, &s->src[side]);
 }

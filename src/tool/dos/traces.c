@@ -1,54 +1,9 @@
 /* wisp trace, and what it shares with wisp thermal: traces of functions from moments. */
 #include "dos.h"
+#include "../function.h"
 #include "../out/text.h"
 #include <math.h>
 #include <string.h>
-
-/* ---- the function ---- */
-
-static int value_of(void *arg, double energy, wisp_scalar *value)
-{
-    const options *o = arg;
-    double f = 0;
-    switch (o->function) {
-    case FUNCTION_LOG: f = log(energy); break;
-    case FUNCTION_INVERSE: f = 1 / energy; break;
-    case FUNCTION_SQRT: f = sqrt(energy); break;
-    case FUNCTION_INVERSE_SQRT: f = 1 / sqrt(energy); break;
-    case FUNCTION_EXP: f = exp(o->function_number * energy); break;
-    case FUNCTION_POWER: f = pow(energy, o->function_number); break;
-    }
-    *value = (wisp_scalar){f, 0};
-    return 0;
-}
-
-static wisp_function function_of(tool *t) { return (wisp_function){.value = value_of, .arg = &t->opt}; }
-
-/* As on the command line. */
-static const char *function_text(const tool *t, char *buf)
-{
-    const options *o = &t->opt;
-    const bool number = o->function == FUNCTION_POWER || o->function_number != 1;
-    snprintf(buf, TEXT, number ? "%s:%.17g" : "%s", function_names[o->function], o->function_number);
-    return buf;
-}
-
-/* Whether the function has all of these bounds; its line where it has not. */
-static int check_domain(tool *t, const wisp_bounds *b)
-{
-    const options *o = &t->opt;
-    const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
-    const bool whole = o->function == FUNCTION_POWER && o->function_number == floor(o->function_number);
-    const bool everywhere = o->function == FUNCTION_EXP || (whole && o->function_number >= 0);
-    const bool not_zero = o->function == FUNCTION_INVERSE || whole;
-    char name[TEXT];
-    if (everywhere || low > 0 || (not_zero && high < 0)) return EXIT_FINE;
-    return tool_fail(t,
-                     "--function %s needs eigenvalues %s, and the bounds are %.6g to %.6g: if the spectrum lies there, "
-                     "give closer ones by --bounds A,B%s; wisp eig finds its ends",
-                     function_text(t, name), not_zero ? "on one side of 0" : "above 0", low, high,
-                     o->from ? " in a new run" : "");
-}
 
 /* ---- what thermal and trace share ---- */
 
@@ -67,7 +22,7 @@ int traces_moments(tool *t, const wisp_bounds *b, wisp_bounds_method method, int
     if (t->cmd->bit == CMD_TRACE) {
         const wisp_function f = function_of(t);
         const wisp_function_opts o = {.tolerance = t->opt.tolerance};
-        const int rc = check_domain(t, b);
+        const int rc = function_check(t, b);
         if (rc) return rc;
         if (wisp_function_moments(t->ctx, b, &f, &o, moments)) return tool_fail_ctx(t);
         *moments += *moments % 2; /* a sweep gives two */
@@ -83,7 +38,7 @@ static int evaluate_trace(tool *t, results *r)
 {
     const wisp_function f = function_of(t);
     const wisp_function_opts o = {.tolerance = t->opt.tolerance};
-    const int rc = check_domain(t, &r->m->bounds);
+    const int rc = function_check(t, &r->m->bounds);
     if (rc) return rc;
     return wisp_trace_function(t->ctx, r->m, &f, &o, -1, &r->traced) ? tool_fail_ctx(t) : EXIT_FINE;
 }

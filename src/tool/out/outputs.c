@@ -58,10 +58,11 @@ int outputs_check(tool *t)
     const char *const refusal = needs ? hdf5_refusal() : NULL;
     if (refusal)
         rc = tool_fail(t, "%s: %s",
-                       o->save                                         ? "--save"
-                       : o->from                                       ? "--from"
-                       : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD) ? "a .h5 file (a .mtx file needs no HDF5)"
-                                                                       : "a .h5 file of results",
+                       o->save   ? "--save"
+                       : o->from ? "--from"
+                       : t->cmd->bit & (CMD_SOLVE | CMD_EIG | CMD_SVD | CMD_APPLY)
+                           ? "a .h5 file (a .mtx file needs no HDF5)"
+                           : "a .h5 file of results",
                        refusal);
     if (needs) rc = tool_agree(t, rc); /* ranks may have other libraries */
     for (int i = 0; i < PATHS && !rc && !o->plan; i++)
