@@ -107,6 +107,73 @@ refused 1 "serve temperatures from" thermal $lattice --temperatures 0.001 --trac
 ok thermal $lattice --temperatures 0.01 --trace exact --bounds 0.649,7.4 --json
 json out 'within(d, 0, 1e-6)'
 
+# ---- states that are cooled: temperatures far below those that moments serve, against the levels, and within the bars
+run="thermal $lattice --temperatures 0.0005,0.01,0.3,2 --vectors 16 --seed 3"
+"$wisp" $run --json >out 2>err
+check "refused without them" sh -c 'grep -q "^wisp: at temperature 0.01 .* serve lower ones, and so does --cool$" err'
+cat >>levels.py <<'PY'
+def in_bars(d, i):
+    return all(d[q + "_low"][i] <= v <= d[q + "_high"][i] for q, v in
+               zip(("log_z", "energy", "heat_capacity", "entropy"), canonical_low(d["temperatures"][i])))
+def canonical_low(T): # where all weights but the lowest level's are 0
+    w = [math.exp(-(E - level[0]) / T) for E in level]
+    z = sum(w)
+    e = sum(a * (E - level[0]) for a, E in zip(w, level)) / z
+    c = sum(a * (E - level[0] - e) ** 2 for a, E in zip(w, level)) / z / T**2
+    return math.log(z) - level[0] / T, level[0] + e, c, math.log(z) + e / T
+PY
+ok $run --cool --json
+json out 'all(in_bars(d, i) for i in range(4)) and d["temperatures_served"] == 4 and d["temperatures_cooled"] == 2 and d["why"] is None'
+json out 'abs(d["energy"][0] - level[0]) < 1e-9 and max(d["beside"]) < 1e-6 and d["cooled_vectors"] == 16 and d["cool_sweeps"] > 0'
+cp out cooled.json
+ok $run --cool
+check "a line on them" grep -q '^cooled  *the lowest 2, by states of 16 vectors: [0-9,]* sweeps' out
+WISP_RANKS=3 ok $run --cool --json
+json out 'close(d["energy"], e["energy"], 1e-9) and close(d["heat_capacity"], e["heat_capacity"], 1e-6)' cooled.json
+ok $run --cool --moments 8 --json
+json out 'all(in_bars(d, i) for i in range(4)) and d["temperatures_cooled"] == 4'
+ok thermal $lattice --temperatures 0.3,2 --vectors 16 --seed 3 --cool --moments 8 --precision single --json
+json out 'd["temperatures_cooled"] >= 1 and 1e-7 < max(d["beside"]) < 1e-2 and in_bars(d, 0) and in_bars(d, 1)'
+ok thermal $lattice --temperatures 2 --cool --json
+json out 'd["temperatures_cooled"] == 0 and d["cool_sweeps"] == 0'
+# One that goes a long way down, whose states stay as they are once they are cold.
+ok thermal $lattice --temperatures 1e-5,0.001 --vectors 3 --cool --json
+json out 'close(d["energy"], [level[0], level[0]], 1e-9) and d["heat_capacity"][0] < 1e-6'
+"$wisp" $run --cool --tolerance 1e-16 --json >out 2>err
+check "too small a tolerance" test $? = 1
+stop cooling INT 0.5 $run --cool --json
+check "Ctrl-C keeps whole batches" grep -q 'cooled states are those of 8 of 16 vectors' log
+json out 'd["cooled_vectors"] == 8 and d["temperatures_served"] == 4 and in_bars(d, 0) and in_bars(d, 1)'
+bound=$("$wisp" $run --cool --moments 64 --plan --json | sed -n 's/.*"bound_bytes": \([0-9]*\).*/\1/p')
+"$wisp" $run --cool --moments 64 --mem-limit "${bound:-0}" --quiet 2>err
+check "within the plan: $(cat err)" test $? = 0
+refused 2 "--cool is for random vectors" $run --cool --trace exact
+refused 2 "--cool has no state to go on from" $run --cool --checkpoint c.ck
+# Heisenberg's ring of 12 spins: all sectors of S^z together, whose values are known (C over the sites).
+for up in 1 2 3 4 5 6; do
+    ok thermal spinchain:sites=12,periodic=x,up=$up --temperatures 0.25,0.5,1 --vectors 12 --seed 1 --moments 8 --cool --json
+    cp out ring$up.json
+done
+cat >ring.py <<'PY'
+import json, math
+known = {0.25: 0.23966660, 0.5: 0.35000651, 1: 0.18865195}
+sectors = [json.load(open("ring%d.json" % up)) for up in range(1, 7)]
+def total(i, moved=None):
+    T = sectors[0]["temperatures"][i]
+    parts = [(2 * math.exp(-3 / T), 3, 0)] # all spins up, or down
+    for up, d in enumerate(sectors, 1):
+        lz, e, c = ((d[q + ("_high" if moved == (up, q) else "")][i]) for q in ("log_z", "energy", "heat_capacity"))
+        parts.append(((1 if up == 6 else 2) * math.exp(lz), e, c * T**2))
+    z = sum(p[0] for p in parts)
+    e = sum(p[0] * p[1] for p in parts) / z
+    return sum(p[0] * (p[2] + (p[1] - e) ** 2) for p in parts) / z / T**2 / 12
+for i, (T, want) in enumerate(known.items()):
+    c = total(i)
+    bar = math.sqrt(sum((total(i, (up, q)) - c) ** 2 for up in range(1, 7) for q in ("log_z", "energy", "heat_capacity")))
+    assert sectors[5]["temperatures_cooled"] == 3 and abs(c - want) <= bar < 0.3 * want
+PY
+[ $have_python = 0 ] || [ -n "${SANITIZED:-}" ] || check "the ring's heat capacity within its bars" holds ring.py
+
 # ---- plans, and refusals
 ok thermal $lattice --temperatures 1 --plan
 ok trace $lattice --function exp --plan --moments 10

@@ -96,6 +96,7 @@ typedef struct {
     bool takes_precision; /* though it was not given */
     double every;         /* seconds; 0: not given */
     bool measure;
+    bool cool; /* thermal */
     bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part, energy, adjoint;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;

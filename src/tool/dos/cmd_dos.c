@@ -336,6 +336,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m, wisp_bounds *found
         like_matrix(t, &r->stored, mo.width);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = found ? find_bounds(t, r, searched, source, &k, found) : run_moments(t, r, &s, searched, source, &k, m);
+        if (!rc && !found) rc = cool_run(t, r, A);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     starts_free(&s);
@@ -427,6 +428,9 @@ int cmd_dos(tool *t)
     }
     rc = results_write(t, &r);
     if (!rc && t->opt.average) rc = average_end(t, m.realizations, m.partial);
+    if (!rc && r.cool_cut)
+        rc = tool_fail(t, "stopped by %s; cooled states are those of %lld of %lld vectors", stop_reason(),
+                       (long long)r.cool_vectors, (long long)m.vectors);
     if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
     rc = checkpoint_done(t, rc);

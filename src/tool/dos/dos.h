@@ -25,6 +25,10 @@ typedef struct {
     double moved;             /* the largest step to a wave that fits the sample */
 } kpath;
 enum { KPATH_MAPS = 16 }; /* of a grid, in a picture */
+/* Of a state that --cool has cooled: ln of the norm that it would have, <H>, and the root of <(H - <H>)^2>. */
+typedef struct {
+    double log_norm, energy, spread;
+} cooled;
 
 /* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
@@ -66,10 +70,17 @@ typedef struct {
     wisp_ensemble *heat;           /* [options.temperature_count], thermal; what is not served has terms = 0 */
     int64_t served;
     char refused[WISP_MESSAGE]; /* why not all of them are */
-    wisp_scalar *green;         /* [curves][points]; NULL: not of green */
-    double *beside;             /* [curves][points] likewise: how far G is off at most */
-    wisp_traced traced;         /* trace */
-    kpath path;                 /* spectral */
+    int64_t cool_count, cool_vectors,
+        cool_sweeps;  /* --cool: of how many temperatures, the lowest ones; vectors that are */
+                      /* through */
+    cooled *cooled;   /* [cool_count][m->vectors] */
+    double *cool_off; /* [cool_count][2]: what all steps, and the last one, make states off at most */
+    double cool_seconds;
+    bool cool_cut;          /* it was stopped */
+    wisp_scalar *green;     /* [curves][points]; NULL: not of green */
+    double *beside;         /* [curves][points] likewise: how far G is off at most */
+    wisp_traced traced;     /* trace */
+    kpath path;             /* spectral */
     double *spectral;       /* [path.count][points], likewise; with their standard errors, of several realizations */
     double *spectral_error; /* likewise; NULL: there is one */
     average average;        /* of a run with --average */
@@ -253,4 +264,10 @@ void thermal_json(json_t *o, const tool *t, const results *r);
 void thermal_summary(const tool *t, const results *r);
 csv_table_fn thermal_table;
 plot_script_fn thermal_script;
+/* cool.c: --cool. What goes with it; temperatures that these moments do not serve, by states; what that takes at most;
+   r->heat[k] of them, or r->refused says why not, if there are any. */
+int cool_check(tool *t);
+int cool_run(tool *t, results *r, const wisp_mat *A);
+int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most);
+bool cool_fill(const tool *t, results *r, int64_t k);
 #endif

@@ -83,7 +83,7 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type matri
    filled through an array. */
 static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bool most, run_bytes *r)
 {
-    enum { HELD = 1, PARTS = HELD + 5 };
+    enum { HELD = 1, PARTS = HELD + 6 };
     const int64_t starts = (run_sides(ko) + 1) * starts_block_bytes(ko, &r->matrix);
     const int64_t parts[PARTS] = {r->matrix.bytes + r->blocks,
                                   p->files.reading,
@@ -91,7 +91,9 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, bo
                                   p->source + r->matrix.assembly_bytes,
                                   r->matrix.bytes + p->files.starts + starts +
                                       p->files.operator[most] + p->files.making[most],
-                                  evaluation_bytes(t, ko, r->matrix.rows)};
+                                  evaluation_bytes(t, ko, r->matrix.rows),
+                                  r->matrix.bytes + cool_bytes(t, &r->matrix, plan_vectors(ko, r->matrix.rows), most) +
+                                      evaluation_bytes(t, ko, r->matrix.rows)};
     const int64_t one = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, r->matrix.rows);
     const int64_t kept = kept_vectors(t, ko, r->matrix.rows) + (t->opt.average ? one : 0);
     const int64_t on_host = 8 * run_sides(ko) * plan_moments(ko) * kept + copy_bytes(t, &r->matrix, r->matrix.type, ko);
@@ -366,6 +368,7 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     if (t->opt.json) return show_json(t, &shown, ko, &time);
     show_memory(t, &shown, ko);
     if (time.known) show_time(t, &time);
+    if (t->opt.cool) text_line("cooling", "beside that; how long is known when the moments are");
     plan_time_missing(status);
     return EXIT_FINE;
 }

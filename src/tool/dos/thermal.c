@@ -73,6 +73,15 @@ out:
     return status;
 }
 
+/* Why, and what serves lower ones, unless cooled states have said it. */
+static void say_refused(tool *t, results *r)
+{
+    const bool cools = r->m->trace == WISP_TRACE_RANDOM && !t->opt.cool && !r->m->realizations;
+    if (*r->refused) return;
+    snprintf(r->refused, sizeof r->refused, "%s%s%s", tool_message(t), cools ? ", and so does --cool" : "",
+             cools && t->opt.from ? " in a new run" : "");
+}
+
 /* From the highest temperature down to the first one that is refused, as are all below it. */
 static int evaluate_served(tool *t, results *r)
 {
@@ -84,9 +93,10 @@ static int evaluate_served(tool *t, results *r)
         const double T = t->opt.temperatures[k];
         const wisp_status status = r->m->realizations ? of_realizations(t, r->m, &o, T, r->heat + k)
                                                       : wisp_thermal(t->ctx, r->m, &o, T, r->heat + k);
-        if (status == WISP_OK) continue;
-        if (status != WISP_ERR_ARG || r->served == 0) return tool_fail_ctx(t);
-        snprintf(r->refused, sizeof r->refused, "%s", tool_message(t));
+        if (status == WISP_OK || (status == WISP_ERR_ARG && cool_fill(t, r, k))) continue;
+        if (status == WISP_ERR_ARG) say_refused(t, r);
+        if (status != WISP_ERR_ARG) return tool_fail_ctx(t);
+        if (r->served == 0) return tool_fail(t, "%s", r->refused);
         break;
     }
     for (int64_t k = 0; k < n - r->served; k++) {
@@ -134,7 +144,10 @@ void thermal_json(json_t *o, const tool *t, const results *r)
     JSON_PUT(o,
              J("units", JSON_NEW(J("temperature", "units of the matrix"), J("energy", "units of the matrix"),
                                  J("heat_capacity", "1"), J("entropy", "1"))),
-             J("temperatures_served", r->served), J_IF(*r->refused, "why", r->refused),
+             J("temperatures_served", r->served), J_MAYBE(t->opt.cool, "temperatures_cooled", r->cool_count),
+             J_MAYBE(t->opt.cool, "cooled_vectors", r->cool_vectors),
+             J_MAYBE(t->opt.cool, "cool_sweeps", r->cool_sweeps), J_MAYBE(t->opt.cool, "cool_seconds", r->cool_seconds),
+             J_IF(*r->refused, "why", r->refused),
              J("temperatures", json_numbers(t->opt.temperatures, t->opt.temperature_count)),
              J("beside", json_incref(beside)));
     json_decref(beside);
@@ -146,12 +159,14 @@ void thermal_json(json_t *o, const tool *t, const results *r)
         }
 }
 
-/* A value with as many digits as its bar leaves. */
+/* A value with as many digits as its bar leaves, at most those that people read. */
 static const char *value_text(char *buf, const wisp_estimate *v)
 {
+    static const double least = 1e-10;
     if (isnan(v->value)) return "-";
-    if (v->error > 0 && isfinite(v->low)) return text_with_bar(buf, "+-", v->value, v->low, v->high, 0);
-    return text_rounded(buf, v->value, isnan(v->error) ? 0 : fmax(0.5 * (v->high - v->low), 1e-10));
+    if (v->error > least * (1 + fabs(v->value)) && isfinite(v->low))
+        return text_with_bar(buf, "+-", v->value, v->low, v->high, 0);
+    return text_rounded(buf, v->value, isnan(v->error) ? 0 : fmax(0.5 * (v->high - v->low), least));
 }
 
 /* All of a few temperatures, else the first and the last ones. */
@@ -171,6 +186,10 @@ void thermal_summary(const tool *t, const results *r)
         snprintf(T, sizeof T, "%.6g", t->opt.temperatures[k]);
         text_line(T, "%-*s%-*s%-*s%s", WIDTH, is[LOG_Z], WIDTH, is[ENERGY], WIDTH, is[CAPACITY], is[ENTROPY]);
     }
+    if (r->cool_count)
+        text_line("cooled", "the lowest %s, by states of %s vectors: %s sweeps, %s", text_count(T, r->cool_count),
+                  text_count(a[0], r->cool_vectors), text_count(a[1], r->cool_sweeps),
+                  text_seconds(a[2], r->cool_seconds));
     if (r->m->trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
     else if (!r->has_error)

@@ -11,6 +11,7 @@ int traces_check(tool *t)
 {
     if (t->cmd->bit == CMD_THERMAL && !t->opt.temperature_count)
         return tool_usage(t, "wisp thermal needs --temperatures A,B,..");
+    if (cool_check(t)) return EXIT_USAGE;
     if (t->cmd->bit == CMD_TRACE && !option_seen(&t->opt, "function"))
         return tool_usage(t, "wisp trace needs --function log, inverse, sqrt, ..; see wisp trace --help");
     return EXIT_FINE;

@@ -1,0 +1,378 @@
+/* --cool of wisp thermal: temperatures that moments do not serve, by thermal pure states exp(-H/2T)|r> of random
+   vectors (Sugiura and Shimizu, Phys. Rev. Lett. 111, 010401 (2013)). Z is the mean of their squared norms, and
+   energies are ratios of means. States are cooled step by step and scaled to norm 1 each time, so that their digits are
+   not those of a trace over all states: what a step is off counts relative to what is left, however little that is. */
+#include "dos.h"
+#include "../out/text.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; of random numbers, as moments have them */
+
+typedef struct {
+    tool *t;
+    results *r;
+    const wisp_mat *A;
+    wisp_blk *psi, *y;
+    int width;
+    double edge; /* the lower bound */
+    wisp_scalar dot[COOL_WIDTH];
+    double norm[COOL_WIDTH];
+    cooled now[COOL_WIDTH];
+    double off, last; /* what all steps so far, and the last one, made the states off, relative to them */
+} run;
+
+int cool_check(tool *t)
+{
+    const options *o = &t->opt;
+    if (!o->cool) return EXIT_FINE;
+    if (o->trace == WISP_TRACE_EXACT) return tool_usage(t, "--cool is for random vectors, not for --trace exact");
+    if (o->checkpoint || o->resume)
+        return tool_usage(t, "--cool has no state to go on from, for --checkpoint and --resume");
+    if (o->partition) return tool_usage(t, "--cool does not go with --partition");
+    if (o->average) return tool_usage(t, "--cool does not go with --average");
+    return EXIT_FINE;
+}
+
+static wisp_type type_of(wisp_type matrix) { return type_in(matrix, WISP_Z); }
+
+static int width_of(int64_t vectors) { return vectors < COOL_WIDTH ? (int)vectors : COOL_WIDTH; }
+
+/* ---- how cold -------------------------------------------------------------------------------------- */
+
+/* How many temperatures the moments serve, from the highest one on: those of r->heat that are told later. */
+static int find_served(tool *t, const wisp_moments *m, int64_t *served)
+{
+    const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
+    const int64_t n = t->opt.temperature_count;
+    wisp_ensemble e;
+    for (*served = 0; *served < n; ++*served) {
+        const wisp_status status = wisp_thermal(t->ctx, m, &o, t->opt.temperatures[n - 1 - *served], &e);
+        if (status == WISP_ERR_ARG) break;
+        if (status) return tool_fail_ctx(t);
+    }
+    return EXIT_FINE;
+}
+
+static wisp_status look(run *c)
+{
+    wisp_status status;
+    wisp_scalar energy[COOL_WIDTH];
+    WISP_TRY(wisp_norm(c->psi, c->norm));
+    WISP_TRY(wisp_spmmv(c->y, c->A, c->psi, NULL));
+    WISP_TRY(wisp_dot(c->psi, c->y, c->dot));
+    for (int j = 0; j < c->width; j++) {
+        c->now[j].energy = c->dot[j].re / (c->norm[j] * c->norm[j]);
+        energy[j] = (wisp_scalar){-c->now[j].energy, 0};
+    }
+    WISP_TRY(wisp_vaxpy(c->y, energy, c->psi));
+    double spread[COOL_WIDTH];
+    WISP_TRY(wisp_norm(c->y, spread));
+    for (int j = 0; j < c->width; j++) c->now[j].spread = spread[j] / c->norm[j];
+out:
+    return status;
+}
+
+static double largest(const run *c, bool spread)
+{
+    double most = -HUGE_VAL;
+    for (int j = 0; j < c->width; j++) most = fmax(most, spread ? c->now[j].spread : c->now[j].energy);
+    return most;
+}
+
+/* exp(-H t), in a step after which a good part of the norm is left: at least exp(-most), by Jensen's inequality. */
+static wisp_status step(run *c, double *left)
+{
+    static const double most = 3;
+    const wisp_bounds *b = &c->r->m->bounds;
+    const double above = largest(c, false) - c->edge, t = fmin(*left, most / above);
+    const double eps = type_is_single(wisp_blk_type(c->psi)) ? (double)FLT_EPSILON : DBL_EPSILON;
+    const double rounding = 3 * eps * (4 + (b->halfwidth + fabs(b->center)) * t) * exp(most);
+    double log_norm[COOL_WIDTH], off;
+    const wisp_evolve_opts o = {.tolerance = fmax(4 * rounding, 1e-12),
+                                .direction = {0, -1},
+                                .bounds = {.method = WISP_BOUNDS_GIVEN, .given = *b},
+                                .at_once = 1,
+                                .log_norm = log_norm,
+                                .off = &off};
+    wisp_evolution e;
+    const wisp_status status = wisp_evolve(&e, c->A, c->psi, 1, &t, &o);
+    c->r->cool_sweeps += e.sweeps;
+    if (status) return status;
+    for (int j = 0; j < c->width; j++) c->now[j].log_norm += log_norm[j];
+    c->off += off;
+    c->last = off;
+    *left = t < *left ? *left - t : 0;
+    return look(c);
+}
+
+/* From the last time to this one. An eigenstate, as far as this temperature shows, only loses norm. */
+static wisp_status cool_to(run *c, double from, double to, double temperature)
+{
+    static const double still = 1e-8, rounded = 64 * DBL_EPSILON;
+    const wisp_bounds *b = &c->r->m->bounds;
+    const double least = fmax(still * temperature, rounded * (b->halfwidth + fabs(b->center)));
+    wisp_status status = WISP_OK;
+    double left = to - from;
+    while (left > 0) {
+        if (largest(c, true) <= least) {
+            for (int j = 0; j < c->width; j++) c->now[j].log_norm -= c->now[j].energy * left;
+            break;
+        }
+        WISP_TRY(step(c, &left));
+    }
+out:
+    return status;
+}
+
+/* ---- all states ------------------------------------------------------------------------------------ */
+
+static wisp_status make_blocks(run *c, int width)
+{
+    wisp_status status;
+    wisp_map *map = wisp_mat_map(c->A);
+    const wisp_type type = type_of(c->r->stored.type);
+    wisp_blk_free(c->psi);
+    wisp_blk_free(c->y);
+    c->psi = c->y = NULL;
+    c->width = width;
+    WISP_TRY(wisp_blk_create(&c->psi, c->t->ctx, map, type, width));
+    status = wisp_blk_create(&c->y, c->t->ctx, map, type, width);
+out:
+    return status;
+}
+
+/* Vectors from number `first` on, at all of these temperatures. Numbers of random vectors have size 1. */
+static wisp_status cool_some(run *c, int64_t first, int64_t all)
+{
+    tool *t = c->t;
+    results *r = c->r;
+    const int64_t count = r->cool_count;
+    wisp_scalar unit[COOL_WIDTH];
+    double from = 0;
+    wisp_status status;
+    for (int j = 0; j < c->width; j++) unit[j] = (wisp_scalar){1 / sqrt((double)r->m->rows), 0};
+    memset(c->now, 0, sizeof c->now);
+    c->off = c->last = 0;
+    WISP_TRY(wisp_blk_fill_random(c->psi, WISP_RANDOM_TRACE, t->opt.seed, STREAM_TRACE,
+                                  (uint32_t)(t->opt.first_vector + first)));
+    WISP_TRY(wisp_vscal(c->psi, unit));
+    WISP_TRY(look(c));
+    for (int64_t i = count - 1; i >= 0; i--) { /* down from the highest one */
+        const double temperature = t->opt.temperatures[i], to = 0.5 / temperature;
+        const double done = (double)first + c->width * (double)(count - 1 - i) / (double)count;
+        WISP_TRY(tool_step(t, "cooling", done / (double)all, 0));
+        WISP_TRY(cool_to(c, from, to, temperature));
+        from = to;
+        memcpy(r->cooled + i * all + first, c->now, (size_t)c->width * sizeof *c->now);
+        double *off = r->cool_off + 2 * i;
+        off[0] = fmax(off[0], c->off), off[1] = fmax(off[1], c->last);
+    }
+out:
+    return status;
+}
+
+static wisp_status cool_all(run *c)
+{
+    const int64_t all = c->r->m->vectors;
+    wisp_status status = WISP_OK;
+    for (int64_t first = 0; first < all; first += c->width) {
+        const int width = width_of(all - first);
+        if (width != c->width) WISP_TRY(make_blocks(c, width));
+        WISP_TRY(cool_some(c, first, all));
+        c->r->cool_vectors = first + width;
+    }
+out:
+    return status;
+}
+
+/* Stopped, it keeps the vectors of whole batches. */
+int cool_run(tool *t, results *r, const wisp_mat *A)
+{
+    const wisp_moments *m = r->m;
+    run c = {.t = t, .r = r, .A = A, .edge = m->bounds.center - m->bounds.halfwidth};
+    int64_t served;
+    if (!t->opt.cool) return EXIT_FINE;
+    qsort(t->opt.temperatures, (size_t)t->opt.temperature_count, sizeof *t->opt.temperatures, by_value);
+    int rc = tool_agree(t, find_served(t, m, &served));
+    if (rc) return rc;
+    r->cool_count = t->opt.temperature_count - served;
+    if (!r->cool_count) return rc;
+    const double start = wisp_now();
+    wisp_status status;
+    WISP_TRY(wisp_alloc(t->ctx, &r->cooled, (size_t)(r->cool_count * m->vectors), sizeof *r->cooled));
+    WISP_TRY(wisp_alloc(t->ctx, &r->cool_off, 2 * (size_t)r->cool_count, sizeof *r->cool_off));
+    status = cool_all(&c);
+out:
+    r->cool_seconds = wisp_now() - start;
+    wisp_blk_free(c.psi);
+    wisp_blk_free(c.y);
+    r->cool_cut = status == WISP_ERR_CANCELLED;
+    if (r->cool_cut)
+        tool_keep(t);
+    else if (status)
+        rc = tool_fail_matrix(t, status);
+    return rc;
+}
+
+int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most)
+{
+    wisp_plan plan;
+    const double any = 1;
+    const wisp_evolve_opts o = {.direction = {0, -1}, .at_once = 1};
+    const wisp_type type = type_of(A->type);
+    const int width = width_of(vectors);
+    const int64_t block = (A->local_rows + A->halo_rows) * width * (int64_t)wisp_type_size(type);
+    if (!t->opt.cool || wisp_evolve_plan(&plan, t->ctx, A, type, width, 1, &any, &o, NULL)) return 0;
+    return 2 * block + (most ? plan.bytes_most : plan.bytes) +
+           t->opt.temperature_count * (vectors * (int64_t)sizeof(cooled) + 2 * (int64_t)sizeof(double));
+}
+
+/* ---- what is made of them --------------------------------------------------------------------------- */
+
+enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
+
+typedef struct {
+    const cooled *of; /* [vectors] */
+    int64_t vectors;
+    double temperature, log_rows, shift; /* the largest log_norm, twice: weights are exp(2 log_norm - shift) */
+} sample;
+
+static double weight(const sample *s, int64_t v) { return exp(2 * s->of[v].log_norm - s->shift); }
+
+/* Of all vectors but that one; -1: of all. */
+static void quantities(const sample *s, int64_t without, double q[QUANTITIES])
+{
+    double sum = 0, energy = 0, squares = 0;
+    for (int64_t v = 0; v < s->vectors; v++) {
+        if (v == without) continue;
+        sum += weight(s, v);
+        energy += weight(s, v) * (s->of[v].energy - s->of[0].energy);
+    }
+    energy = s->of[0].energy + energy / sum;
+    for (int64_t v = 0; v < s->vectors; v++)
+        if (v != without) squares += weight(s, v) * (pow(s->of[v].spread, 2) + pow(s->of[v].energy - energy, 2));
+    const int64_t count = s->vectors - (without >= 0);
+    q[LOG_Z] = s->log_rows + s->shift + log(sum / (double)count);
+    q[ENERGY] = energy;
+    q[CAPACITY] = squares / sum / (s->temperature * s->temperature);
+    q[ENTROPY] = q[LOG_Z] + energy / s->temperature;
+}
+
+/* Errors by leaving one vector out after the other. */
+static void jackknife(const sample *s, double error[QUANTITIES])
+{
+    const double R = (double)s->vectors;
+    double mean[QUANTITIES] = {0}, squares[QUANTITIES] = {0};
+    for (int64_t v = 0; v < s->vectors; v++) {
+        double q[QUANTITIES];
+        quantities(s, v, q);
+        for (int i = 0; i < QUANTITIES; i++) {
+            const double d = q[i] - mean[i];
+            mean[i] += d / (double)(v + 1);
+            squares[i] += d * (q[i] - mean[i]);
+        }
+    }
+    for (int i = 0; i < QUANTITIES; i++) error[i] = sqrt((R - 1) / R * squares[i]);
+}
+
+/* Z relative to its mean, as wisp_bars95 takes it, and the standard error. */
+static double relative_error(const sample *s)
+{
+    const double R = (double)s->vectors;
+    double mean = 0, squares = 0;
+    for (int64_t v = 0; v < s->vectors; v++) mean += weight(s, v) / R;
+    for (int64_t v = 0; v < s->vectors; v++) squares += pow(weight(s, v) / mean - 1, 2);
+    return sqrt(squares / (R * (R - 1)));
+}
+
+/* Half of a bar over the error: with fewer degrees of freedom where few states make up Z, as for moments. */
+static double quantile(const sample *s, double relative)
+{
+    const double R = (double)s->vectors, variance = fmin(R * relative * relative, 1);
+    const double freedom = 1 / (1 / (R - 1) + variance / R);
+    return wisp_student95(1 + (int64_t)fmax(1, floor(freedom)));
+}
+
+/* How far each may be off beside chance, about: errors at the lowest energies grow, relative to a state, at most as the
+   state loses norm beside the coldest one; higher ones fade, but for those of the last step. */
+static void find_off(const results *r, const sample *s, int64_t at, double coldest, double off[QUANTITIES])
+{
+    const wisp_bounds *b = &r->m->bounds;
+    const double T = s->temperature, eps = 4 * DBL_EPSILON, zero = eps * (fabs(b->center) + b->halfwidth) / T;
+    double spread = 0, energy = -HUGE_VAL, grown = 0;
+    for (int64_t v = 0; v < s->vectors; v++) {
+        spread = fmax(spread, s->of[v].spread);
+        energy = fmax(energy, s->of[v].energy);
+        grown = fmax(grown, -s->of[v].log_norm - coldest * 0.5 / T);
+    }
+    const double d = r->cool_off[2 * at] * exp(grown), reach = energy - coldest + 2 * T;
+    const double moved = reach * d + 2 * b->halfwidth * r->cool_off[2 * at + 1];
+    off[LOG_Z] = 2 * d + zero + eps * fabs(s->shift);
+    off[ENERGY] = 2 * spread * d / T + zero;
+    off[CAPACITY] = (2 * spread + moved) * moved / (T * T) + eps;
+    off[ENTROPY] = off[LOG_Z] + off[ENERGY];
+}
+
+static void fill(const sample *s, const wisp_moments *m, const double off[QUANTITIES], wisp_ensemble *e)
+{
+    wisp_estimate *const to[] = {&e->log_z, &e->energy, &e->heat_capacity, &e->entropy};
+    const double unit[] = {1, s->temperature, 1, 1};
+    double q[QUANTITIES], error[QUANTITIES] = {NAN, NAN, NAN, NAN}, half[QUANTITIES] = {NAN, NAN, NAN, NAN};
+    quantities(s, -1, q);
+    if (s->vectors > 1) jackknife(s, error);
+    const double relative = s->vectors > 1 ? relative_error(s) : NAN;
+    e->temperature = s->temperature;
+    for (int i = 0; i < QUANTITIES; i++) {
+        if (s->vectors > 1) half[i] = quantile(s, relative) * error[i];
+        half[i] += off[i] * unit[i];
+        *to[i] = (wisp_estimate){q[i], error[i], q[i] - half[i], q[i] + half[i]};
+        e->beside = fmax(e->beside, off[i]);
+    }
+    if (s->vectors < 2) return;
+    wisp_moments of = *m; /* bars of so many complex vectors */
+    double one = 1, low, high;
+    of.vectors = s->vectors;
+    of.type = WISP_Z;
+    wisp_bars95(&of, NULL, 1, &one, &relative, &low, &high);
+    e->log_z.low = low > 0 ? q[LOG_Z] + log(low) - off[LOG_Z] : -HUGE_VAL;
+    e->log_z.high = q[LOG_Z] + log(high) + off[LOG_Z];
+}
+
+/* The coldest state of all tells where energies begin, about. */
+static double coldest_of(const results *r)
+{
+    double least = HUGE_VAL;
+    for (int64_t v = 0; v < r->cool_vectors; v++) least = fmin(least, r->cooled[v].energy);
+    return least;
+}
+
+bool cool_fill(const tool *t, results *r, int64_t k)
+{
+    const int64_t all = r->m->vectors;
+    if (k >= r->cool_count || r->cool_vectors < 1) return false;
+    sample s = {.of = r->cooled + k * all,
+                .vectors = r->cool_vectors,
+                .temperature = t->opt.temperatures[k],
+                .log_rows = log((double)r->m->rows),
+                .shift = -HUGE_VAL};
+    double off[QUANTITIES];
+    wisp_ensemble e = {0};
+    for (int64_t v = 0; v < s.vectors; v++) s.shift = fmax(s.shift, 2 * s.of[v].log_norm);
+    find_off(r, &s, k, coldest_of(r), off);
+    fill(&s, r->m, off, &e);
+    const double tolerance = t->opt.tolerance > 0 ? t->opt.tolerance : type_is_single(r->m->type) ? 1e-2 : 1e-6;
+    if (!(e.beside <= tolerance)) {
+        snprintf(
+            r->refused, sizeof r->refused,
+            "at temperature %g cooled states leave an error of up to %.2g in ln Z, E/T, C or S, and --tolerance is "
+            "%g",
+            s.temperature, e.beside, tolerance);
+        return false;
+    }
+    e.terms = r->m->n;
+    r->heat[k] = e;
+    return true;
+}
