@@ -98,6 +98,22 @@ check "nothing is told" grep -q 'nothing was kept' log
 stop realizations INT 0.5 dos $lattice $some --average 4 -o cut.json
 check "progress tells which one" grep -q '"task":"realizations",.*"realization":2,"realizations":4' log
 
+# ---- stopped within a realization: those before it count, wherever it was
+ok dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 2 --json
+cp out two
+for ranks in 1 3; do
+    export WISP_RANKS=$ranks
+    for at in moments:2.5 checking:2; do
+        stop ${at%:*} INT ${at#*:} dos $lattice,seed=3 $some --vectors 3 --seed 13 --average 4 -o cut.json
+        check "what it is of, stopped at $at: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizations' log
+        json cut.json 'close(d["dos"], e["dos"], 1e-9) and close(d["dos_high"], e["dos_high"], 1e-9) and d["realizations"] == 2' two
+    done
+done
+unset WISP_RANKS
+stop checking INT 0 dos $lattice $some --average 4
+check "nothing is told" grep -q 'nothing was kept' log
+refused 2 "row 99 is not there" ldos $lattice --sites 99 $given --moments 40 --average 3
+
 # ---- ldos
 ldos="--sites 0,17 --moments 40 $given --energies=-1,0.5"
 one_by_one ldos $lattice "3 4 5" $ldos
@@ -204,6 +220,32 @@ if [ $have_hdf5 = 1 ]; then
 fi
 refused 2 "leave another number of rows" sigma haldane:nx=6,ny=6,vacancies=0.1 --direction xy --average 3
 given=--bounds=-6.2,6.2
+
+# ---- map
+plane=square:nx=6,ny=5,disorder=2
+one_by_one map $plane "3 4 5" --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --vectors 3
+ok map $plane,seed=3 --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --vectors 3 --seed 13 --average 3 --json -o a.csv
+json out "by_hand(d, 'ldos', $runs, least=0) and d['realizations'] == 3 and d['vectors_each'] == 3 and d['completed']"
+cp out whole
+one_by_one map $plane "3 4" --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --trace exact --where 0-9
+ok map $plane,seed=3 --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --trace exact --where 0-9 --average 2 --json
+json out '[r := [load("one.3"), load("one.4")]] and by_hand(d, "ldos", r, least=0)'
+ok map $plane --energies=-1,0.5 --resolution 0.4 --vectors 2 --average 3
+check "whose bars they are" grep -q '^error bar *+-: 95%, of the realizations' out
+[ $have_gnuplot = 1 ] && ok map $plane --energies=-1,0.5 --moments 40 --average 2 --plot a.svg
+WISP_RANKS=3 ok map $plane,seed=3 --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --vectors 3 --seed 13 --average 3 --json
+json out 'close(flat(d["ldos"]), flat(e["ldos"]), 1e-9) and close(flat(d["ldos_low"]), flat(e["ldos_low"]), 1e-8)' whole
+ok map $plane,seed=3 --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --vectors 3 --average 2 --json
+cp out two
+for at in realizations:0.5 map:2 checking:2; do
+    stop ${at%:*} INT ${at#*:} map $plane,seed=3 --energies=-1,0.5 --moments 40 --bounds=-5.2,5.2 --vectors 3 --average 4 -o cut.json
+    check "what it is of, stopped at $at: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 2 of 4 realizations' log
+    json cut.json 'd["ldos"] == e["ldos"] and d["ldos_high"] == e["ldos_high"] and d["realizations"] == 2 and not d["completed"]' two
+done
+stop realizations INT 0 map $plane --energies 0 --average 3
+check "nothing is told" grep -q 'nothing was kept' log
+ok map $plane --energies 0 --plan --average 8
+refused 2 "--save of a map does not go with --average" map $plane --energies 0 --average 3 --save m.h5
 
 # ---- refused
 refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3

@@ -124,6 +124,22 @@ static int find_bounds(tool *t, realization *is, average *a, const average_of *o
 
 /* ---- the realizations ------------------------------------------------------------------------------ */
 
+/* One that was stopped anywhere, also while its matrix was made, is no failure: so what it says waits. Some process has
+   the signal, and others have failed with it. */
+static int run_one(tool *t, const average_of *of)
+{
+    char why[sizeof t->monitor.error];
+    t->monitor.waits = true;
+    const int rc = of->run(t, of->arg);
+    t->monitor.waits = false;
+    if (rc == EXIT_FINE || rc >= EXIT_LAYOUT) return rc; /* nothing was said */
+    double stopped = tool_is_stopped(t);
+    wisp_ctx_resume(t->ctx);
+    if (!wisp_ctx_sum(t->ctx, &stopped, 1) && stopped > 0) return EXIT_CUT;
+    memcpy(why, t->monitor.error, sizeof why);
+    return tool_end(t, rc, "%s", why);
+}
+
 int average_run(tool *t, average *a, const average_of *of)
 {
     options *o = &t->opt;
@@ -134,7 +150,7 @@ int average_run(tool *t, average *a, const average_of *of)
     for (int64_t i = 0; i < o->average && !rc; i++) {
         rc = set_realization(t, &is, i);
         if (!rc && tool_step(t, "realizations", (double)i / (double)o->average, 0)) rc = EXIT_CUT;
-        if (!rc) rc = of->run(t, of->arg);
+        if (!rc) rc = run_one(t, of);
         if (o->plan) break;
         if (!rc) a->done++;
     }

@@ -113,7 +113,7 @@ void monitor_error(monitor *mon, const char *message)
 {
     snprintf(mon->error, sizeof mon->error, "%s", message);
     message = one_line(mon->error);
-    if (mon->off) return;
+    if (mon->off || mon->waits) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
         json_line(JSON_NEW(J("event", "error"), J("message", message)));
@@ -236,10 +236,16 @@ void monitor_pairs(monitor *mon, int round, int found, double wanted, double res
     mon->wanted = wanted;
 }
 
+/* Realizations that were whole before this task of one. */
+static double parts_before(const monitor *mon, const char *task)
+{
+    return mon->parts > 0 && strcmp(task, "realizations") ? mon->part - 1 : 0;
+}
+
 int monitor_progress(void *arg, const wisp_progress *progress)
 {
     monitor *mon = arg;
-    if (progress->task) stop_at(&mon->stop, progress->task, progress->done);
+    if (progress->task) stop_at(&mon->stop, progress->task, progress->done + parts_before(mon, progress->task));
     /* While a system is proved to be singular no state is offered, so that the request for one would not end it. */
     if (progress->task && signal_number && signal_checkpoint && !strcmp(progress->task, "proving")) return 1;
     if (mon->mode == MONITOR_SILENT || !progress->task) return 0;

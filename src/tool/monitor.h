@@ -7,8 +7,9 @@
 typedef struct tool tool;
 
 /* stop_at.c: where $WISP_STOP_AT=SIGNAL:POINT:NUMBER[@RANK] has a signal raised, by that process itself. POINT is a
-   task's name, as progress has it, and NUMBER which part of it is done; or "checkpoint", and how many were tried; or
-   "printing", just before JSON is written to the standard output. */
+   task's name, as progress has it, and NUMBER which part of it is done, of --average with 1 for each realization
+   before; or "checkpoint", and how many were tried; or "printing", just before JSON is written to the standard output.
+ */
 typedef struct {
     char point[32]; /* "": none */
     double from;
@@ -21,6 +22,7 @@ typedef struct {
     monitor_mode mode;
     wisp_log_level level;
     bool off;               /* nothing is said: another rank does */
+    bool waits;             /* nor is why something failed, yet: it is in error */
     bool terminal;          /* what the launcher gets to print goes to one */
     const command_def *cmd; /* that runs, and its options: whose words texts of the library get; NULL: none yet */
     const options *opt;

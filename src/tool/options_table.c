@@ -80,8 +80,9 @@ const option_def option_table[] = {
           "number of k along the path, about (61); in periodic samples those that fit, each once"),
     COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
           "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
-    COUNT("average", "N", NEW_RUN | CMD_SPECTRAL | CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_SIGMA, average, 2,
-          1 << 20, "the mean of N realizations of the disorder, of this seed= and the next ones, with bars over them"),
+    COUNT("average", "N", NEW_RUN | CMD_SPECTRAL | CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_SIGMA | CMD_MAP,
+          average, 2, 1 << 20,
+          "the mean of N realizations of the disorder, of this seed= and the next ones, with bars over them"),
     FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE | CMD_MAP, positions,
              "a text file that tells where the rows are: a line for each, with x, or x y, or x y z (what the gallery "
              "knows)"),

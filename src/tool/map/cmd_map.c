@@ -34,6 +34,8 @@ static int check_options(tool *t)
         return tool_usage(t, "--%s and --trace exact exclude each other", o->vectors ? "vectors" : "width");
     if (!exact && o->save && (o->checkpoint || o->resume))
         return tool_usage(t, "--save of random vectors does not go with --checkpoint and --resume; --trace exact does");
+    if (o->average && o->save) return tool_usage(t, "--save of a map does not go with --average");
+    if (average_check(t)) return EXIT_USAGE;
     return o->from ? EXIT_FINE : check_kernel(t, exact);
 }
 
@@ -91,11 +93,15 @@ static int find_bounds(tool *t, map_run *r, const wisp_mat *A)
 }
 
 /* The sums, from where a kept state has them. */
-static int compute(tool *t, map_run *r, wisp_mat *A)
+static int compute(tool *t, map_run *r, wisp_mat *A, wisp_bounds *found)
 {
     r->method = wisp_kpm_bounds_opts(r->info.type, r->info.rows, &r->kpm).method;
     int rc = tool_agree(t, map_begin(t, r) ? tool_fail_ctx(t) : EXIT_FINE);
     if (!rc && !t->resumed) rc = find_bounds(t, r, A);
+    if (!rc && found) {
+        *found = r->bounds;
+        return EXIT_FINE;
+    }
     if (!rc && r->kpm.moments > WISP_CHEBYSHEV_TERMS)
         rc = tool_fail(t, "--resolution %g needs %lld moments; at most %d are taken", t->opt.resolution,
                        (long long)r->kpm.moments, WISP_CHEBYSHEV_TERMS);
@@ -106,6 +112,7 @@ static int compute(tool *t, map_run *r, wisp_mat *A)
     const wisp_status status = map_compute(t, r, A);
     checkpoint_pause(t);
     r->seconds = wisp_now() - start;
+    if (status == WISP_ERR_CANCELLED && t->opt.average) return EXIT_CUT;
     if (status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     if (status == WISP_ERR_CANCELLED && (r->exact ? map_cut(r) : map_has_bars(r)))
         tool_keep(t); /* with the vectors, or sites, that are complete */
@@ -135,7 +142,7 @@ static int open_run(tool *t, map_run *r, wisp_src *src)
 }
 
 /* Once more on another layout, if one is found. */
-static int compute_once(tool *t, map_run *r)
+static int compute_once(tool *t, map_run *r, wisp_bounds *found)
 {
     wisp_src src = {0};
     wisp_mat *A = NULL;
@@ -147,7 +154,7 @@ static int compute_once(tool *t, map_run *r)
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         wisp_mat_get_info(A, &r->info);
-        rc = compute(t, r, A);
+        rc = compute(t, r, A, found);
         wisp_mat_get_info(A, &r->info); /* with the halo's way that was found */
     }
     wisp_mat_free(A);
@@ -172,13 +179,15 @@ static map_run asked_run(const tool *t)
                              .bounds = bounds_options(o)}};
 }
 
-static int run(tool *t, map_run *r)
+/* found: NULL, or what is to become its bounds, of which no map is made then. */
+static int run(tool *t, map_run *r, wisp_bounds *found)
 {
-    int rc = compute_once(t, r);
+    *r = asked_run(t);
+    int rc = compute_once(t, r, found);
     if (rc != EXIT_LAYOUT) return rc;
     map_free(t, r);
     *r = asked_run(t);
-    return compute_once(t, r);
+    return compute_once(t, r, found);
 }
 
 /* Of moments that were kept. */
@@ -200,8 +209,8 @@ int cmd_map(tool *t)
     int rc = check_options(t), save_rc = EXIT_FINE;
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
-    map_run r = asked_run(t);
-    rc = t->opt.from ? tool_agree(t, load(t, &r)) : run(t, &r);
+    map_run r = t->opt.from ? asked_run(t) : (map_run){0};
+    rc = t->opt.from ? tool_agree(t, load(t, &r)) : t->opt.average ? map_average(t, &r, run) : run(t, &r, NULL);
     if (rc || t->opt.plan) goto out;
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
     save_rc = tool_agree(t, map_kept_save(t, &r));
@@ -212,6 +221,7 @@ int cmd_map(tool *t)
         if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = map_write(t, &r);
+    if (!rc && t->opt.average) rc = average_end(t, r.average.done, r.cut);
     if (!rc && !r.exact && r.done < r.kpm.vectors)
         rc = tool_fail(t, "stopped; the map is of %lld of %lld vectors", (long long)r.done, (long long)r.kpm.vectors);
     if (!rc && r.asked_sites)

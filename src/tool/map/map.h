@@ -28,6 +28,8 @@ typedef struct {
                             /* standard error */
     double *low, *high;     /* likewise, the 95% bar */
     int64_t asked_sites;    /* of which an exact map that was stopped has the first ones; 0: all */
+    average average;        /* of a run with --average: value and square are over realizations then, */
+    bool cut;               /* of which this one was stopped */
     bool keeps;             /* moments are kept, in: */
     wisp_moments kept;      /* exact: of each row; else (T_n|r>)_i of each vector r and row i, at vector r rows + i */
     const char *matrix;     /* of them, or MATRIX */
@@ -36,7 +38,12 @@ typedef struct {
 } map_run;
 
 enum { MAP_ROWS = 1024 }; /* of an exact map, whose moments are held at once */
-static inline bool map_has_bars(const map_run *r) { return !r->exact && r->done > 1; }
+/* Whether densities are means over chance, and of more than one sample. */
+static inline bool map_of_chance(const map_run *r) { return !r->exact || r->average.done > 0; }
+static inline bool map_has_bars(const map_run *r)
+{
+    return r->average.done > 0 ? r->average.done > 1 : !r->exact && r->done > 1;
+}
 double map_resolution(const map_run *r);
 int64_t map_terms(int64_t moments); /* of f, whose square has about so many */
 
@@ -49,6 +56,8 @@ wisp_status map_compute(tool *t, map_run *r, wisp_mat *A);
 wisp_status map_add_rows(tool *t, map_run *r, const wisp_moments *m, int64_t first, int64_t count);
 bool map_cut(map_run *r); /* an exact map that was stopped keeps its whole sites; false: there is none */
 void map_finish(map_run *r);
+/* map_average.c: --average, by what computes one realization, or finds its bounds alone (found). */
+int map_average(tool *t, map_run *r, int (*run)(tool *t, map_run *one, wisp_bounds *found));
 void map_free(tool *t, map_run *r);
 wisp_status map_items(void *map_run, wisp_state *s); /* what a kept state has of it */
 

@@ -25,7 +25,7 @@ static json_t *coordinate(const map_run *r, int axis)
 
 static bool is_complete(const map_run *r)
 {
-    return !r->kept.partial && (r->exact ? !r->asked_sites : r->done == r->kpm.vectors);
+    return !r->cut && !r->kept.partial && (r->exact ? !r->asked_sites : r->done == r->kpm.vectors);
 }
 
 static void add_run(json_t *o, tool *t, const map_run *r)
@@ -63,13 +63,15 @@ static json_t *make_json(tool *t, const map_run *r)
              J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
              J("resolution", map_resolution(r)));
     add_run(o, t, r);
+    average_json(o, t, &r->average, r->matrix, r->average.done);
     JSON_PUT(o, J_MAYBE(t->opt.where, "where", t->opt.where),
              J("units", JSON_NEW(J("energies", "units of the matrix"), J("ldos", "1 per energy"))),
              J("energies", json_numbers(r->energy, r->energies)), J("site_row", first), J("site_rows", count),
              J_MAYBE(r->at, "x", coordinate(r, 0)), J_MAYBE(r->at, "y", coordinate(r, 1)),
              J_MAYBE(r->at, "z", coordinate(r, 2)), J("ldos", maps(r, r->value)),
-             J_MAYBE(!r->exact, "ldos_error", maps(r, r->square)), J_MAYBE(!r->exact, "ldos_low", maps(r, r->low)),
-             J_MAYBE(!r->exact, "ldos_high", maps(r, r->high)));
+             J_MAYBE(map_of_chance(r), "ldos_error", maps(r, r->square)),
+             J_MAYBE(map_of_chance(r), "ldos_low", maps(r, r->low)),
+             J_MAYBE(map_of_chance(r), "ldos_high", maps(r, r->high)));
     return o;
 }
 
@@ -103,6 +105,7 @@ void map_summary(const tool *t, const map_run *r)
     else
         text_line("vectors", "%s random, seed %llu, %s", text_count(b[0], r->done), (unsigned long long)t->opt.seed,
                   wisp_type_name(r->info.type));
+    average_summary(&r->average, r->matrix, r->average.done);
     text_line("sites", "%s of %s rows%s%s", text_count(b[0], r->sites), text_count(b[1], r->rows),
               t->opt.where ? ", where " : "", t->opt.where ? t->opt.where : "");
     if (r->asked_sites) text_line("", "the first of %s, as the run was stopped", text_count(b[0], r->asked_sites));
@@ -120,9 +123,13 @@ void map_summary(const tool *t, const map_run *r)
     }
     text_line("energy", "local density of states (1 per energy)");
     for (int e = 0; e < r->energies; e++) show_map(r, e);
-    text_line("error bar", r->exact          ? "none: exact but for the kernel"
-                           : map_has_bars(r) ? "+-: 95%%, of the random vectors, site by site"
-                                             : "none: one vector");
+    if (r->average.done > 0)
+        text_line("error bar",
+                  map_has_bars(r) ? "+-: 95%%, of the realizations, site by site" : "none: one realization");
+    else
+        text_line("error bar", r->exact          ? "none: exact but for the kernel"
+                               : map_has_bars(r) ? "+-: 95%%, of the random vectors, site by site"
+                                                 : "none: one vector");
 }
 
 /* ---- files ----------------------------------------------------------------------------------------- */

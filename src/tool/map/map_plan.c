@@ -58,7 +58,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
         return tool_fail_ctx(t);
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(r->mo.type, a->rows, &r->kpm);
     if (wisp_bounds_plan(&bounds, t->ctx, a, &bo, NULL)) return tool_fail_ctx(t);
-    const double sums = 4.0 * 8 * r->energies * (double)r->sites, places = (double)source;
+    const double sums = (t->opt.average ? 2 : 1) * 4.0 * 8 * r->energies * (double)r->sites, places = (double)source;
     const double block = r->exact ? 0 : (double)a->local_rows * r->width * (double)wisp_type_size(r->mo.type);
     const double series = r->exact ? 0 : 16.0 * r->energies * (double)map_terms(r->kpm.moments);
     const double part = r->exact ? 0 : 8.0 * (double)r->rows * r->width, kept = kept_bytes(r);
@@ -99,7 +99,8 @@ static wisp_status find_time(tool *t, const map_run *r, const wisp_src *src, con
     WISP_TRY(plan_time_begin(t, src, &r->mo, time));
     WISP_TRY(wisp_src_choose(t->ctx, src, &r->mo, r->mo.type, columns, 1, &step));
     WISP_TRY(batch_plan(t, r, a, &step, &batch));
-    time->run = batch.seconds * ceil((double)all / (double)columns);
+    time->run = (double)average_count(t) * batch.seconds * ceil((double)all / (double)columns);
+    time->source *= (double)average_count(t), time->assembly *= (double)average_count(t);
     time->limit = step.limit;
     time->known = moments_known(t) && isfinite(time->run);
 out:
@@ -118,11 +119,13 @@ int map_plan_show(tool *t, const map_run *r, const wisp_src *src)
     monitor_clear(&t->monitor);
     if (t->opt.json) {
         json_t *o = JSON_PUT(plan_json(t, r->mo.type, &about, &most), J("sites", r->sites), J("site_rows", r->rows),
-                             J("energies", r->energies), J_MAYBE(!r->exact, "vectors", r->kpm.vectors));
+                             J("energies", r->energies), J_MAYBE(!r->exact, "vectors", r->kpm.vectors),
+                             J_MAYBE(t->opt.average, "realizations", t->opt.average));
         plan_time_json(o, &time);
         return json_print_new(t, o);
     }
     plan_bytes_show(t, r->mo.type, r->width, &about, &most);
+    average_plan(t);
     text_line("map", "%s sites of %s rows, at %d energies", text_count(b[0], r->sites), text_count(b[1], r->rows),
               r->energies);
     if (time.known) plan_time_show(&time, "map");

@@ -55,6 +55,7 @@ void map_script(const tool *t, const void *arg, FILE *f, const char *path)
     const bool flat = g.up >= 0;
     char n[TEXT], v[TEXT], how[2 * TEXT] = "exact", head[4 * TEXT_BAR];
     if (!r->exact) snprintf(how, sizeof how, "%s random vectors", text_count(v, r->done));
+    if (r->average.done > 0) snprintf(how, sizeof how, "mean of %s realizations", text_count(v, r->average.done));
     plot_begin(f, path, 0.4 + 0.6 * columns, lines > 1 ? 0.8 * lines : columns > 1 ? 1 : 1.3);
     snprintf(head, sizeof head, "density of states at each site (1 per energy), %s moments, resolution %.3g, %s",
              text_count(n, r->kpm.moments), map_resolution(r), how);
