@@ -23,6 +23,7 @@ CALLS = {
     "load": (wisp.load, {"path": "none.h5"}),
     "average": (wisp.average, {"make": lambda seed: RHO, "seeds": [1]}),
     "Context": (wisp.Context, {}),
+    "Checkpoint": (wisp.Checkpoint, {"path": "none.ck"}),
     "find_bounds": (H.find_bounds, {}),
     "spectral_density": (H.spectral_density, {}),
     "ldos": (H.ldos, {"sites": [0]}),
@@ -71,7 +72,7 @@ WORDS = {"times": "time", "isa": "instruction set", "b": "interval", "a": "inter
          "seeds": "seed", "sigma": "target",
          "mu": "chemical potential", "omega": "frequency"}
 MAY_BE = {"params": [{}], "direction": ["x"], "alpha": ["x"], "beta": ["x"], "seeds": ["x", b"x", {}, [[1], [1, 2]]],
-          "dtype": [None], "path": ["x", b"x"], "times": [{}]}
+          "dtype": [None], "path": ["x", b"x"], "checkpoint": ["x", b"x"], "times": [{}]}
 
 
 def every():
@@ -129,6 +130,8 @@ def test_what_goes_with_a_matrix():
     np.testing.assert_allclose(H.spectral_density(operator=H, **whole)(0.3), H.spectral_density(operator=A, **whole)(0.3))
     exact = wisp.Matrix(A.astype(complex)).spectral_density(operator=Z, exact=True, num_moments=16)(0.3)
     np.testing.assert_allclose(H.spectral_density(operator=Z, exact=True, num_moments=16)(0.3), exact)
+    vectors = np.eye(N)  # real ones of a real matrix
+    np.testing.assert_allclose(H.spectral_density(operator=Z, vectors=vectors, num_moments=16)(0.3), exact)
     single = wisp.Matrix(A, dtype="f").spectral_density(2, 16, operator=Z)
     assert single.dtype == np.complex64
     assert H.spectral_density(2, 16, operator=H.velocity("x")).dtype == complex

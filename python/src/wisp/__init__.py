@@ -6,6 +6,7 @@
 800
 """
 from . import _lapack, _threads
+from ._checkpoint import Checkpoint
 from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
                       IncompleteError, NotHermitianError, NumericError, OutOfMemoryError, SingularError, TooLargeError,
@@ -19,7 +20,7 @@ from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralD
 from ._solvers import Eigenpairs, SingularTriplets, SolveInfo
 from ._transport import Conductivity
 
-__all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Conductivity", "Context",
+__all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Checkpoint", "Conductivity", "Context",
            "ConvergenceError", "Eigenpairs", "Estimate", "EvolveInfo", "FileError", "FormatError", "GreensFunction",
            "IncompleteError", "LocalDensity", "LocalMap", "Matrix", "Moments", "NotHermitianError", "NumericError",
            "OutOfMemoryError", "SingularError", "SingularTriplets", "SolveInfo", "SpectralDensity", "SpectralFunction", "Thermal",

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ._arguments import checked, finite, iterable, list_of, numbers
+from ._checkpoint import Run
 from ._context import Context, callback
 from ._lib import TYPES, ffi, lib, pointer, struct
 
@@ -128,8 +129,10 @@ class EvolveCalls:
         return self._columns("psi", psi, self.shape[0], dtype if dtype.char in TYPES else "D")
 
     def _evolve(self, block: Any, t: np.ndarray, tol: float, bounds: Sequence[float] | None, look: Any, progress: Any,
-                **fields: Any) -> None:
+                kept: Run | None = None, **fields: Any) -> None:
         o, size = struct("wisp_evolve_opts", tolerance=tol, observe=look, **fields)
+        if kept is not None:
+            kept.set(o)
         self._bounds_opts(o.bounds, bounds)
         self._bounds_opts(o.absorption, self._absorption)
         self.ctx.call(lib.wisp_evolve_sized, ffi.NULL, ffi.sizeof("wisp_evolution"), self._mat, block, t.size,
@@ -177,7 +180,7 @@ class EvolveCalls:
     def evolve(self, psi: ArrayLike, times: ArrayLike, *, operators: Sequence[Any] | None = None, tol: float = 0,
                bounds: Sequence[float] | None = None, absorb: ArrayLike | str | None = None, hermitian: bool = True,
                drive: Any = None, longest_step: float = 0,
-               observe: Callable[[float, np.ndarray], Any] | None = None, info: bool = False,
+               observe: Callable[[float, np.ndarray], Any] | None = None, info: bool = False, checkpoint: Any = None,
                progress: Any = None) -> Any:
         """exp(-i A t) psi, by Chebyshev polynomials (Tal-Ezer and Kosloff 1984); hbar = 1.
 
@@ -214,6 +217,9 @@ class EvolveCalls:
             With ``drive``: no step is longer than this time, so that pulses of f of a 64th of it are seen. 0: any.
         observe : callable, optional
             ``observe(t, psi)`` for each time; what it returns is kept in place of psi.
+        checkpoint : str, os.PathLike or Checkpoint, optional
+            A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
+            Not with ``observe``. Of a function in ``drive`` it is not known whether it is the same one.
         info : bool
             True: give (result, EvolveInfo), with norms and how far psi may be off.
 
@@ -254,6 +260,8 @@ class EvolveCalls:
             raise ValueError("absorb is for a Hermitian matrix: put W into the matrix, or leave hermitian=False out")
         if drive is not None and (direction is not None or absorb is not None or not hermitian):
             raise ValueError("drive takes real times and a Hermitian matrix, without absorb")
+        if checkpoint is not None and observe is not None:
+            raise ValueError("checkpoint does not go with observe, whose results are not kept: take operators")
         if longest_step and drive is None:
             raise ValueError("longest_step is for drive")
         A = self if absorb is None else self._absorbing(absorb)
@@ -262,6 +270,7 @@ class EvolveCalls:
         log_norm, off = np.zeros((t.size, X.shape[1])), np.full(t.size, tol or (1e-4 if X.dtype.char == "F" else 1e-10))
         out: list[Any] = []
         kept = A._look(X, single, operators)
+        shape = (X.shape[0] if operators is None else len(operators), X.shape[1])[:1 if single else 2]  # for each time
         fields = {"non_hermitian": int(A is not self or not hermitian), "log_norm": pointer(log_norm, "double")}
         if direction is not None:
             fields["direction"] = (direction.real, direction.imag)
@@ -282,8 +291,20 @@ class EvolveCalls:
                 return np.array(out)
             return np.array(out), EvolveInfo(given[:n], log_norm[:n, 0] if single else log_norm[:n], off[:n])
 
+        def more(kept: Run, state: Any) -> None:
+            """What was looked at by now: values, which are bytes of arrays of one shape and type, norms and errors."""
+            sizes = np.array([len(out), out[0].nbytes, ord(out[0].dtype.char)] if out else [0, 0, 0], np.int64)
+            kept.keep(state, "times done", sizes)
+            values = kept.held = np.array(out) if out else np.empty(sizes[:2], np.uint8)
+            for name, array in (("values", values), ("log_norm", log_norm), ("off", off)):
+                if array.size:
+                    kept.keep(state, name, array)
+            if not out:
+                out.extend(np.frombuffer(row.tobytes(), chr(sizes[2])).reshape(shape) for row in values)
+
         try:
-            A._evolve(A._block(X), t, tol, bounds, callback("wisp_evolve_fn", look, 1), progress, **fields)
+            with Run(checkpoint, A, "evolve", more, psi=X, times=given, operators=operators, drive=drive) as kept_state:
+                A._evolve(A._block(X), t, tol, bounds, callback("wisp_evolve_fn", look, 1), progress, kept_state, **fields)
         except KeyboardInterrupt as failure:
             failure.result = result()
             raise

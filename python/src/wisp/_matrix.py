@@ -232,6 +232,18 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self._keep = [f]
         self._made(made)
 
+    def _hash(self) -> str:
+        """What tells its entries apart from those of others; of a LinearOperator its size alone."""
+        if not self._stored:
+            return repr(self)
+        (src, size), found = struct("wisp_src"), ffi.new("uint64_t *")
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, size, self._mat)
+        try:
+            self.ctx.call(lib.wisp_src_hash_sized, self.ctx._ctx, src, size, found)
+        finally:
+            lib.wisp_src_close_sized(src, size)
+        return f"{found[0]:016x}"
+
     def _of(self, src: Any, size: int, dtype: Any = None) -> Matrix:
         """A source as a matrix of its own."""
         other = Matrix.__new__(Matrix)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 import numpy as np
 
 from ._arguments import checked, shown, warn
+from ._checkpoint import Run
 from ._context import Context
 from ._errors import ConvergenceError, IncompleteError, UnsupportedError
 from ._lib import DTYPES, TYPES, array, ffi, lib, pointer, struct
@@ -175,7 +176,7 @@ class SolverCalls:
     def eigs(self, k: int = 6, which: str = "SA", *, target: complex | None = None, sigma: complex | None = None,
              interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
              bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, overlap: Any = None,
-             overlap_bounds: Sequence[float] | None = None, progress: Any = None) -> Eigenpairs:
+             overlap_bounds: Sequence[float] | None = None, checkpoint: Any = None, progress: Any = None) -> Eigenpairs:
         """Eigenpairs, at an end of the spectrum, next to a number, or all in an interval.
 
         By Chebyshev filter diagonalization (Pieper et al., J. Comput. Phys. 325, 226 (2016)), block Lanczos or
@@ -208,6 +209,9 @@ class SolverCalls:
             |S^-1/2 (A x - lambda S x)|, computed from A and S. It takes double precision.
         overlap_bounds : tuple of float, optional
             The eigenvalues of S lie between these, both above 0. None: they are found.
+        checkpoint : str, os.PathLike or Checkpoint, optional
+            A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
+            Not with ``overlap``; of "chebfd", "lanczos" and "krylov-schur". A call that goes on may have another ``maxiter``.
 
         Returns
         -------
@@ -236,7 +240,14 @@ class SolverCalls:
         self._bounds_opts(o.bounds, bounds)
         if interval is None and o.method != lib.WISP_CHEBFD and overlap is None:  # those refuse such a matrix
             self._warn_of_rounding(which in ("SA", "LA") and near is None)
+        if checkpoint is not None and overlap is not None:
+            raise ValueError("checkpoint does not go with overlap")
         pencil = None if overlap is None else Pencil(self, overlap, overlap_bounds)
+        with Run(checkpoint, self, "eigs") as kept:
+            kept.set(o)
+            return self._eigs(o, size, pencil, tol, progress)
+
+    def _eigs(self, o: Any, size: int, pencil: Pencil | None, tol: float, progress: Any) -> Eigenpairs:
         e, esize = struct("wisp_eigen")
         try:
             try:
@@ -364,7 +375,7 @@ class SolverCalls:
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
               restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0, side: str | None = None,
-              progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
+              checkpoint: Any = None, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
 
         Of a matrix that is not square x makes |b - A x| least (LSMR: Fong and Saunders, SIAM J. Sci. Comput. 33, 2950
@@ -401,6 +412,9 @@ class SolverCalls:
 
         damp : float
             LSMR: x makes |b - A x|^2 + damp^2 |x|^2 least.
+        checkpoint : str, os.PathLike or Checkpoint, optional
+            A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
+            Of a function ``precond`` it is not known whether it is the same one.
 
         Returns
         -------
@@ -450,7 +464,9 @@ class SolverCalls:
             return (X if np.ndim(b) == 2 else X[:, 0]), info
 
         try:
-            self.ctx.call(lib.wisp_solve_sized, s, ssize, bx, self._mat, bb, o, size, progress=progress)
+            with Run(checkpoint, self, "solve", b=B, x0=X0, null=null, precond=precond) as kept:
+                kept.set(o)
+                self.ctx.call(lib.wisp_solve_sized, s, ssize, bx, self._mat, bb, o, size, progress=progress)
             return result()
         except (ConvergenceError, KeyboardInterrupt) as failure:
             if self.ctx.ranks == 1 or isinstance(failure, ConvergenceError):  # Ctrl-C may be of one rank alone

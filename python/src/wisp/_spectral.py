@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._arguments import checked, numbers
+from ._checkpoint import Run
 from ._context import Context
 from ._errors import NumericError
-from ._lib import DTYPES, TYPES, ffi, lib, pointer, struct
+from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, GreensFunction, LocalDensity, SpectralDensity, Thermal, function_of
 from ._overlap import Pencil
 
@@ -62,7 +63,7 @@ class SpectralCalls:
             low, high = bounds
             o.method, o.given.center, o.given.halfwidth = lib.WISP_BOUNDS_GIVEN, (low + high) / 2, (high - low) / 2
 
-    def _kpm(self, moments: int, vectors: int, bounds: Sequence[float] | None, progress: Any,
+    def _kpm(self, moments: int, vectors: int, bounds: Sequence[float] | None, progress: Any, kept: Run | None = None,
              **fields: Any) -> Callable[[Any, int], None]:
         """What makes the library's moments."""
         o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, **fields)
@@ -74,6 +75,9 @@ class SpectralCalls:
                 self.ctx.call(lib.wisp_mat_choose_sized, self._mat, o.type or TYPES[self.dtype.char], vectors,
                               max(moments // 2, 1), choice, csize)
                 o.width = choice.width
+            if kept is not None:
+                o.width = kept.width[0] = int(kept.width[0]) or o.width
+                kept.set(o)
             self.ctx.call(lib.wisp_kpm_sized, m, msize, self._mat, o, size, progress=progress)
 
         return run
@@ -109,7 +113,7 @@ class SpectralCalls:
                          kernel: str = "jackson", bounds: Sequence[float] | None = None, operator: Any = None,
                          vectors: ArrayLike | None = None, rows: ArrayLike | None = None, exact: bool = False,
                          overlap: Any = None, overlap_bounds: Sequence[float] | None = None, precision: str | None = None,
-                         progress: Any = None) -> SpectralDensity:
+                         checkpoint: Any = None, progress: Any = None) -> SpectralDensity:
         """The density of states, with error bars, by the kernel polynomial method.
 
         Parameters
@@ -147,6 +151,9 @@ class SpectralCalls:
             "auto": single precision, by a copy of the matrix, where its rounding stays far below the error bars, which the
             run checks; else that of the matrix, as with None. ``dtype`` of the result tells. What is added to it later is of
             the same precision, without a check. Neither with ``operator``, ``rows`` nor ``overlap``.
+        checkpoint : str, os.PathLike or Checkpoint, optional
+            A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
+            Neither with ``overlap`` nor ``precision``.
         progress : bool or callable, optional
             True, or ``tqdm.tqdm``: a bar of tqdm. Else a function of a task's name and its part that is done.
 
@@ -169,6 +176,8 @@ class SpectralCalls:
             raise ValueError(f"precision is None or 'auto', not {precision!r}")
         if precision and not (operator is None and rows is None and overlap is None):
             raise ValueError("precision='auto' goes neither with operator, rows nor overlap")
+        if checkpoint is not None and not (overlap is None and precision is None):
+            raise ValueError("checkpoint goes neither with overlap nor with precision='auto'")
         if rows is not None:
             if operator is not None or vectors is not None or overlap is not None:
                 raise ValueError("rows go neither with operator, vectors nor overlap")
@@ -190,19 +199,19 @@ class SpectralCalls:
             if vectors is not None:
                 raise ValueError("exact takes all unit vectors: leave vectors out")
             fields["trace"], num_vectors = lib.WISP_TRACE_EXACT, 0
+        B = X = None
+        dtype = self.dtype
+        if operator is not None:
+            B = self._beside("operator", operator, adjoint=True)
+            fields["adjoint"] = B._mat
+            if B.dtype.kind == "c" and dtype.kind == "f":  # vectors that it goes with
+                dtype, fields["type"] = B.dtype, TYPES[B.dtype.char]
         if vectors is not None:
             X = self._columns("vectors", vectors, self.shape[0])
+            X = X.astype(as_type(np.result_type(X, dtype)), copy=False)
             keep.append(self._block(X))
             fields.update(trace=lib.WISP_TRACE_GIVEN, right=keep[-1])
             num_vectors = X.shape[1]
-        elif not exact and num_vectors < 1:
-            raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
-        if operator is not None:
-            B = self._beside("operator", operator, adjoint=True)
-            keep.append(B)
-            fields["adjoint"] = B._mat
-            if vectors is None and B.dtype.kind == "c" and self.dtype.kind == "f":  # vectors that it goes with
-                fields["type"] = TYPES[B.dtype.char]
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
         single = self._as_single(moments, num_vectors, fields) if precision else None
         if single is not None:
@@ -211,8 +220,9 @@ class SpectralCalls:
                 return self._moments(lambda m: SpectralDensity(single, self.ctx, m, kernel), kernel, run)
             except NumericError:  # single precision is not enough
                 pass
-        return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel, rows is not None), kernel,
-                             self._kpm(moments, num_vectors, bounds, progress, **fields))
+        with Run(checkpoint, self, "spectral_density", operator=B, vectors=X) as kept:
+            return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel, rows is not None), kernel,
+                                 self._kpm(moments, num_vectors, bounds, progress, kept, **fields))
 
     def _as_single(self, moments: int, vectors: int, fields: dict[str, Any]) -> Matrix | None:
         """This matrix in single precision, where that is likely to do for random vectors; else None."""

@@ -1,0 +1,150 @@
+"""Checkpoints: files from which a call goes on after its process has ended, those of the library."""
+from __future__ import annotations
+
+import os
+import zlib
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+import scipy.sparse
+
+from ._arguments import checked, not_negative, shown
+from ._context import callback
+from ._lib import ffi, lib, pointer, struct
+
+if TYPE_CHECKING:
+    from ._matrix import Matrix
+
+
+class Checkpoint:
+    """A file that keeps the state of a call that takes long: ``H.spectral_density(checkpoint="run.ck")``.
+
+    While the call runs its state is written there now and then, beside the computation. Where the file is there already, the
+    call goes on from it; so a script whose process was killed is started again as it is. On the same machine, with any number of
+    threads, it ends with the same bits as one that was never interrupted. The file is of one call, of one matrix: a call of
+    another matrix, or with other arguments, raises an ArgumentError that says what is not the same. When the call has ended
+    well, the file is removed; after an exception it is left.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        Beside it lie, as needed, path.before and path.NUMBER.RANK.
+    every : float
+        Seconds from one state to the next. 0: after each step, and the call waits for it, which is slow.
+
+    Examples
+    --------
+    >>> import os, tempfile, wisp
+    >>> H = wisp.gallery("graphene", nx=10, ny=10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.ck")
+    ...     rho = H.spectral_density(2, 64, checkpoint=wisp.Checkpoint(path, every=60))
+    ...     os.path.exists(path)
+    False
+    """
+
+    @checked(every=not_negative)
+    def __init__(self, path: str | os.PathLike, every: float = 600) -> None:
+        self.path, self.every = path, every
+
+    def __repr__(self) -> str:
+        return f"<wisp.Checkpoint: {os.fsdecode(self.path)}, every {self.every:g} s>"
+
+
+def words_of(value: Any) -> str:
+    """What tells values of an argument apart, in a few words."""
+    if value is None or isinstance(value, (bool, int, float, complex, str)):
+        return repr(value)
+    if hasattr(value, "_hash"):  # a matrix of this package
+        return value._hash()
+    if scipy.sparse.issparse(value):
+        whole = value.tocsr()
+        return " ".join(words_of(a) for a in (whole.indptr, whole.indices, whole.data))
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)}: {zlib.crc32(' '.join(map(words_of, value)).encode()):08x}"
+    array = np.ascontiguousarray(value)
+    if array.dtype.kind not in "biufc":
+        return "given"  # a function, a LinearOperator: what it does is not known
+    return f"{array.dtype.str} {array.shape} {zlib.crc32(array.tobytes()):08x}"
+
+
+class Run:
+    """A call with a checkpoint, or without one, within a ``with`` block.
+
+    same: what has to be as it was in the call that goes on, by the names of arguments. `more`, a function of a state, names
+    what the call keeps besides."""
+
+    def __init__(self, checkpoint: Any, matrix: Matrix, call: str, more: Callable[[Run, Any], None] | None = None,
+                 **same: Any) -> None:
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+            if not isinstance(checkpoint, (str, bytes, os.PathLike)):
+                raise TypeError(f"checkpoint is the name of a file, or a wisp.Checkpoint, not {shown(checkpoint)}")
+            checkpoint = Checkpoint(checkpoint)
+        self.of, self.ctx, self.more = checkpoint, matrix.ctx, more
+        # The solver's own items are named after arguments as well.
+        own = {"argument " + name: value for name, value in same.items()}
+        self.same = {"call": f"{call} of Python", "matrix": matrix, **own} if checkpoint is not None else {}
+        self.kept, self.made = ffi.NULL, ffi.NULL
+        self.width = np.zeros(1, np.int64)
+        self.held: Any = None  # what lives until the state is copied
+
+    def __enter__(self) -> Run:
+        if self.of is None:
+            return self
+        self.words = {name: words_of(value) for name, value in self.same.items()}
+        path = os.fsencode(self.of.path)
+        self.items = callback("wisp_items_fn", self._items, lib.WISP_ERR_CALLBACK)
+        self.offer = callback("wisp_offer_fn", self._offer, 1)
+        if self.ctx.agreed(os.path.exists(path)):
+            kept = ffi.new("wisp_state **")
+            self.ctx.call(lib.wisp_state_open, kept, self.ctx._ctx, path)
+            self.kept = ffi.gc(kept[0], lib.wisp_state_free)
+            self.ctx.call(self.items, ffi.NULL, self.kept)
+        where = ffi.new("char[]", path)
+        o, size = struct("wisp_checkpoint_opts", path=where, every=self.of.every, after=self.kept)
+        made = ffi.new("wisp_checkpoint **")
+        self.ctx.call(lib.wisp_checkpoint_create_sized, made, self.ctx._ctx, o, size)
+        self.made = made[0]
+        return self
+
+    def set(self, o: Any) -> None:
+        """Of a solver's options: where it goes on, and what it offers its state to."""
+        if self.of is not None:
+            o.offer, o.resume = self.offer, self.kept
+
+    def keep(self, state: Any, name: str, array: np.ndarray) -> None:
+        """An item: noted, or filled in."""
+        if lib.wisp_state_data(state, name.encode(), pointer(array), array.nbytes):
+            raise _Told
+
+    def _items(self, arg: Any, state: Any) -> int:
+        try:
+            for name, words in self.words.items():
+                if lib.wisp_state_same(state, name.encode(), words.encode()):
+                    return lib.WISP_ERR_MISMATCH
+            self.keep(state, "width of blocks", self.width)
+            if self.more:
+                self.more(self, state)
+        except _Told:
+            return lib.WISP_ERR_FORMAT
+        return lib.WISP_OK
+
+    def _offer(self, arg: Any, state: Any) -> int:
+        if lib.wisp_state_add(state, self.items, ffi.NULL):
+            return 1
+        if self.of.every:
+            return lib.wisp_checkpoint_offer(self.made, state)
+        lib.wisp_checkpoint_request(self.made, 0)
+        return int(lib.wisp_checkpoint_offer(self.made, state) or lib.wisp_checkpoint_wait(self.made) != lib.WISP_OK)
+
+    def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
+        if self.made:
+            if value is None:
+                lib.wisp_checkpoint_remove(self.made)
+            lib.wisp_checkpoint_free(self.made)
+        self.made = self.kept = ffi.NULL
+
+
+class _Told(Exception):
+    """The library has said what is wrong."""

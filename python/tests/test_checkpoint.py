@@ -1,0 +1,122 @@
+"""Calls that go on from a file after their process has ended, with the same bits."""
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import wisp
+
+# What each call gives, as arrays. H: one for each, so that nothing of another call is there.
+SCRIPT = """
+import pickle, sys
+import numpy as np, scipy.sparse as sp
+import wisp
+
+def run(name, **more):
+    H = wisp.gallery("graphene", nx=12, ny=12, disorder=1)
+    n, x = H.shape[0], np.random.default_rng(1).standard_normal((H.shape[0], 2))
+    if name == "density":
+        return [H.spectral_density(8, 256, **more).moments]
+    if name == "operator":
+        B = sp.diags(np.arange(n) % 3 + 1j * (np.arange(n) % 2)).tocsr()
+        return [H.spectral_density(operator=B, vectors=x, num_moments=256, **more).moments]
+    if name == "eigs":
+        e = H.eigs(4, method="lanczos", **more)
+        return [e.values, e.vectors]
+    if name == "chebfd":
+        e = H.eigs(interval=(-0.2, 0.2), method="chebfd", **more)
+        return [e.values, e.vectors]
+    if name == "solve":
+        return [wisp.Matrix(H.tocsr() + 4 * sp.eye(n)).solve(x, rtol=1e-12, **more)[0]]
+    if name == "evolve":
+        psi, info = H.evolve(x, np.linspace(0, 90, 4), tol=1e-12, info=True, **more)
+        return [psi, info.log_norm, info.off]
+    if name == "operators":
+        return [H.evolve(x[:, 0], np.linspace(0, 90, 4), operators=[H, sp.eye(n)], **more)]
+"""
+KILLED = SCRIPT + """
+import os
+path, tasks = sys.argv[2], []
+
+def progress(task, done):
+    tasks.append(task)
+    if os.path.exists(path) and len(tasks) > int(sys.argv[3]):
+        os._exit(9)  # as if it was killed: nothing is tidied up
+
+run(sys.argv[1], checkpoint=wisp.Checkpoint(path, every=0), progress=progress)
+"""
+AGAIN = SCRIPT + """
+done = {}
+found = run(sys.argv[1], checkpoint=sys.argv[2], progress=lambda task, part: done.setdefault(task, part))
+with open(sys.argv[3], "wb") as file:
+    pickle.dump((found, run(sys.argv[1]), done), file)
+"""
+
+
+def python(script, *args):
+    where = os.pathsep.join([str(pathlib.Path(wisp.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", script, *map(str, args)], env={**os.environ, "PYTHONPATH": where},
+                          stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name, calls", [("density", 30), ("operator", 30), ("eigs", 6), ("chebfd", 40), ("solve", 8),
+                                         ("evolve", 12), ("operators", 12)])
+def test_a_killed_process_goes_on(name, calls, tmp_path):
+    path, out = tmp_path / "run.ck", tmp_path / "out"
+    killed = python(KILLED, name, path, calls)
+    assert killed.returncode == 9, killed.stderr
+    assert path.exists()
+    again = python(AGAIN, name, path, out)
+    assert again.returncode == 0, again.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]  # what has ended well needs none
+    found, whole, done = pickle.loads(out.read_bytes())
+    for a, b in zip(found, whole):
+        np.testing.assert_array_equal(a, b)
+    assert name != "density" or done["moments"] > 0
+
+
+def interrupted(call, path, **options):
+    def progress(task, done):
+        if path.exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        call(checkpoint=wisp.Checkpoint(path, every=0), progress=progress, **options)
+
+
+def test_another_call_is_refused(tmp_path):
+    path = tmp_path / "run.ck"
+    H, other = wisp.gallery("graphene", nx=9, ny=9), wisp.gallery("graphene", nx=9, ny=9, disorder=1)
+    b = np.arange(162.0)
+    interrupted(H.spectral_density, path, num_vectors=4, num_moments=256)
+    for call, options, words in ((other.spectral_density, dict(num_vectors=4, num_moments=256), "matrix"),
+                                 (H.spectral_density, dict(num_vectors=5, num_moments=256), "vectors"),
+                                 (H.spectral_density, dict(num_vectors=4, num_moments=256, operator=sp.eye(162)), "operator"),
+                                 (H.solve, dict(b=b), "call")):
+        with pytest.raises(wisp.ArgumentError, match=words):
+            call(checkpoint=path, **options)
+    rho = H.spectral_density(4, 256, checkpoint=str(path))
+    np.testing.assert_array_equal(rho.moments, H.spectral_density(4, 256).moments)
+    assert not path.exists()
+    path.write_text("text")
+    with pytest.raises(wisp.FormatError):
+        H.spectral_density(4, 256, checkpoint=path)
+    with pytest.raises(FileNotFoundError):
+        H.spectral_density(4, 256, checkpoint=tmp_path / "none" / "run.ck")
+    assert path.read_text() == "text"
+
+
+def test_what_is_refused(tmp_path):
+    H = wisp.gallery("graphene", nx=3, ny=3)
+    path = tmp_path / "run.ck"
+    for call, options in ((H.spectral_density, dict(overlap=sp.eye(18))), (H.spectral_density, dict(precision="auto")),
+                          (H.eigs, dict(overlap=sp.eye(18))),
+                          (H.evolve, dict(psi=np.ones(18), times=[1.0], observe=lambda t, psi: 0))):
+        with pytest.raises(ValueError, match="checkpoint"):
+            call(checkpoint=path, **options)
+    assert "run.ck, every 600 s" in repr(wisp.Checkpoint(path))
