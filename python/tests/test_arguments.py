@@ -57,6 +57,8 @@ CALLS = {
     "G.at": (G.at, {"energy": 0.0}),
     "sigma": (SIGMA.__call__, {"mu": 0.0}),
     "sigma.at": (SIGMA.at, {"mu": 0.0}),
+    "sigma.to_xarray": (SIGMA.to_xarray, {}),
+    "G.to_xarray": (G.to_xarray, {}),
     "optical": (SIGMA.optical, {"omega": 1.0}),
     "A": (H.spectral_function([[0.0, 0.0]], 16).__call__, {"energy": 0.0}),
     "add_moments": (lambda *a, **o: H.spectral_density(2, 16).add_moments(*a, **o), {}),
@@ -88,6 +90,8 @@ def every():
 @pytest.mark.parametrize("call, least, name, default", [*every()])
 def test_arguments(call, least, name, default, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if call.__name__ == "to_xarray":
+        pytest.importorskip("xarray")
     if name == "comm":
         pytest.importorskip("mpi4py")
     for value in KINDS + VALUES:

@@ -31,7 +31,7 @@ def test_examples():
     ran = doctest.DocTestRunner()
     names = {test.name for test in examples() if ran.run(test) is not None}
     assert ran.failures == 0
-    assert {"wisp._matrix.Matrix", "wisp._maps.average", "wisp._spectral.SpectralCalls.greens"} <= names
+    assert {"wisp._matrix.Matrix", "wisp._average.average", "wisp._spectral.SpectralCalls.greens"} <= names
 
 
 @pytest.mark.skipif(not SITE.is_dir(), reason="this is not a checkout")

@@ -223,5 +223,12 @@ def test_xarray():
     assert np.all(random.low <= random.high) and random.stderr.shape == (2, 2)
     waves = M.spectral_function(np.eye(2), 8).to_xarray()
     assert waves.dims == ("wave", "energy") and waves.ky.values.tolist() == [0, 1]
+    G = M.greens([3, 4], [3, 5], eta=20.0, tol=0.1)
+    greens = G.to_xarray([0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(greens.greens, G([0.1, 0.2, 0.3]))
+    assert greens.greens.dims == ("pair", "energy") and list(greens.j) == [3, 5] and np.all(greens.low.real < greens.high.real)
+    sigma = wisp.gallery("graphene", nx=4, ny=4).conductivity("x", "x", 3, 8)
+    np.testing.assert_array_equal(sigma.to_xarray([0.1, 0.2], 0.5).conductivity, sigma([0.1, 0.2], 0.5))
+    assert sigma.to_xarray().stderr.sizes == {"mu": 201}
     sites = m["sites"].to_xarray()
     assert sites.sel(site=3).shape == (32,)

@@ -6,6 +6,7 @@
 800
 """
 from . import _lapack, _threads
+from ._average import Average, average
 from ._checkpoint import Checkpoint
 from ._context import Context
 from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError, ConvergenceError, FileError, FormatError,
@@ -14,10 +15,11 @@ from ._errors import (ArgumentError, BoundsError, CallbackError, CancelledError,
 from ._evolve import EvolveInfo
 from ._files import load
 from ._lib import __version__, features
-from ._maps import Average, LocalMap, SpectralFunction, average
+from ._local import GreensFunction, LocalDensity
+from ._maps import LocalMap, SpectralFunction
 from ._matrix import Matrix, gallery
-from ._moments import Estimate, GreensFunction, LocalDensity, Moments, SpectralDensity, Thermal
-from ._solvers import Eigenpairs, SingularTriplets, SolveInfo
+from ._moments import Estimate, Moments, SpectralDensity, Thermal
+from ._results import Eigenpairs, SingularTriplets, SolveInfo
 from ._transport import Conductivity
 
 __all__ = ["ArgumentError", "Average", "BoundsError", "CallbackError", "CancelledError", "Checkpoint", "Conductivity", "Context",

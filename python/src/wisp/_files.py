@@ -205,7 +205,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     """
     import h5py
 
-    from . import _maps, _moments, _transport
+    from . import _local, _maps, _moments, _transport
 
     try:
         with open(path, "rb") as file:
@@ -221,8 +221,8 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
             facts, data = _read(f, os.fspath(path))
     except (OSError, KeyError, IndexError, TypeError, UnicodeDecodeError) as error:
         raise FormatError(f"{os.fspath(path)}: no moments file, or it is damaged ({error})") from None
-    kinds = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _moments.LocalDensity,
-             "GreensFunction": _moments.GreensFunction, "SpectralFunction": _maps.SpectralFunction, "Conductivity": _transport.Conductivity}
+    kinds = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _local.LocalDensity,
+             "GreensFunction": _local.GreensFunction, "SpectralFunction": _maps.SpectralFunction, "Conductivity": _transport.Conductivity}
     given = facts["trace"] == lib.WISP_TRACE_GIVEN
     usual = "Conductivity" if facts["square"] else "LocalDensity" if data["sites"] is not None else "SpectralDensity"
     kept = {name: _text(v) if isinstance(v, (str, bytes)) else v for name, v in data["kept"].items()}
@@ -236,6 +236,6 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
                       _sites=data["sites"], _grid=None, kernel="jackson", **({"volume": facts["volume"] or 1.0, "formula": "bastin"}
                                                                              if facts["square"] else {}))
     m.__dict__.update({name: v.item() if isinstance(v, np.generic) else v for name, v in kept.items()})
-    if isinstance(m, _moments.GreensFunction):  # arrays also where there is one pair, which older files have as a number
+    if isinstance(m, _local.GreensFunction):  # arrays also where there is one pair, which older files have as a number
         m.i, m.j = np.asarray(m.i), np.asarray(m.j)
     return m

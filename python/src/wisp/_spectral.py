@@ -11,7 +11,8 @@ from ._checkpoint import Run
 from ._context import Context
 from ._errors import NumericError
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
-from ._moments import KERNELS, Estimate, GreensFunction, LocalDensity, SpectralDensity, Thermal, function_of
+from ._local import GreensFunction, LocalDensity
+from ._moments import KERNELS, Estimate, SpectralDensity, Thermal, function_of
 from ._overlap import Pencil
 
 if TYPE_CHECKING:

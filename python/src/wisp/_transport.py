@@ -180,6 +180,23 @@ class Conductivity(Moments):
         value, err, low, high = (found[:, i].reshape(shape)[()] for i in range(4))
         return Estimate(value, err, (low, high))
 
+    @checked()
+    def to_xarray(self, mu: ArrayLike | None = None, temperature: float = 0.0) -> Any:
+        """An xarray.Dataset of conductivity, stderr, low and high (of the 95% bar) over the chemical potential.
+
+        Parameters
+        ----------
+        mu : array, optional
+            None: 201 of them, over ``bounds``.
+        """
+        import xarray
+
+        at = np.linspace(*self.bounds, 201) if mu is None else np.atleast_1d(np.asarray(mu, float))
+        e = self.at(at, temperature)
+        curves = {"conductivity": e.value, "stderr": e.stderr, "low": e.bar95[0], "high": e.bar95[1]}
+        return xarray.Dataset({name: ("mu", y) for name, y in curves.items()}, {"mu": at},
+                              {**self._facts_shown(), "kernel": self.kernel, "formula": self.formula, "temperature": temperature})
+
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draws the conductivity, and its 95% bars, over chemical potentials, at temperature 0; gives the axes."""
         ax = axes(ax, "conductivity (e²/h)")
