@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 import numpy as np
 
 from ._arguments import checked, shown
-from ._errors import IncompleteError
+from ._errors import IncompleteError, with_result
 from ._lib import lib
 from ._moments import Estimate
 from ._show import axes
@@ -165,12 +165,11 @@ def average(make: Callable[[Any], Any], seeds: Iterable[Any], *, stderr: ArrayLi
             if enough(result):
                 return Average(results)
     except KeyboardInterrupt as failure:
-        failure.result = Average(results) if results else None
+        with_result(failure, Average(results) if results else None)
         raise
     if not results:
         raise ValueError("seeds are one at least")
-    failure = enough.missed()
-    if failure:
-        failure.result = Average(results)
-        raise failure
+    missed = enough.missed()
+    if missed:
+        raise with_result(missed, Average(results))
     return Average(results)

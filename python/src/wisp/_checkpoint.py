@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import zlib
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 import scipy.sparse
@@ -12,9 +12,6 @@ import scipy.sparse
 from ._arguments import checked, not_negative, shown
 from ._context import callback
 from ._lib import ffi, lib, pointer, struct
-
-if TYPE_CHECKING:
-    from ._matrix import Matrix
 
 
 class Checkpoint:
@@ -45,7 +42,7 @@ class Checkpoint:
     """
 
     @checked(every=not_negative)
-    def __init__(self, path: str | os.PathLike, every: float = 600) -> None:
+    def __init__(self, path: str | bytes | os.PathLike, every: float = 600) -> None:
         self.path, self.every = path, every
 
     def __repr__(self) -> str:
@@ -59,7 +56,8 @@ def words_of(value: Any) -> str:
     if hasattr(value, "_hash"):  # a matrix of this package
         return value._hash()
     if scipy.sparse.issparse(value):
-        whole = value.tocsr()
+        sparse: Any = value
+        whole = sparse.tocsr()
         return " ".join(words_of(a) for a in (whole.indptr, whole.indices, whole.data))
     if isinstance(value, (list, tuple)):
         return f"{len(value)}: {zlib.crc32(' '.join(map(words_of, value)).encode()):08x}"
@@ -75,7 +73,7 @@ class Run:
     same: what has to be as it was in the call that goes on, by the names of arguments. `more`, a function of a state, names
     what the call keeps besides."""
 
-    def __init__(self, checkpoint: Any, matrix: Matrix, call: str, more: Callable[[Run, Any], None] | None = None,
+    def __init__(self, checkpoint: Any, matrix: Any, call: str, more: Callable[[Run, Any], None] | None = None,
                  **same: Any) -> None:
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
             if not isinstance(checkpoint, (str, bytes, os.PathLike)):

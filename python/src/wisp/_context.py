@@ -34,8 +34,11 @@ class _Bar:
 
     def __init__(self, make: Any) -> None:
         if make is True:
-            from tqdm.auto import tqdm as make
-        self.make, self.bar, self.task = make, None, ""
+            from tqdm.auto import tqdm
+
+            make = tqdm
+        self.make, self.task = make, ""
+        self.bar: Any = None
 
     def __call__(self, task: str, done: float) -> None:
         if task != self.task:
@@ -68,7 +71,7 @@ def callback(signature: str, function: Callable[..., Any], failed: Any, frame: F
     way in this thread, or that of `frame`."""
 
     def keep(kind: Any, value: BaseException, trace: TracebackType | None) -> None:
-        if frame.error is None:
+        if frame is not None and frame.error is None:
             frame.error = value
 
     return ffi.callback(signature, error=failed, onerror=keep if frame else _failed)(function)

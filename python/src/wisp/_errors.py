@@ -135,6 +135,12 @@ _FIELDS = {
 }
 
 
+def with_result(failure: Any, result: Any) -> Any:
+    """The exception, of wisp or KeyboardInterrupt, with what there was by then."""
+    failure.result = result
+    return failure
+
+
 _NESTED = "the operator's function failed: "
 
 

@@ -10,8 +10,10 @@ from scipy.sparse.linalg import LinearOperator
 
 from ._arguments import checked, finite, iterable, list_of, numbers
 from ._checkpoint import Run
-from ._context import Context, callback
+from ._context import callback
+from ._errors import with_result
 from ._lib import TYPES, ffi, lib, pointer, struct
+from ._parts import MatrixParts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -111,10 +113,9 @@ class _Drives:
                 "break_at": pointer(self.breaks, "double")}
 
 
-class EvolveCalls:
+class EvolveCalls(MatrixParts):
     """Calls of a matrix that evolve in time."""
 
-    ctx: Context
     _absorption: tuple[float, float] | None = None  # bounds of W, where this is H - iW
 
     def _look(self, X: np.ndarray, single: bool, operators: Sequence[Any] | None) -> Callable[[Any], np.ndarray]:
@@ -146,10 +147,9 @@ class EvolveCalls:
         w = np.zeros(self.shape[0])
         for layer in text.split(","):
             match = re.fullmatch(r"([xyz])([<>])=?([-+.\deE]+):([-+.\deE]+)", layer.strip())
-            axis = "xyz".index(match[1]) if match else 3
-            if axis >= at.shape[1]:
+            if match is None or "xyz".index(match[1]) >= at.shape[1]:
                 raise ValueError(f"absorb={text!r}: layers are such as 'x<10:0.2,x>90:0.2', each with its strength")
-            depth = (at[:, axis] - float(match[3])) * (1 if match[2] == ">" else -1)
+            depth = (at[:, "xyz".index(match[1])] - float(match[3])) * (1 if match[2] == ">" else -1)
             if not depth.max() > 0:
                 raise ValueError(f"absorb={text!r}: no row is in the layer {layer.strip()}")
             w += float(match[4]) * (np.maximum(depth, 0) / depth.max()) ** 2
@@ -306,7 +306,7 @@ class EvolveCalls:
             with Run(checkpoint, A, "evolve", more, psi=X, times=given, operators=operators, drive=drive) as kept_state:
                 A._evolve(A._block(X), t, tol, bounds, callback("wisp_evolve_fn", look, 1), progress, kept_state, **fields)
         except KeyboardInterrupt as failure:
-            failure.result = result()
+            with_result(failure, result())
             raise
         return result()
 

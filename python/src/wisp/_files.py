@@ -221,7 +221,7 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
             facts, data = _read(f, os.fspath(path))
     except (OSError, KeyError, IndexError, TypeError, UnicodeDecodeError) as error:
         raise FormatError(f"{os.fspath(path)}: no moments file, or it is damaged ({error})") from None
-    kinds = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _local.LocalDensity,
+    kinds: dict[str, Any] = {"SpectralDensity": _moments.SpectralDensity, "LocalDensity": _local.LocalDensity,
              "GreensFunction": _local.GreensFunction, "SpectralFunction": _maps.SpectralFunction, "Conductivity": _transport.Conductivity}
     given = facts["trace"] == lib.WISP_TRACE_GIVEN
     usual = "Conductivity" if facts["square"] else "LocalDensity" if data["sites"] is not None else "SpectralDensity"

@@ -11,7 +11,7 @@ from ._abi import ffi
 from ._arguments import shown
 
 # Beside the description that was made with it, unless WISP_LIBRARY names another one.
-lib = ffi.dlopen(os.environ.get("WISP_LIBRARY") or os.path.join(os.path.dirname(_abi.__file__), "libwisp.so"))
+lib: Any = ffi.dlopen(os.environ.get("WISP_LIBRARY") or os.path.join(os.path.dirname(_abi.__file__), "libwisp.so"))
 
 TYPES = {"f": lib.WISP_S, "d": lib.WISP_D, "F": lib.WISP_C, "D": lib.WISP_Z}
 DTYPES = {value: np.dtype(key) for key, value in TYPES.items()}

@@ -28,7 +28,7 @@ class LocalDensity(Moments):
     """
 
     @property
-    def sites(self) -> np.ndarray:
+    def sites(self) -> Any:
         return self._sites
 
     @checked()

@@ -7,9 +7,11 @@ import numpy as np
 
 from ._arguments import checked, reals
 from ._context import callback
+from ._errors import with_result
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
 from ._moments import KERNELS, Moments
 from ._random_map import Sums
+from ._parts import MatrixParts
 from ._show import axes, html
 from ._spectral import seed_of
 from ._transport import kwant_orbitals
@@ -146,7 +148,7 @@ class SpectralFunction(Moments):
         return ax
 
 
-class MapCalls:
+class MapCalls(MatrixParts):
     """Calls of a matrix for many rows, and for plane waves."""
 
     def _known_orbitals(self) -> Any:
@@ -224,7 +226,7 @@ class MapCalls:
                 resolution = local.resolution
                 found.append(local(e).T)
         except KeyboardInterrupt as failure:
-            failure.result = upto(sum(f.shape[1] for f in found)) if found else None
+            with_result(failure, upto(sum(f.shape[1] for f in found)) if found else None)
             raise
         return upto(r.size)
 
@@ -250,7 +252,7 @@ class MapCalls:
         try:
             sums.add(vectors, progress)
         except KeyboardInterrupt as failure:
-            failure.result = found() if sums.done else None
+            with_result(failure, found() if sums.done else None)
             raise
         return found()
 
@@ -317,7 +319,8 @@ class _Waves:
         self.ctx, self.where, rows = matrix.ctx, where, matrix.shape[0]
         self.k = np.zeros((len(k), 3))
         self.k[:, :k.shape[1]] = k
-        self.at = self.which = None
+        self.at: Any = None
+        self.which: Any = None
         if orbitals is None:
             orbitals = matrix._known_orbitals()
             if isinstance(matrix._where, str) and where.where is matrix._where:  # the library knows them as well

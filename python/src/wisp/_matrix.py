@@ -190,7 +190,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             if H.ndim != 2:
                 raise ValueError(f"{name} is a matrix, of two dimensions, not {H.ndim}")
             H = H.astype(as_type(H.dtype), copy=False)  # also halves, and other orders of bytes, which scipy does not take
-        H = H.tocsr() if scipy.sparse.issparse(H) else scipy.sparse.csr_matrix(H)
+        H = H.tocsr() if hasattr(H, "tocsr") else scipy.sparse.csr_matrix(H)
         H = H.astype(as_type(H.dtype, name), copy=False)
         arrays = [np.ascontiguousarray(a) for a in (H.indptr, H.indices, H.data)]
         ints = {4: lib.WISP_INT32, 8: lib.WISP_INT64}

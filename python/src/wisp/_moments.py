@@ -26,16 +26,16 @@ class Estimate(NamedTuple):
 
     Attributes
     ----------
-    value : float
-    stderr : float
+    value : float or numpy.ndarray
+    stderr : float or numpy.ndarray
         Standard error: NaN for a single random vector, 0 for vectors that are not random.
-    bar95 : tuple of float
+    bar95 : tuple of float or numpy.ndarray
         The ends of the 95% bar, with room for what is not of chance.
     """
 
-    value: float
-    stderr: float
-    bar95: tuple[float, float]
+    value: Any
+    stderr: Any
+    bar95: tuple[Any, Any]
 
     def __float__(self) -> float:
         return float(self.value)
@@ -105,7 +105,7 @@ class Moments:
         self._mu = array(raw.mu, count, float).reshape(raw.vectors, raw.n)
         self._imag = array(raw.imag, count, float).reshape(raw.vectors, raw.n) if raw.imag else None
         self._sites = array(raw.sites, raw.vectors, np.int64) if raw.sites else None
-        self._grid = None
+        self._grid: Estimate | None = None
 
     def _raw(self) -> tuple[Any, int]:
         """The library's struct over these arrays, for the time of a call."""

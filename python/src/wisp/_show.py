@@ -17,7 +17,7 @@ def axes(ax: Any, label: str) -> Any:
     return ax
 
 
-def html(name: str, facts: dict[str, str], x: np.ndarray | None = None, y: np.ndarray | None = None) -> str:
+def html(name: str, facts: dict[str, str], x: Any = None, y: Any = None) -> str:
     """A small table, and a line through x and y, for notebooks."""
     rows = "".join(f"<tr><th>{escape.escape(key)}</th><td>{escape.escape(value)}</td></tr>" for key, value in facts.items())
     line = ""

@@ -7,11 +7,11 @@ import numpy as np
 
 from ._arguments import checked, shown, warn
 from ._checkpoint import Run
-from ._context import Context
-from ._errors import ConvergenceError, IncompleteError, UnsupportedError
+from ._errors import ConvergenceError, IncompleteError, UnsupportedError, with_result
 from ._lib import DTYPES, TYPES, array, ffi, lib, struct
 from ._moments import function_of
 from ._overlap import Pencil
+from ._parts import MatrixParts
 from ._results import Eigenpairs, SingularTriplets, SolveInfo
 from ._spectral import seed_of
 
@@ -45,10 +45,8 @@ def _word(value: int, of: dict) -> str | None:
     return next((key for key, number in of.items() if number == value), None)
 
 
-class SolverCalls:
+class SolverCalls(MatrixParts):
     """Calls of a matrix that solve."""
-
-    ctx: Context
 
     @checked()
     def eigs(self, k: int = 6, which: str = "SA", *, target: complex | None = None, sigma: complex | None = None,
@@ -132,16 +130,15 @@ class SolverCalls:
                 self.ctx.call(lib.wisp_eig_sized, e, esize, (pencil.C if pencil else self)._mat, o, size,
                               progress=progress)
             except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
-                failure.result = self._pairs(e, pencil, tol)
+                with_result(failure, self._pairs(e, pencil, tol))
                 raise
             found = self._pairs(e, pencil, tol)
         finally:
             lib.wisp_eigen_free_sized(e, esize)
         if pencil and not found.complete:
-            failure = IncompleteError(f"eigs: a pair of A x = lambda S x has a residual of {found.residuals.max():.1e}, "
-                                      f"and {tol or 1e-8:.1e} is wanted")
-            failure.result = found
-            raise failure
+            missed = IncompleteError(f"eigs: a pair of A x = lambda S x has a residual of {found.residuals.max():.1e}, "
+                                     f"and {tol or 1e-8:.1e} is wanted")
+            raise with_result(missed, found)
         return found
 
     def _warn_of_rounding(self, by_size: bool) -> None:
@@ -231,7 +228,7 @@ class SolverCalls:
             self.ctx.call(lib.wisp_svd_sized, e, esize, B._mat, rows, o, size, progress=progress)
             return found()
         except (IncompleteError, ConvergenceError, KeyboardInterrupt) as failure:
-            failure.result = found()
+            with_result(failure, found())
             raise
         finally:
             lib.wisp_eigen_free_sized(e, esize)
@@ -310,7 +307,7 @@ class SolverCalls:
         B = self._columns("b", b, self.shape[0])
         X0 = None if x0 is None else self._columns("x0", x0, self.shape[1], B.dtype)
         if X0 is not None and X0.shape[1] != B.shape[1]:
-            raise ValueError(f"x0 has as many columns as b, of shape {np.shape(b)}; its own is {np.shape(x0)}")
+            raise ValueError(f"x0 has as many columns as b, of shape {np.shape(b)}; its own has {X0.shape[1]}")
         bb, bx = self._block(B), self._block(X0, B.dtype, B.shape[1], columns=True)
         bn = None if null is None else self._block(self._columns("null", null, self.shape[0], B.dtype))
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
@@ -348,7 +345,7 @@ class SolverCalls:
             return result()
         except (ConvergenceError, KeyboardInterrupt) as failure:
             if self.ctx.ranks == 1 or isinstance(failure, ConvergenceError):  # Ctrl-C may be of one rank alone
-                failure.result = result()
+                with_result(failure, result())
             raise
         finally:
             lib.wisp_solution_free_sized(s, ssize)

@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from ._arguments import checked, numbers
 from ._checkpoint import Run
 from ._context import Context
-from ._errors import NumericError
+from ._errors import NumericError, with_result
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._local import GreensFunction, LocalDensity
 from ._moments import KERNELS, Estimate, SpectralDensity, Thermal, function_of
 from ._overlap import Pencil
+from ._parts import MatrixParts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -40,10 +41,8 @@ def rows_of(rows: ArrayLike, count: int) -> np.ndarray:
     return np.unique(r)
 
 
-class SpectralCalls:
+class SpectralCalls(MatrixParts):
     """Calls of a matrix that rest on moments."""
-
-    ctx: Context
 
     @checked()
     def find_bounds(self, *, rng: int | np.random.Generator | None = 0) -> tuple[float, float]:
@@ -92,7 +91,7 @@ class SpectralCalls:
             run(m, size)
             return take(m)
         except BaseException as failure:
-            failure.result = take(m) if m.vectors and m.n else None
+            with_result(failure, take(m) if m.vectors and m.n else None)
             raise
         finally:
             lib.wisp_moments_free_sized(m, size)
@@ -297,7 +296,7 @@ class SpectralCalls:
         try:
             rows, cols = (np.array(a) for a in np.broadcast_arrays(i, i if j is None else j))
         except ValueError:
-            raise ValueError(f"i and j do not go together: their shapes are {np.shape(i)} and {np.shape(j)}") from None
+            raise ValueError(f"i and j do not go together: their shapes are {np.shape(i)} and {np.shape(i if j is None else j)}") from None
         if not rows.size or rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
             raise ValueError("i and j are rows of the matrix, one at least")
         if min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= self.shape[0]:

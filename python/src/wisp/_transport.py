@@ -9,6 +9,7 @@ from ._arguments import checked, finite, numbers, shown, warn
 from ._context import Context
 from ._lib import ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, Moments
+from ._parts import MatrixParts
 from ._show import axes
 from ._spectral import seed_of
 
@@ -52,7 +53,7 @@ def checked_positions(positions: ArrayLike, rows: int, cell: ArrayLike | None) -
         raise ValueError(f"positions are of shape ({rows}, 1 to 3), not {np.shape(positions)}")
     given = np.atleast_2d(np.asarray(cell if cell is not None else np.zeros((0, 3)), float))
     if given.ndim != 2 or given.shape[0] > 3 or given.shape[1] > 3:
-        raise ValueError(f"a cell is up to three vectors of up to three numbers, not of shape {np.shape(cell)}")
+        raise ValueError(f"a cell is up to three vectors of up to three numbers, not of shape {given.shape}")
     vectors = np.zeros((given.shape[0], 3))
     vectors[:, :given.shape[1]] = given
     return at, vectors
@@ -209,11 +210,8 @@ class Conductivity(Moments):
         return ax
 
 
-class TransportCalls:
+class TransportCalls(MatrixParts):
     """Calls of a matrix that ask where its rows are."""
-
-    ctx: Context
-    _where: Any
 
     @property
     def positions(self) -> np.ndarray | None:
