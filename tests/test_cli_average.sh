@@ -247,6 +247,34 @@ check "nothing is told" grep -q 'nothing was kept' log
 ok map $plane --energies 0 --plan --average 8
 refused 2 "--save of a map does not go with --average" map $plane --energies 0 --average 3 --save m.h5
 
+# ---- green, trace
+given=--bounds=-6.2,6.2
+for s in 3 4 5; do
+    ok green $lattice,seed=$s --sites 0,17 --eta 0.2 $given --energies=-1,0.5 --json
+    cp out one.$s
+done
+ok green $lattice,seed=3 --sites 0,17 --eta 0.2 $given --energies=-1,0.5 --average 3 --json -o a.csv
+json out "all(by_hand({p: d[p], p + '_error': d[p + '_error'], p + '_low': [0] * 4, p + '_high': [0] * 4}, p, $runs, bars=False)
+              for p in ('green_re', 'green_im')) and d['sites'] == [0, 17] and d['realizations'] == 3"
+cp out green.json
+check "a table with errors" grep -q '^energy,green_re_0,green_im_0,beside_0,error_re_0,error_im_0,green_re_17' a.csv
+ok green $lattice --sites 0 --eta 0.2 --energies=-1 --average 3
+check "a value with its bars" grep -q '^G .* (+- .*, +- .*i) at -1 of row 0' out
+[ $have_gnuplot = 1 ] && ok green $lattice --sites 0 --eta 0.2 --average 3 --plot a.svg
+stop realizations INT 0.5 green $lattice --sites 0 --eta 0.2 $given --average 4
+check "what it is of: $(tail -1 log)" grep -q 'the mean is of 2 of 4 realizations' log
+one_by_one trace $lattice "3 4 5" --function exp:-0.5 $given --vectors 3
+ok trace $lattice,seed=3 --function exp:-0.5 $given --vectors 3 --seed 13 --average 3 --json
+json out "[m := sum(r['trace_of_function'] for r in $runs) / 3, s := math.sqrt(sum((r['trace_of_function'] - m) ** 2 for r in $runs) / 6)] and
+          abs(d['trace_of_function'] - m) < 1e-8 and abs(d['trace_error'] - s) < 1e-8 and abs(d['trace_high'] - m - student[3] * s) < 1e-6 * m"
+ok trace $lattice --function exp --average 3
+check "with a bar: $(cat out)" grep -q '^trace .*95% bar' out
+if [ $have_hdf5 = 1 ]; then
+    ok ldos $lattice,seed=3 --sites 0,17 --moments 900 $given --average 3 --save l.h5
+    ok green --from l.h5 --eta 0.2 --energies=-1,0.5 --json
+    json out 'd["realizations"] == 3 and close(flat(d["green_re"]), flat(e["green_re"]), 1e-8)' green.json
+fi
+
 # ---- refused
 refused 2 "--average needs a lattice of the gallery with disorder=W, and square:nx=6,ny=6 has none" dos square:nx=6,ny=6 --average 3
 refused 2 "has none" dos h.mtx --average 3

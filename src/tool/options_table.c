@@ -80,7 +80,9 @@ const option_def option_table[] = {
           "number of k along the path, about (61); in periodic samples those that fit, each once"),
     COUNT("orbitals", "N", NEW_RUN | CMD_SPECTRAL, orbitals, 1, 4096,
           "rows of a cell: row r is orbital r modulo N (what the gallery knows, else 1)"),
-    COUNT("average", "N", NEW_RUN | CMD_SPECTRAL | CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_SIGMA | CMD_MAP,
+    COUNT("average", "N",
+          NEW_RUN | CMD_SPECTRAL | CMD_DOS | CMD_LDOS | CMD_COUNT | CMD_THERMAL | CMD_SIGMA | CMD_MAP | CMD_GREEN |
+              CMD_TRACE,
           average, 2, 1 << 20,
           "the mean of N realizations of the disorder, of this seed= and the next ones, with bars over them"),
     FILENAME("positions", NEW_RUN | CMD_SIGMA | CMD_DOS | CMD_LDOS | CMD_SPECTRAL | CMD_EVOLVE | CMD_MAP, positions,

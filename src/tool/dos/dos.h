@@ -79,6 +79,7 @@ typedef struct {
     bool cool_cut;          /* it was stopped */
     wisp_scalar *green;     /* [curves][points]; NULL: not of green */
     double *beside;         /* [curves][points] likewise: how far G is off at most */
+    double *green_error;    /* [2][curves][points] of several realizations: standard errors of both parts; else NULL */
     wisp_traced traced;     /* trace */
     kpath path;             /* spectral */
     double *spectral;       /* [path.count][points], likewise; with their standard errors, of several realizations */

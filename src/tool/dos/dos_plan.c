@@ -55,9 +55,9 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
     const bool local = of_curves(ko);
     const double curves = local ? kept : 1, numbers = run_sides(ko) * n * kept;
     const double image = t->opt.save ? FILE_HEAD + 16 * (numbers + kept) : 0; /* HDF5's, and its copy */
-    const double curve_bytes =
-                     points * (2 + (of_green(t) ? 7 : 3 + run_sides(ko)) * curves + (of_spectral(t) ? 2 * curves : 0)) +
-                     4 * curves,
+    const double curve_bytes = points * (2 + (of_green(t) ? 7 + (t->opt.average ? 3 : 0) : 3 + run_sides(ko)) * curves +
+                                         (of_spectral(t) ? 2 * curves : 0)) +
+                               4 * curves,
                  mean = 3 * n;
     const double green = of_green(t) ? 3 * fmin(points + 1, BATCH) : 0;
     const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES + green;
@@ -277,7 +277,8 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     }
     time->bounds = bounds.seconds;
     const double points = points_of(t, (double)plan_moments(ko));
-    if (of_green(t)) time->evaluation = green_seconds(t, plan_moments(ko), (double)vectors * run_sides(ko), points);
+    const double curves = (double)(average_count(t) * vectors * run_sides(ko));
+    if (of_green(t)) time->evaluation = green_seconds(t, plan_moments(ko), curves, points);
     /* Where bounds are looked for, each realization is made once for these, and once more for its moments. */
     const double runs = (double)average_count(t), made = t->opt.average && bounds.sweeps > 0 ? 2 * runs : runs;
     time->source *= made, time->assembly *= made, time->bounds *= runs, time->moments *= runs;

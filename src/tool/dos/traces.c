@@ -87,7 +87,9 @@ void traces_summary(const tool *t, const results *r)
         text_line(what, "%s   (95%% bar)", text_with_bar(a, "+-", e->value, e->low, e->high, 0));
     else
         text_line(what, "%s   (%s)", text_rounded(a, e->value, 0.5 * (e->high - e->low)),
-                  r->has_error ? "no statistical error" : "one vector: no error bar");
+                  r->has_error         ? "no statistical error"
+                  : r->m->realizations ? "one realization: no error bar"
+                                       : "one vector: no error bar");
     text_line("", "%s at most %.1e: series %.1e, rounding %.1e   (%s moments used)",
               e->error > 0 ? "of it" : "beside that", r->traced.truncation + r->traced.rounding, r->traced.truncation,
               r->traced.rounding, text_count(b, r->traced.terms));
