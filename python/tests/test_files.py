@@ -232,3 +232,24 @@ def test_xarray():
     assert sigma.to_xarray().stderr.sizes == {"mu": 201}
     sites = m["sites"].to_xarray()
     assert sites.sel(site=3).shape == (32,)
+
+
+@pytest.mark.skipif(not COMMAND.exists(), reason="needs the command")
+def test_realizations_of_the_command(tmp_path):
+    pytest.importorskip("h5py")
+    path, again = tmp_path / "m.h5", tmp_path / "again.h5"
+    run = [COMMAND, "dos", "square:nx=6,ny=6,disorder=3", "--moments", "40", "--vectors", "2", "--average", "5", "--energies=-1,0.5"]
+    done = subprocess.run([*run, "--save", path, "--json"], capture_output=True, text=True)
+    if "HDF5" in done.stderr:
+        pytest.skip("the command has no HDF5")
+    told = json.loads(done.stdout)
+    m = wisp.load(path)
+    m.save(again)
+    for one in (m, wisp.load(again)):  # Student's bars, of one sample for each realization
+        e = one.at([-1, 0.5])
+        assert e.value == pytest.approx(told["dos"], rel=1e-12) and e.stderr == pytest.approx(told["dos_error"], rel=1e-9)
+        assert e.bar95[0] == pytest.approx(told["dos_low"], rel=1e-9) and e.bar95[1] == pytest.approx(told["dos_high"], rel=1e-9)
+    rows = [COMMAND, "ldos", "square:nx=6,ny=6,disorder=3", "--sites", "0,1", "--moments", "8", "--average", "2", "--save", path]
+    subprocess.run(rows, capture_output=True, check=True)
+    with pytest.raises(wisp.FormatError, match="several realizations"):
+        wisp.load(path)

@@ -66,10 +66,12 @@ def _checksum(facts: dict, version: str, mu: np.ndarray, sites: Any, imag: Any) 
     if facts["square"]:
         crc = zlib.crc32(np.array(facts["square"], "<i8").tobytes(), crc)
     points = facts.get("points")
-    if _has_sample(facts) or points is not None:
+    if _has_sample(facts) or points is not None or facts["realizations"]:
         for name, key, kind in _SAMPLE:
             crc = zlib.crc32(name.encode() + b"\0" + _bytes(kind, facts[key]), crc)
         crc = zlib.crc32(np.array(facts["mark"], "<f8").tobytes(), crc)
+    if points is None and facts["realizations"]:
+        crc = zlib.crc32(b"realizations\0" + np.array(facts["realizations"], "<i8").tobytes(), crc)
     if points is not None:
         for name, key, kind in _POINTS:
             crc = zlib.crc32(name.encode() + b"\0" + _bytes(kind, facts[key]), crc)
@@ -86,7 +88,7 @@ def save(m: Moments, path: Any) -> None:
     import h5py
 
     facts = {**m._facts, "volume": getattr(m, "volume", 0.0), **dict(zip(("center", "halfwidth", "failure_probability"), m._bounds))}
-    number = 5 if _has_sample(facts) else 4 if facts["square"] else 3 if m._imag is not None or facts["trace"] == lib.WISP_TRACE_GIVEN else 2
+    number = 7 if facts["realizations"] else 5 if _has_sample(facts) else 4 if facts["square"] else 3 if m._imag is not None or facts["trace"] == lib.WISP_TRACE_GIVEN else 2
     image = io.BytesIO()
     with h5py.File(image, "w") as f:
 
@@ -99,7 +101,7 @@ def save(m: Moments, path: Any) -> None:
         text("units", _UNITS)
         text("version", __version__)
         f.attrs["checksum"] = np.uint32(_checksum(facts, __version__, m._mu, m._sites, m._imag))
-        for name, key, kind in _FIELDS + (_SAMPLE if number == 5 else []):
+        for name, key, kind in _FIELDS + (_SAMPLE if number >= 5 else []) + (_POINTS[-1:] if number == 7 else []):
             value = facts[key]
             if isinstance(kind, list):
                 text(name, kind[value])
@@ -109,7 +111,7 @@ def save(m: Moments, path: Any) -> None:
                 text(name, value)
         if facts["square"]:
             f.attrs["square"] = np.int64(facts["square"])
-        if number == 5:
+        if number >= 5:
             f["marks"] = np.array(facts["mark"])
         f["moments"] = m._mu
         if m._imag is not None:
@@ -147,15 +149,16 @@ def _read(f: Any, path: Any) -> tuple[dict, dict]:
     if "format" not in f.attrs or _text(f.attrs["format"]) != "wisp-moments":
         raise FormatError(f"{path}: an HDF5 file, but not of moments (no format \"wisp-moments\")")
     number = int(f.attrs["format_version"])
-    if not 1 <= number <= 6:
-        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 6")
+    if not 1 <= number <= 7:
+        raise UnsupportedError(f"{path}: moments file of format version {number}; this wisp reads 1 to 7")
     facts: dict[str, Any] = {"square": int(f.attrs["square"]) if number >= 4 and "square" in f.attrs else 0,
-                             "rounding": 0.0, "volume": 0.0, "dimensions": 0, "direction": 0, "mark": _NO_MARKS}
+                             "rounding": 0.0, "volume": 0.0, "dimensions": 0, "direction": 0, "realizations": 0,
+                             "mark": _NO_MARKS}
     if number >= 5:
         facts["mark"] = tuple(map(tuple, f["marks"][()].reshape(3, 3).tolist()))
-    if number >= 6:
+    if number == 6:
         facts["points"] = f["points"][()].astype(float)
-    for name, key, kind in _FIELDS + (_SAMPLE if number >= 5 else []) + (_POINTS if number >= 6 else []):
+    for name, key, kind in _FIELDS + (_SAMPLE if number >= 5 else []) + (_POINTS if number == 6 else _POINTS[-1:] if number == 7 else []):
         if kind is str:
             facts[key] = _text(f.attrs[name]) if name in f.attrs else None
         elif isinstance(kind, list):
@@ -229,6 +232,9 @@ def load(path: str | os.PathLike, *, ctx: Context | None = None) -> Moments:
     if given and "class" not in kept and not facts["square"]:
         raise FormatError(f"{os.fspath(path)}: moments of vectors that were given, which are no density of states; evaluate "
                           "them by the command")
+    if data["sites"] is not None and facts["realizations"] > 1:
+        raise FormatError(f"{os.fspath(path)}: moments of rows of several realizations of disorder (--average); evaluate them by the "
+                          "command")
     kind = kinds.get(kept.pop("class", usual), kinds[usual])
     m = kind.__new__(kind)
     bounds = tuple(facts.pop(name) for name in ("center", "halfwidth", "failure_probability"))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 KERNELS = {"jackson": lib.WISP_JACKSON, "lorentz": lib.WISP_LORENTZ, "fejer": lib.WISP_FEJER,
             "dirichlet": lib.WISP_DIRICHLET}
 _PLAIN = ("rows", "nnz", "n", "vectors", "trace", "bounds_method", "seed", "first_vector", "type", "variant", "width",
-          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial", "square", "volume", "dimensions", "direction")
+          "depth", "threads", "seconds", "flops", "bounds_seconds", "rounding", "partial", "square", "volume", "dimensions", "direction",
+          "realizations")
 
 
 class Estimate(NamedTuple):
