@@ -24,6 +24,7 @@ CALL(wisp_ctx_message)
 }
 QUERY(wisp_ctx_threads, P(0, f->ctx))
 QUERY(wisp_ctx_steps_per_call, P(0, f->ctx))
+QUERY(wisp_tsm_gram_bytes, P(0, f->ctx), WISP_D, 100, 4, 4)
 PLAIN(wisp_ctx_finish, P(0, f->ctx))
 static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
@@ -347,6 +348,7 @@ static const argument_row table[] = {
     ROW(wisp_ctx_message, 2, 3, ALL),
     ROW(wisp_ctx_threads, 1, 0, ALL),
     ROW(wisp_ctx_steps_per_call, 1, 0, ALL),
+    ROW(wisp_tsm_gram_bytes, 1, 0, ALL),
     ROW(wisp_ctx_finish, 1, 0, 1),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),

@@ -164,6 +164,8 @@ static inline double wisp_dot_bytes(double rows, double columns)
     const double blocks = rows < 1024 ? rows : 1024, each = 32; /* of a column */
     return blocks * each * columns;
 }
+/* Bytes of the sums that wisp_tsm_gram has at most, for v and w columns of this type with so many rows on this rank. */
+WISP_API double wisp_tsm_gram_bytes(wisp_ctx *ctx, wisp_type type, double rows, double v, double w);
 /* *plan becomes what wisp_mpk with such options will take, for blocks of this type (DEFAULT: the matrix's) and width.
    A: what is known of the matrix, from wisp_mat_plan, wisp_mat_bound (only with this one bytes_most holds before the
    matrix is there) or wisp_mat_get_info. step: what wisp_src_choose or wisp_mat_choose found for the columns of all

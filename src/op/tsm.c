@@ -2,6 +2,7 @@
    columns only. With v = vr + i vi and w likewise, conj(v) w = (vr wr + vi wi) + i (vr wi - vi wr): the real product
    of the blocks' parts has all four sums. For V X, a row of X becomes two real rows, x and i x. */
 #include "op.h"
+#include <math.h>
 
 /* columns: of X. */
 static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, int64_t ldx, int columns,
@@ -62,6 +63,9 @@ static void join(const gram_result *r, const wisp__join_params *c)
         }
 }
 
+/* Strips of rows that have one set of so many sums, at least. */
+static int strips_of(const wisp__tuned *t, double sums) { return sums < t->dots.gram_few ? 1 : t->dots.gram_strips; }
+
 static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const wisp_blk *W, const gram_panel *c,
                                  bool same, bool compensated)
 {
@@ -79,8 +83,7 @@ static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const 
                                  .q = c->w_count * reals,
                                  .same = same && c->v == c->w};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
-    const int strips = size < (size_t)t->dots.gram_few ? 1 : t->dots.gram_strips;
-    const int64_t per = wisp__rows_per_sum(ctx, V->nrows, size, t->dots.gram_sums, strips);
+    const int64_t per = wisp__rows_per_sum(ctx, V->nrows, size, t->dots.gram_sums, strips_of(t, (double)size));
     double *sum, *there;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(wisp__dots_room(ctx, sum, step, &there));
@@ -141,6 +144,18 @@ static wisp_status gram(const gram_result *r, const wisp_blk *V, const wisp_blk 
     wisp__count(&V->ctx->passes, 1);
 out:
     return status;
+}
+
+double wisp_tsm_gram_bytes(wisp_ctx *ctx, wisp_type type, double rows, double v, double w)
+{
+    enum { COPIES = 3 }; /* on the device, on the host, and as they are made */
+    if (!ctx) return 0;
+    const wisp__tuned *t = wisp__tuned_of(ctx);
+    const double most = t->dots.gram_panel, reals = wisp__reals(type),
+                 sums = fmin(reals * v, most) * fmin(reals * w, most);
+    const double blocks = fmin(rows / (K_STRIP * strips_of(t, sums)) + 1,
+                               (double)wisp__sum_blocks(ctx, (int64_t)sums, t->dots.gram_sums));
+    return (COPIES + blocks) * sums * (double)sizeof(double);
 }
 
 wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,

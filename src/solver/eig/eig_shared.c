@@ -159,16 +159,6 @@ int64_t wisp__eig_held(const wisp__eig *k)
     return info.local_rows + info.halo_rows;
 }
 
-/* Sums of a panel, on the device, on the host, as they are made, and those of blocks of rows, as kernels cut them. */
-int64_t wisp__eig_sums_bytes(const wisp__eig *k, double v, double w)
-{
-    enum { PANEL = 256, COPIES = 3, FEW = 64, FEW_ROWS = 128, ROWS = 512, SUMS = 1 << 18, BLOCKS = 64 };
-    const double parts = k->is_complex ? 2 : 1, sums = fmin(parts * v, PANEL) * fmin(parts * w, PANEL);
-    const int rows = sums < FEW ? FEW_ROWS : ROWS;
-    const double blocks = fmin((double)wisp__eig_held(k) / rows + 1, fmax(SUMS / sums, BLOCKS));
-    return (int64_t)((COPIES + blocks) * sums * sizeof(double));
-}
-
 int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers)
 {
     return (int64_t)((double)wisp__eig_held(k) * columns * (double)wisp_type_size(k->type) +

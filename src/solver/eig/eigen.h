@@ -146,7 +146,10 @@ int64_t wisp__eig_held(const wisp__eig *k);
    copy of so many numbers that all ranks add up. */
 int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers);
 /* Bytes that V^H W takes beside its result, V and W having so many columns. */
-int64_t wisp__eig_sums_bytes(const wisp__eig *k, double v, double w);
+static inline int64_t wisp__eig_sums_bytes(const wisp__eig *k, double v, double w)
+{
+    return (int64_t)wisp_tsm_gram_bytes(k->ctx, k->type, (double)wisp__eig_held(k), v, w);
+}
 /* What a device with memory of its own has of it: so many columns, and complex numbers. */
 int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers);
 
