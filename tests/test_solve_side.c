@@ -226,6 +226,20 @@ static void misleading(void **state)
     assert_true(of[WISP_OK] > (int)SEEDS * 5 / 6);
 }
 
+/* What is asked before a call is what it takes, or refuses. */
+static void asked_before(void **state)
+{
+    (void)state;
+    for (wisp_side side = WISP_SIDE_RIGHT; side <= WISP_SIDE_LEFT; side++) {
+        assert_int_equal(wisp_method_of_side(WISP_METHOD_DEFAULT, side), WISP_GMRES);
+        for (int m = -1; m <= WISP_IDR + 1; m++) {
+            const bool has = m == WISP_BICGSTAB || m == WISP_GMRES || m == WISP_IDR;
+            if (m) assert_int_equal(wisp_method_of_side((wisp_method)m, side), has ? m : WISP_METHOD_DEFAULT);
+        }
+    }
+    for (int m = 0; m <= WISP_IDR; m++) assert_int_equal(wisp_method_of_side((wisp_method)m, WISP_SIDE_DEFAULT), m);
+}
+
 static void refused(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, const char *words)
 {
     wisp_mat_info info;
@@ -271,7 +285,7 @@ static void options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(against_dense), cmocka_unit_test(each_makes_its_own_least),
-                                       cmocka_unit_test(far_rise), cmocka_unit_test(misleading),
-                                       cmocka_unit_test(options)};
+                                       cmocka_unit_test(far_rise),      cmocka_unit_test(misleading),
+                                       cmocka_unit_test(options),       cmocka_unit_test(asked_before)};
     return REF_RUN_CTX(tests);
 }

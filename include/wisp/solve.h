@@ -73,6 +73,8 @@ typedef enum {
    recurrence has an estimate of it: |M^-1 (b - A x)|, times the ratio of both norms when they were computed last. CG
    and MINRES take M^-1 on both sides alike: for them, and without a preconditioner, only DEFAULT is allowed. */
 typedef enum { WISP_SIDE_DEFAULT, WISP_SIDE_RIGHT, WISP_SIDE_LEFT } wisp_side;
+/* The method that is taken where this one and this side are asked for; DEFAULT: none yet, or it has no such choice. */
+WISP_API wisp_method wisp_method_of_side(wisp_method method, wisp_side side);
 
 /* Called after each iteration with the largest relative residual of all columns, by the method's recurrence. Anything
    but 0 ends the call (WISP_ERR_CANCELLED). On every rank, from the calling thread. */

@@ -18,6 +18,14 @@ wisp_method wisp__choice(bool hermitian, bool last)
     return WISP_CG + (wisp_method)i;
 }
 
+wisp_method wisp_method_of_side(wisp_method method, wisp_side side)
+{
+    if (side == WISP_SIDE_DEFAULT) return method;
+    if (method == WISP_METHOD_DEFAULT) return wisp__choice(false, false);
+    const bool known = method >= WISP_CG && method < WISP_CG + METHODS;
+    return known && wisp__method_of(method)->sides ? method : WISP_METHOD_DEFAULT;
+}
+
 const char *wisp__variant_name(wisp_variant v)
 {
     static const char *const name[] = {"default", "pipelined", "classical", "predict", "hidden"};
@@ -101,7 +109,7 @@ static wisp_status check_side(wisp_ctx *ctx, const wisp_solve_opts *o)
     if (o->precond == WISP_PRECOND_NONE)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "solve: opts.side is %s, and opts.precond is none",
                               wisp__side_name(o->side));
-    if (o->method && !wisp__method_of(o->method)->sides)
+    if (!wisp_method_of_side(o->method, o->side))
         return wisp_ctx_failf(ctx, WISP_ERR_ARG,
                               "solve: opts.side is %s, and %s has no choice: it takes opts.precond on both sides alike",
                               wisp__side_name(o->side), wisp__method_of(o->method)->name);
@@ -151,7 +159,7 @@ static wisp_status check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 wisp_method wisp__method_for(const wisp_solve_opts *o, bool square)
 {
     if (o->method != WISP_METHOD_DEFAULT) return o->method;
-    return !square || o->damp != 0 ? WISP_LSMR : o->side != WISP_SIDE_DEFAULT ? wisp__choice(false, false) : o->method;
+    return !square || o->damp != 0 ? WISP_LSMR : wisp_method_of_side(o->method, o->side);
 }
 
 wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *opts, bool square)

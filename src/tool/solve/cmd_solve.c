@@ -17,12 +17,9 @@ static int check_least(tool *t)
     return EXIT_FINE;
 }
 
-/* The others take a preconditioner on both sides alike, or none. */
-static bool has_sides(wisp_method m) { return m == WISP_GMRES || m == WISP_BICGSTAB || m == WISP_IDR; }
-
 wisp_side solve_side(const wisp_solve_opts *o, wisp_method method)
 {
-    if (!o->precond || !has_sides(method)) return WISP_SIDE_DEFAULT;
+    if (!o->precond || !wisp_method_of_side(method, WISP_SIDE_RIGHT)) return WISP_SIDE_DEFAULT;
     return o->side ? o->side : WISP_SIDE_RIGHT;
 }
 
@@ -43,7 +40,7 @@ static int check_options(tool *t)
     if (o->shadow && o->method != WISP_IDR) return tool_usage(t, "--shadow is for --method idr alone");
     if (o->side && !o->precond)
         return tool_usage(t, "--side %s is that of a --precond, and there is none", side_names[o->side]);
-    if (o->side && o->method && !has_sides((wisp_method)o->method))
+    if (o->side && !wisp_method_of_side((wisp_method)o->method, (wisp_side)o->side))
         return tool_usage(t, "--side is for gmres, bicgstab and idr: --method %s takes --precond on both sides alike",
                           solve_method_names[o->method]);
     if (option_seen(o, "bounds") && !polynomial)
@@ -56,8 +53,7 @@ static int check_options(tool *t)
 
 static void set_options(const options *o, wisp_solve_opts *so)
 {
-    const int method = !o->method && o->side ? WISP_GMRES : o->method; /* as the library has it */
-    *so = (wisp_solve_opts){.method = (wisp_method)method,
+    *so = (wisp_solve_opts){.method = wisp_method_of_side((wisp_method)o->method, (wisp_side)o->side),
                             .variant = (wisp_variant)o->solve_variant,
                             .precond = (wisp_precond)o->precond,
                             .side = (wisp_side)o->side,
