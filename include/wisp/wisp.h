@@ -55,5 +55,6 @@
 #include "transport.h"
 #include "overlap.h"
 #include "sized.h"
+#include "sized_solvers.h"
 
 #endif

@@ -1,4 +1,4 @@
-/* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. Most
+/* The symbols behind include/wisp/sized*.h: structs of the caller's size become those of this library, and back. Most
    are made of the headers as the library is built (sized.cmake): const structs are IN where there is a status, and
    INOUT where there is none, or they tell what wisp_mat_plan and others have found. Others are RESULT and OUT, or, of
    functions that free them, INOUT and OUT. */

@@ -1,4 +1,4 @@
-# Writes the functions behind include/wisp/sized.h (sized.c says how) but for those that sized.c has itself: of each
+# Writes the functions behind include/wisp/sized*.h (sized.c says how) but for those that sized.c has itself: of each
 # `WISP_API TYPE NAME_sized(...);` of the headers. A struct is a pointer that its size follows; FIELDS (fields.cmake) tells
 # its last field. What can't be read is an error.
 # cmake -DHEADERS="a.h;b.h" -DFIELDS=FILE -DBY_HAND=sized.c -DOUT=FILE -P sized.cmake
