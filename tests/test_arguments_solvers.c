@@ -47,6 +47,8 @@ CALL(wisp_moments_fit)
     other.seed++;
     return wisp_moments_fit(P(0, f->ctx), P(1, &f->m), P(2, &other));
 }
+PROCEDURE(wisp_kernel_root, P(0, &f->m.bounds), WISP_JACKSON, 0, MOMENTS, P(1, ((wisp_scalar[MOMENTS]){0})))
+PROCEDURE(wisp_sums_mean, 2, 1, P(0, &(double){0}), P(1, &(double){0}))
 CALL(wisp_bars95)
 {
     double low = 0, high = 0;
@@ -318,6 +320,8 @@ static const argument_row table[] = {
     ROW(wisp_moments_points, 3, 0, 1),
     ROW(wisp_moments_merge, 3, 0, 1),
     ROW(wisp_moments_fit, 3, 0, 1),
+    ROW(wisp_kernel_root, 2, 0, ALL),
+    ROW(wisp_sums_mean, 2, 0, ALL),
     ROW(wisp_bars95, 6, 2, ALL),
     ROW(wisp_moments_mean, 4, 8, 1),
 #ifdef WISP_HAVE_HDF5

@@ -199,6 +199,44 @@ static void resolution(void **state)
     wisp_moments_free(&m);
 }
 
+/* The square of a kernel's root is the kernel: what one level has at an energy, wherever the level lies; but for the
+   product of both peaks' tails, of which Fejer's are at most 1/sin(half the angle between them). */
+static void root(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { TERMS = 100, N = 2 * TERMS - 1, LEVELS = 37 };
+    const wisp_bounds bounds = {10, 4, 0};
+    const double energy = 10 + 4 * cos(1.1);
+    wisp_scalar c[TERMS], none[TERMS];
+    for (int kernel = WISP_JACKSON; kernel <= WISP_DIRICHLET; kernel++) {
+        const wisp_eval_opts o = {.kernel = (wisp_damping)kernel};
+        const bool has = kernel == WISP_JACKSON || kernel == WISP_FEJER;
+        wisp_kernel_root(&bounds, o.kernel, energy, TERMS, c);
+        for (int l = 0; l <= LEVELS; l++) { /* the first at the energy itself */
+            const double t = l ? M_PI * (l - 0.5) / LEVELS : 1.1;
+            wisp_moments m = {.rows = 1, .n = N, .vectors = 1, .trace = WISP_TRACE_EXACT, .bounds = bounds};
+            double dos, peak = N / (2 * M_PI * 4), f = 0;
+            m.mu = calloc(N, sizeof *m.mu);
+            for (int n = 0; n < N; n++) m.mu[n] = cos(n * t);
+            for (int n = 0; n < TERMS; n++) f += c[n].re * cos(n * t);
+            REF_OK(ctx, wisp_dos(ctx, &m, &o, -1, 1, &energy, &dos, NULL));
+            const double product = kernel == WISP_JACKSON ? 1e-3 : 2 / (N * sin(1.1)) + 1e-3;
+            if (has ? !(fabs(f * f - dos) < product * peak) : f != 0)
+                fail_msg("kernel %d, level %d: %g, should be %g", kernel, l, f * f, dos);
+            wisp_moments_free(&m);
+        }
+        wisp_kernel_root(&bounds, o.kernel, 14, TERMS, c);
+        wisp_kernel_root(&bounds, o.kernel, NAN, TERMS, none);
+        for (int n = 0; n < TERMS; n++) assert_true(c[n].re == 0 && c[n].im == 0 && none[n].re == 0);
+    }
+    double sum[] = {7, 3}, square[] = {21, 3};
+    wisp_sums_mean(3, 2, sum, square);
+    assert_true(fabs(sum[0] - 7.0 / 3) < 1e-15 && fabs(square[0] - sqrt(7) / 3) < 1e-15);
+    assert_true(sum[1] == 1 && square[1] == 0);
+    wisp_sums_mean(1, 1, sum, square);
+    assert_true(isnan(square[0]));
+}
+
 /* Quantiles of printed tables (and R's qt). */
 static void student(void **state)
 {
@@ -304,9 +342,9 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(densities), cmocka_unit_test(integrals),
-                                       cmocka_unit_test(counts),    cmocka_unit_test(resolution),
-                                       cmocka_unit_test(student),   cmocka_unit_test(bars),
-                                       cmocka_unit_test(means),     cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(densities),  cmocka_unit_test(integrals), cmocka_unit_test(counts),
+        cmocka_unit_test(resolution), cmocka_unit_test(root),      cmocka_unit_test(student),
+        cmocka_unit_test(bars),       cmocka_unit_test(means),     cmocka_unit_test(refusals)};
     return REF_RUN_ALL(tests);
 }

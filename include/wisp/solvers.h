@@ -250,6 +250,16 @@ WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *e
    density is too large for a number. */
 WISP_SIZED wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                 int64_t points, const double *energy, double *dos, double *error);
+/* c[terms] becomes the Chebyshev series of the function f whose square is the kernel of 2 terms - 1 moments around an
+   energy, WISP_JACKSON or WISP_FEJER: of random vectors r of mean 0 and size 1 the mean of |(f(A) r)_i|^2 is the local
+   density of states at row i (wisp_chebyshev_apply makes f(A) r). No such estimate is negative, and the scatter of one
+   vector is about the density itself, whatever the resolution. Zeros for an energy that is not inside the bounds, and
+   for the other kernels, which have no such root. Nothing is done if a pointer is NULL. */
+WISP_API void wisp_kernel_root(const wisp_bounds *bounds, wisp_damping kernel, double energy, int64_t terms,
+                               wisp_scalar *c);
+/* sum[count], of so many samples each, and square[count], of their squares, become means and standard errors (NaN for a
+   single sample). Nothing is done if a pointer is NULL. */
+WISP_API void wisp_sums_mean(int64_t samples, int64_t count, double *sum, double *square);
 /* *count becomes the number of eigenvalues in [a, b] (the integral of what wisp_dos gives, which with opts.left or
    opts.adjoint may be negative), and *error its standard error, evaluated as in wisp_dos. a and b may lie outside the
    bounds, and be infinite; WISP_ERR_ARG if not a <= b. */

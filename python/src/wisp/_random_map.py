@@ -9,22 +9,10 @@ from typing import Any, Sequence
 import numpy as np
 
 from ._lib import TYPES, ffi, lib, pointer, struct
+from ._moments import KERNELS
 
 _WIDTH = 4  # vectors that go together, each with one more for each energy
 _STREAM = 2  # of random numbers, the command's
-
-
-def root(energy: float, bounds: Sequence[float], terms: int, kernel: str) -> np.ndarray:
-    """The Chebyshev series of f, whose square is the kernel of 2 terms - 1 moments around the energy: Jackson's, or
-    Fejer's (Weisse et al., Rev. Mod. Phys. 78, 275 (2006), equations 60 to 71)."""
-    half = (bounds[1] - bounds[0]) / 2
-    x = (energy - (bounds[0] + bounds[1]) / 2) / half
-    if not abs(x) < 1:
-        return np.zeros(terms)
-    m, t = np.arange(terms), np.arccos(x)
-    factors = np.cos(np.pi * m / (2 * terms)) if kernel == "jackson" else np.ones(terms)
-    squares = terms if kernel == "jackson" else 2 * terms - 1
-    return np.where(m, 4, 2) * factors * np.cos(m * t) / np.sqrt(2 * np.pi * squares * np.sin(t) * half)
 
 
 class Sums:
@@ -35,7 +23,10 @@ class Sums:
         self.matrix, self.rows, self.seed, self.done = matrix, rows, seed, 0
         self.total, self.squares = np.zeros((2, energies.size, rows.size))
         self.series = np.zeros((energies.size, terms), complex)
-        self.series.real = [root(e, bounds, terms, kernel) for e in energies]
+        low, high = bounds
+        b = ffi.new("wisp_bounds *", ((low + high) / 2, (high - low) / 2, 0))
+        for e, c in zip(energies, self.series):
+            lib.wisp_kernel_root(b, KERNELS[kernel], e, terms, pointer(c, "wisp_scalar"))
         self.f = ffi.new("wisp_function[]", energies.size)
         for f, c in zip(self.f, self.series):
             f.terms, f.c = terms, pointer(c, "wisp_scalar")
@@ -60,10 +51,8 @@ class Sums:
 
     def means(self) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Densities, their standard errors (NaN for a single vector), and the 95% bars."""
-        n = self.done
-        mean = self.total / n
-        scatter = np.maximum(self.squares / n - mean**2, 0)
-        err = np.sqrt(scatter / (n - 1)) if n > 1 else np.full(mean.shape, np.nan)
+        n, mean, err = self.done, self.total.copy(), self.squares.copy()
+        lib.wisp_sums_mean(n, mean.size, pointer(mean, "double"), pointer(err, "double"))
         m, size = struct("wisp_moments", vectors=n, trace=lib.WISP_TRACE_RANDOM, type=TYPES[self.matrix.dtype.char])
         low, high = np.zeros((2, *mean.shape))
         lib.wisp_bars95_sized(m, size, ffi.NULL, ffi.sizeof("wisp_eval_opts"), mean.size,

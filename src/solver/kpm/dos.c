@@ -218,6 +218,33 @@ out:
 
 /* ---- resolution, energies, error bars ------------------------------------------------------------ */
 
+/* Jackson's kernel of N = 2n + 1 moments is q^2/(n + 1), q(t) = sum of cos(pi m/(2n + 2)) cos(m t) from -n to n (Weisse
+   et al., Rev. Mod. Phys. 78, 275, eq. 60 to 71), Fejer's q^2/(2n + 1) with factors of 1, around angles t and -t of an
+   energy. Their sum squared is that of the squares, but for a product of each with the far end of the other one: over
+   the peak about (resolution/distance from the end)^2 of Jackson's, and resolution/distance of Fejer's. */
+void wisp_kernel_root(const wisp_bounds *bounds, wisp_damping kernel, double energy, int64_t terms, wisp_scalar *c)
+{
+    if (!bounds || !c) return;
+    const double h = bounds->halfwidth, x = (energy - bounds->center) / h, t = acos(x), n1 = (double)terms;
+    const bool jackson = kernel == WISP_JACKSON, has = fabs(x) < 1 && (jackson || kernel == WISP_FEJER);
+    const double squares = jackson ? n1 : 2 * n1 - 1, unit = has ? sqrt(1 / (2 * pi * squares * sin(t) * h)) : 0;
+    for (int64_t m = 0; m < terms; m++) {
+        const double factor = jackson ? cos(pi * (double)m / (2 * n1)) : 1;
+        c[m] = (wisp_scalar){has ? unit * (m ? 4 : 2) * factor * cos((double)m * t) : 0, 0};
+    }
+}
+
+void wisp_sums_mean(int64_t samples, int64_t count, double *sum, double *square)
+{
+    const double n = (double)samples;
+    if (!sum || !square) return;
+    for (int64_t i = 0; i < count; i++) {
+        const double mean = sum[i] / n, scatter = square[i] / n - mean * mean;
+        sum[i] = mean;
+        square[i] = samples > 1 ? sqrt(fmax(0, scatter) / (n - 1)) : (double)NAN;
+    }
+}
+
 double wisp_resolution(double halfwidth, int64_t moments) { return pi * halfwidth / (double)moments; }
 
 int64_t wisp_moments_for(double halfwidth, double resolution)

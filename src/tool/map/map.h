@@ -47,9 +47,7 @@ static inline bool map_has_bars(const map_run *r)
 double map_resolution(const map_run *r);
 int64_t map_terms(int64_t moments); /* of f, whose square has about so many */
 
-/* map_sums.c: c[map_terms(moments)] becomes the Chebyshev series of f around an energy; outside the bounds it is 0. */
-void map_series(const map_run *r, double energy, wisp_scalar *c);
-/* Arrays for the sums; all vectors, or rows, that are not done yet; sums become means and bars. */
+/* map_sums.c. Arrays for the sums; all vectors, or rows, that are not done yet; sums become means and bars. */
 wisp_status map_begin(tool *t, map_run *r);
 wisp_status map_compute(tool *t, map_run *r, wisp_mat *A);
 /* The densities of m's first `count` rows, which are those of the region from `first` on. */

@@ -3,7 +3,6 @@
    a sum over these (map.h). */
 #include "map.h"
 #include "../moments.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +158,7 @@ static wisp_status sum_vectors(tool *t, map_run *r)
     if (status) goto out;
     for (int e = 0; e < r->energies; e++) {
         WISP_TRY(tool_step(t, "energies", (double)e / r->energies, 0));
-        map_series(r, r->energy[e], c);
+        wisp_kernel_root(&r->bounds, r->eval.kernel, r->energy[e], terms, c);
         for (int64_t s = 0; s < r->sites; s++)
             for (int64_t v = 0; v < r->done; v++) {
                 double d = 0;

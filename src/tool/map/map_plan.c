@@ -28,9 +28,7 @@ static wisp_status batch_plan(tool *t, const map_run *r, const wisp_mat_info *a,
     if (r->exact) return wisp_kpm_plan(plan, t->ctx, a, &o, step);
     WISP_TRY(wisp_alloc(t->ctx, &f, (size_t)r->energies, sizeof *f));
     WISP_TRY(wisp_alloc(t->ctx, &c, (size_t)terms, sizeof *c));
-    map_run of = *r;
-    of.bounds = any;
-    map_series(&of, 0, c);
+    wisp_kernel_root(&any, r->eval.kernel, 0, terms, c);
     for (int e = 0; e < r->energies; e++) f[e] = (wisp_function){.terms = terms, .c = c};
     status = wisp_chebyshev_plan(plan, t->ctx, a, r->mo.type, r->width, r->energies, f, &co, step);
 out:

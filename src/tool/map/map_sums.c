@@ -1,35 +1,15 @@
 /* The sums of wisp map: over random vectors, by the root of the kernel, or over unit vectors; its state. */
 #include "map.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-/* ---- the kernel's root ----------------------------------------------------------------------------- */
 
 int64_t map_terms(int64_t moments) { return moments / 2 + 1; }
 double map_resolution(const map_run *r)
 {
     const int64_t moments = r->kpm.moments;
     return wisp_resolution(r->bounds.halfwidth, r->exact ? moments : 2 * map_terms(moments) - 1);
-}
-
-/* Jackson's kernel of N = 2n + 1 moments is q^2/(n + 1), q(t) = sum of cos(pi m/(2n + 2)) cos(m t) from -n to n (Weisse
-   et al., Rev. Mod. Phys. 78, 275, eq. 60 to 71), Fejer's q^2/(2n + 1) with factors of 1, around angles t and -t of an
-   energy. Their sum squared is that of the squares, but for a product of each with the far end of the other one, about
-   (resolution/distance from the end)^2. */
-void map_series(const map_run *r, double energy, wisp_scalar *c)
-{
-    const wisp_bounds *b = &r->bounds;
-    const int64_t terms = map_terms(r->kpm.moments);
-    const bool fejer = r->eval.kernel == WISP_FEJER, inside = fabs((energy - b->center) / b->halfwidth) < 1;
-    const double t = acos(fmax(-1, fmin(1, (energy - b->center) / b->halfwidth)));
-    const double n1 = (double)terms, squares = fejer ? 2 * n1 - 1 : n1;
-    const double unit = inside ? sqrt(1 / (2 * M_PI * squares * sin(t) * b->halfwidth)) : 0;
-    for (int64_t m = 0; m < terms; m++)
-        c[m] =
-            (wisp_scalar){unit * (m ? 4 : 2) * (fejer ? 1 : cos(M_PI * (double)m / (2 * n1))) * cos((double)m * t), 0};
 }
 
 /* ---- random vectors -------------------------------------------------------------------------------- */
@@ -68,7 +48,7 @@ static wisp_status make_work(tool *t, map_run *r, workspace *w, int width)
     WISP_TRY(wisp_blk_create(&w->x, t->ctx, map, r->info.type, width));
     for (int e = 0; e < r->energies; e++) {
         WISP_TRY(wisp_blk_create(&w->y[e], t->ctx, map, r->info.type, width));
-        map_series(r, r->energy[e], w->c + e * terms);
+        wisp_kernel_root(&r->bounds, r->eval.kernel, r->energy[e], terms, w->c + e * terms);
         w->f[e] = (wisp_function){.terms = terms, .c = w->c + e * terms};
     }
 out:
@@ -256,18 +236,13 @@ bool map_cut(map_run *r)
 /* Sums over vectors become means, standard errors and bars. */
 void map_finish(map_run *r)
 {
-    const double R = (double)r->done;
     const wisp_moments like = {.vectors = r->done, .trace = WISP_TRACE_RANDOM, .type = r->info.type};
     const int64_t all = r->energies * r->sites;
-    for (int64_t i = 0; i < all && !r->exact; i++) {
-        r->value[i] /= R;
-        const double scatter = r->square[i] / R - r->value[i] * r->value[i];
-        r->square[i] = r->done > 1 ? sqrt(fmax(0, scatter) / (R - 1)) : (double)NAN;
-    }
     if (r->exact) {
         memcpy(r->low, r->value, (size_t)all * sizeof *r->low);
         memcpy(r->high, r->value, (size_t)all * sizeof *r->high);
     } else {
+        wisp_sums_mean(r->done, all, r->value, r->square);
         wisp_bars95(&like, NULL, all, r->value, r->square, r->low, r->high);
     }
 }
