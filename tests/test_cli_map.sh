@@ -164,7 +164,7 @@ if [ $have_hdf5 = 1 ]; then
         json out 'close(d["ldos"][0], e["ldos"][0], 1e-10 if d["type"].endswith("double") else 1e-4)' kept.json
         ok map --from m.h5 --energies 0.1 --json
         json out 'd["ldos"] == e["ldos"] and d["number_of_moments"] == 60 and d["site_row"] == e["site_row"] and d["site_rows"] == e["site_rows"] and d.get("x") == e.get("x") and
-                  d.get("vectors") == e.get("vectors") and d.get("ldos_low") == e.get("ldos_low") and d["moments_command"] == e["command"]' kept.json
+                  d.get("vectors") == e.get("vectors") and d.get("ldos_low") == e.get("ldos_low") and d.get("where") == e.get("where") and d["moments_command"] == e["command"]' kept.json
         for other in "--energies=-1.5,0.3 --kernel fejer" "--energies 2 --moments 33"; do
             ok map $how --bounds=-7,7 --moments 60 $other --json
             cp out direct.json

@@ -6,10 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands behind an option in the command line of another run, the last time; NULL: it is not there. So many of its
-   letters are enough to tell it. Words in quotes are names. */
-const char *moments_asked(const char *command, const char *option, size_t least)
+/* The bit of the subcommand of a command line; 0: it is none of ours. */
+static unsigned subcommand_of(const char *command)
 {
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } all[] = {
+#define COMMAND(bit, run, ranks, name, ...) {bit, name},
+#include "commands.h"
+    };
+    if (!command || strncmp(command, "wisp ", 5)) return 0;
+    const char *word = command + 5;
+    for (size_t i = 0, n = strcspn(word, " "); i < sizeof all / sizeof *all; i++)
+        if (strlen(all[i].name) == n && !strncmp(word, all[i].name, n)) return all[i].bit;
+    return 0;
+}
+
+/* What stands behind an option in the command line of another run, the last time; NULL: it is not there. It may be
+   abbreviated as on the command line itself. Words in quotes are names. */
+const char *moments_asked(const char *command, const char *option)
+{
+    const unsigned bit = subcommand_of(command);
     const char *value = NULL;
     bool quoted = false;
     for (const char *at = command; at && *at; at++) {
@@ -21,14 +39,15 @@ const char *moments_asked(const char *command, const char *option, size_t least)
         if (quoted || strncmp(at, " --", 3)) continue;
         const char *name = at + 3;
         const size_t n = strcspn(name, "= ");
-        if (n >= least && n <= strlen(option) && !strncmp(name, option, n)) value = name[n] ? name + n + 1 : name + n;
+        const bool whole = n == strlen(option) && !strncmp(name, option, n);
+        if (whole || option_means(bit, name, n, option)) value = name[n] ? name + n + 1 : name + n;
     }
     return value;
 }
 
-char *moments_value(const char *command, const char *option, size_t least)
+char *moments_value(const char *command, const char *option)
 {
-    const char *at = moments_asked(command, option, least);
+    const char *at = moments_asked(command, option);
     char *value = at ? strdup(at) : NULL, *to = value;
     bool quoted = false;
     for (; value && *at && (quoted || *at != ' '); at++) {
@@ -45,17 +64,13 @@ char *moments_value(const char *command, const char *option, size_t least)
    asked of runs of earlier versions, which kept nothing else of that. */
 static const char *other_quantity(const char *a, const char *b)
 {
-    static const struct {
-        const char *name;
-        size_t least;
-    } option[] = {{"direction", 2}, {"velocity-a", 10}, {"velocity-b", 10}, {"positions", 3}, {"cell", 2},
-                  {"peierls", 2},   {"operator", 2},    {"where", 3},       {"overlap", 7}};
+    static const char *const option[] = {"direction", "velocity-a", "velocity-b", "positions", "cell",
+                                         "peierls",   "operator",   "where",      "overlap"};
     for (size_t i = 0; a && b && i < sizeof option / sizeof *option; i++) {
-        char *x = moments_value(a, option[i].name, option[i].least),
-             *y = moments_value(b, option[i].name, option[i].least);
+        char *x = moments_value(a, option[i]), *y = moments_value(b, option[i]);
         const bool differ = !x != !y || (x && strcmp(x, y));
         free(x), free(y);
-        if (differ) return option[i].name;
+        if (differ) return option[i];
     }
     return NULL;
 }

@@ -10,10 +10,10 @@ int moments_save(tool *t, const wisp_moments *m);
 /* A run of so many vectors, by this command, that was stopped: keeps what is done, if it is to be kept. EXIT_FAILED,
  * and its line. */
 int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *command);
-/* What an option was in the command of another run, of which so many letters are enough; NULL: it was not there. */
-const char *moments_asked(const char *command, const char *option, size_t least);
+/* What an option was in the command of another run; NULL: it was not there. */
+const char *moments_asked(const char *command, const char *option);
 /* A copy of it, without its quotes; to be freed. */
-char *moments_value(const char *command, const char *option, size_t least);
+char *moments_value(const char *command, const char *option);
 /* Lines of a summary: the vectors, of so many files; and the files themselves. */
 void moments_vectors_line(const wisp_moments *m, int runs);
 void moments_files_line(const tool *t, const wisp_moments *m);

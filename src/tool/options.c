@@ -318,11 +318,13 @@ void options_free(options *o)
     o->energies = NULL;
 }
 
-bool option_there(const command_def *cmd, const char *name)
+bool option_means(unsigned commands, const char *typed, size_t length, const char *name)
 {
-    const int row = find_row(name, strlen(name), cmd->bit);
+    const int row = find_row(typed, length, commands);
     return row >= 0 && !strcmp(option_table[row].name, name);
 }
+
+bool option_there(const command_def *cmd, const char *name) { return option_means(cmd->bit, name, strlen(name), name); }
 
 bool option_seen(const options *o, const char *name)
 {

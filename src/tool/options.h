@@ -162,6 +162,8 @@ extern const int option_rows;
 /* False: `error` holds the one line that tells why. */
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t error_size);
 void options_free(options *o);
+/* Whether the first `length` letters of what was typed are enough to mean the option, for these commands. */
+bool option_means(unsigned commands, const char *typed, size_t length, const char *name);
 /* Whether the command has the option. */
 bool option_there(const command_def *cmd, const char *name);
 /* Whether the option was on the command line. */

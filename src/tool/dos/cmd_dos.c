@@ -386,15 +386,15 @@ static int load_moments(tool *t, wisp_moments *m, results *r)
 {
     r->runs = t->opt.froms;
     const int rc = moments_load(t, m, r->seed);
-    if (!rc && of_spectral(t) && m->command) r->where = moments_value(m->command, "where", 3);
+    if (!rc && of_spectral(t) && m->command) r->where = moments_value(m->command, "where");
     if (!rc && of_spectral(t)) return kpath_load(t, &r->path, m);
     if (!rc && m->points && !m->orbitals && m->trace == WISP_TRACE_GIVEN)
         return tool_fail(
             t, "%s holds random vectors of wisp map, which are no moments of single rows; see wisp map --from",
             t->opt.from);
     if (!rc && m->command && m->imag && (m->trace == WISP_TRACE_RANDOM || m->trace == WISP_TRACE_EXACT)) {
-        r->where = moments_value(m->command, "where", 3);
-        r->operator= moments_value(m->command, "operator", 2);
+        r->where = moments_value(m->command, "where");
+        r->operator= moments_value(m->command, "operator");
         /* Random vectors have numbers of size 1: moment 0 of each is the number of rows itself. */
         if (r->where) r->where_rows = llround(m->mu[0]);
     }

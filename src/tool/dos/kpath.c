@@ -255,18 +255,18 @@ wisp_status kpath_items(const kpath *p, wisp_state *s)
 /* ---- moments of a file ------------------------------------------------------------------------------ */
 
 /* The option of the run that made the moments, parsed as then; false: it was not there, or is damaged. */
-static bool take(options *o, const wisp_moments *m, const char *option, size_t least, option_parse_fn *parse)
+static bool take(options *o, const wisp_moments *m, const char *option, option_parse_fn *parse)
 {
-    char why[WHY], *text = moments_value(m->command, option, least);
+    char why[WHY], *text = moments_value(m->command, option);
     option_value v = {.text = text, .o = o, .why = why};
     const bool taken = text && parse(&v);
     free(text);
     return taken;
 }
 
-static void take_number(const wisp_moments *m, const char *option, size_t least, int64_t *number)
+static void take_number(const wisp_moments *m, const char *option, int64_t *number)
 {
-    char *text = moments_value(m->command, option, least);
+    char *text = moments_value(m->command, option);
     if (text) *number = strtoll(text, NULL, 10);
     free(text);
 }
@@ -275,13 +275,13 @@ static void take_number(const wisp_moments *m, const char *option, size_t least,
 static int load_command(tool *t, kpath *p, const wisp_moments *m)
 {
     options *o = &t->opt;
-    if (!take(o, m, "path", 2, parse_path)) return tool_fail(t, "%s holds no moments of wisp spectral", o->from);
-    if (moments_asked(m->command, "cell", 2) && !take(o, m, "cell", 2, parse_cell))
+    if (!take(o, m, "path", parse_path)) return tool_fail(t, "%s holds no moments of wisp spectral", o->from);
+    if (moments_asked(m->command, "cell") && !take(o, m, "cell", parse_cell))
         return tool_fail(t, "%s: its command is damaged", o->from);
-    take_number(m, "k-points", 1, &o->k_points);
-    take_number(m, "orbitals", 3, &o->orbitals);
+    take_number(m, "k-points", &o->k_points);
+    take_number(m, "orbitals", &o->orbitals);
     /* Of the file of positions nothing is needed any more but the cell. */
-    if (!moments_asked(m->command, "positions", 3)) return kpath_open(t, p, m->matrix ? m->matrix : "", m->rows, NULL);
+    if (!moments_asked(m->command, "positions")) return kpath_open(t, p, m->matrix ? m->matrix : "", m->rows, NULL);
     p->at = (wisp_positions){.rows = m->rows, .periodic = (1U << o->cell_vectors) - 1};
     memcpy(p->at.cell, o->cell, sizeof p->at.cell);
     const int rc = choose_orbitals(t, p, m->rows);

@@ -87,8 +87,7 @@ void overlap_warn(tool *t, const results *r)
 /* The file of S, of moments that are kept; to be freed. NULL: there is none. */
 static char *kept_file(const tool *t, const results *r)
 {
-    enum { WHOLE = 7 };
-    return t->opt.from ? moments_value(r->m->command, "overlap", WHOLE) : NULL;
+    return t->opt.from ? moments_value(r->m->command, "overlap") : NULL;
 }
 
 void overlap_json(json_t *o, const tool *t, const results *r)

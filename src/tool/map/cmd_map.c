@@ -172,6 +172,7 @@ static map_run asked_run(const tool *t)
                      .asked = o->resolution > 0 ? 0 : moments,
                      .keeps = o->save != NULL,
                      .matrix = o->arg[0],
+                     .asked_where = o->where ? strdup(o->where) : NULL,
                      .eval = {.kernel = (wisp_damping)o->kernel, .lambda = o->lambda},
                      .kpm = {.moments = moments,
                              .vectors = o->vectors ? o->vectors : VECTORS,

@@ -18,6 +18,7 @@ typedef struct {
     wisp_bounds bounds;
     wisp_bounds_method method;
     where where;
+    char *asked_where;      /* the words of --where, also of a kept run; NULL: there were none */
     int64_t rows, *row;     /* those of the region */
     int64_t sites, *begin;  /* [sites + 1]: where each begins in row */
     double (*at)[3];        /* [sites]; NULL: not known */

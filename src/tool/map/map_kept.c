@@ -270,6 +270,7 @@ int map_kept_load(tool *t, map_run *r)
     r->seconds = m->seconds;
     r->width = m->width;
     r->info.rows = m->rows, r->info.nnz = m->nnz, r->info.type = m->type;
+    r->asked_where = moments_value(m->command, "where");
     rc = take_points(t, r);
     return rc ? rc : choose_moments(t, r);
 }

@@ -64,7 +64,7 @@ static json_t *make_json(tool *t, const map_run *r)
              J("resolution", map_resolution(r)));
     add_run(o, t, r);
     average_json(o, t, &r->average, r->matrix, r->average.done);
-    JSON_PUT(o, J_MAYBE(t->opt.where, "where", t->opt.where),
+    JSON_PUT(o, J_MAYBE(r->asked_where, "where", r->asked_where),
              J("units", JSON_NEW(J("energies", "units of the matrix"), J("ldos", "1 per energy"))),
              J("energies", json_numbers(r->energy, r->energies)), J("site_row", first), J("site_rows", count),
              J_MAYBE(r->at, "x", coordinate(r, 0)), J_MAYBE(r->at, "y", coordinate(r, 1)),
@@ -107,7 +107,7 @@ void map_summary(const tool *t, const map_run *r)
                   wisp_type_name(r->info.type));
     average_summary(&r->average, r->matrix, r->average.done);
     text_line("sites", "%s of %s rows%s%s", text_count(b[0], r->sites), text_count(b[1], r->rows),
-              t->opt.where ? ", where " : "", t->opt.where ? t->opt.where : "");
+              r->asked_where ? ", where " : "", r->asked_where ? r->asked_where : "");
     if (r->asked_sites) text_line("", "the first of %s, as the run was stopped", text_count(b[0], r->asked_sites));
     if (t->opt.from) {
         moments_files_line(t, &r->kept);

@@ -252,6 +252,7 @@ void map_free(tool *t, map_run *r)
     void *arrays[] = {r->row, r->begin, r->at, r->value, r->square, r->low, r->high};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) wisp_free(t->ctx, arrays[i]);
     wisp_moments_free(&r->kept);
+    free(r->asked_where);
 }
 
 /* ---- the state ------------------------------------------------------------------------------------- */
