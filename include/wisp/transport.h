@@ -24,6 +24,9 @@ typedef struct {
     int64_t vectors;      /* R random vectors; 0: 4 */
     int64_t first_vector; /* number of the first random vector, to add to an earlier run with its bounds */
     wisp_trace trace;     /* RANDOM, or EXACT: the sum over all unit vectors, for small matrices */
+    wisp_type left_type;  /* in which left vectors are held: `type`, or that in single precision, so that left_bytes */
+                          /* hold twice as many. They are made, and multiplied, in `type`; each of their numbers is */
+                          /* rounded, by itself. DEFAULT: `type` */
     uint64_t seed;
     int64_t left;            /* left vectors that are held at once, 1 to M; 0: as many as left_bytes hold */
     int64_t left_bytes;      /* of them, on each of the ranks; 0: 2^30 */

@@ -70,6 +70,18 @@ out:
     return status;
 }
 
+/* Block b of left vectors in the type in which it is made and multiplied: itself, or a view of k->wide. */
+static wisp_status lend(wisp_blk **x, const wisp__kubo_run *k, int b)
+{
+    *x = k->block[b];
+    return k->wide ? wisp_blk_cols(x, k->wide, 0, wisp_blk_width(k->block[b])) : WISP_OK;
+}
+
+static void give_back(wisp_blk *x, const wisp__kubo_run *k)
+{
+    if (k->wide) wisp_blk_free(x);
+}
+
 /* The columns of x become the next vectors of the sequence, from number `first` on. */
 static wisp_status fill(wisp__kubo_run *k, wisp__kubo_sequence *s, wisp_blk *x, int64_t first, int count)
 {
@@ -88,6 +100,31 @@ static wisp_status fill(wisp__kubo_run *k, wisp__kubo_sequence *s, wisp_blk *x, 
         j += some;
     }
 out:
+    return status;
+}
+
+static wisp_status fill_left(wisp__kubo_run *k, int b, int64_t first, int count)
+{
+    wisp_blk *x;
+    wisp_status status = lend(&x, k, b);
+    if (status != WISP_OK) return status;
+    WISP_TRY(fill(k, &k->left, x, first, count));
+    if (k->wide) status = wisp_copy(k->block[b], x);
+out:
+    give_back(x, k);
+    return status;
+}
+
+/* k->dot becomes the products of block b of left vectors with k->y. */
+static wisp_status product(wisp__kubo_run *k, int b)
+{
+    wisp_blk *x;
+    wisp_status status = lend(&x, k, b);
+    if (status != WISP_OK) return status;
+    if (k->wide) WISP_TRY(wisp_copy(x, k->block[b]));
+    status = wisp_tsm_gram(k->dot, k->o->width, wisp__real(1), x, k->y, wisp__real(0), 0);
+out:
+    give_back(x, k);
     return status;
 }
 
@@ -126,7 +163,7 @@ static wisp_status multiply(wisp__kubo_run *k, int64_t j, int64_t left, int64_t 
         const int64_t before = (int64_t)b * k->columns, rows = left - before < k->columns ? left - before : k->columns;
         if (rows <= 0) break;
         WISP_TRY(look(k));
-        WISP_TRY(wisp_tsm_gram(k->dot, k->o->width, wisp__real(1), k->block[b], k->y, wisp__real(0), 0));
+        WISP_TRY(product(k, b));
         for (int64_t r = 0; r < rows; r++)
             for (int c = 0; c < right; c++) {
                 const wisp_scalar dot = k->dot[r * k->o->width + c];
@@ -187,8 +224,7 @@ static wisp_status one_vector(wisp__kubo_run *k, int64_t vector)
         k->again = is_there(k, j, 0);
         for (int b = 0; b < k->blocks; b++) {
             const int64_t before = (int64_t)b * k->columns, rest = left - before;
-            if (rest > 0)
-                WISP_TRY(fill(k, &k->left, k->block[b], j + before, rest < k->columns ? (int)rest : k->columns));
+            if (rest > 0) WISP_TRY(fill_left(k, b, j + before, rest < k->columns ? (int)rest : k->columns));
         }
         if (j < k->from.j) continue;
         if (j > 0) WISP_TRY(start(k, vector));
@@ -215,16 +251,17 @@ static wisp_status make_blocks(wisp__kubo_run *k)
     for (k->blocks = 0; k->blocks < blocks; k->blocks++) {
         const int64_t rest = o->left - (int64_t)k->blocks * k->columns;
         const int width = rest < k->columns ? (int)rest : k->columns;
-        WISP_TRY(wisp_blk_create(&k->block[k->blocks], k->ctx, map, o->type, width));
+        WISP_TRY(wisp_blk_create(&k->block[k->blocks], k->ctx, map, o->left_type, width));
     }
+    if (o->left_type != o->type) status = wisp_blk_create(&k->wide, k->ctx, map, o->type, k->columns);
 out:
     return status;
 }
 
 static void free_blocks(wisp__kubo_run *k)
 {
-    wisp_blk *const some[] = {k->left.before, k->left.v, k->right.before, k->right.v, k->x, k->y};
-    for (int i = 0; i < 6; i++) wisp_blk_free(some[i]);
+    wisp_blk *const some[] = {k->left.before, k->left.v, k->right.before, k->right.v, k->x, k->y, k->wide};
+    for (int i = 0; i < 7; i++) wisp_blk_free(some[i]);
     for (int i = 0; i < WISP__GROUP; i++) wisp_blk_free(k->next[i]);
     for (int b = 0; b < k->blocks; b++) wisp_blk_free(k->block[b]);
     wisp_free(k->ctx, k->block);

@@ -48,6 +48,7 @@ typedef struct {
     wisp_blk *next[WISP__GROUP]; /* what either becomes, until it is among the columns of a block */
     wisp_blk **block;            /* [blocks] of left vectors, of so many columns but for the last one */
     int blocks, columns;
+    wisp_blk *wide;   /* of left vectors that are held in single precision, a block of them in double; else NULL */
     wisp_blk *x, *y;  /* right vectors, and V_b times these */
     wisp_scalar *dot; /* [columns][width] */
     double norm;      /* of |r> */

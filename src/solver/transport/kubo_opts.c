@@ -33,7 +33,7 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type type, const wisp_mat_info
 static int64_t left_of(wisp_ctx *ctx, const wisp_kubo_opts *o, int64_t rows)
 {
     const int64_t ranks = wisp_ctx_processes(ctx), block = WISP__LEFT_OVER_RIGHT * o->width;
-    const int64_t column = ((rows + ranks - 1) / ranks + 1) * (int64_t)wisp_type_size(o->type);
+    const int64_t column = ((rows + ranks - 1) / ranks + 1) * (int64_t)wisp_type_size(o->left_type);
     int64_t left = o->left_bytes / column;
     if (left > block) left -= left % block;
     return left < 1 ? 1 : left < o->moments ? left : o->moments;
@@ -55,6 +55,7 @@ wisp_status wisp__kubo_options(wisp_kubo_opts *full, wisp_ctx *ctx, const wisp_m
     if (full->width == 0) full->width = WIDTH;
     if (full->left_bytes == 0) full->left_bytes = left_bytes;
     if (full->type == WISP_DEFAULT) full->type = common_type(mat);
+    if (full->left_type == WISP_DEFAULT) full->left_type = full->type;
     WISP_TRY(check_range(ctx, "moments", full->moments, 2, MOST_MOMENTS));
     WISP_TRY(check_range(ctx, "vectors", full->vectors, 1, random_columns));
     WISP_TRY(check_range(ctx, "first_vector", full->first_vector, 0, random_columns - full->vectors));
@@ -62,6 +63,10 @@ wisp_status wisp__kubo_options(wisp_kubo_opts *full, wisp_ctx *ctx, const wisp_m
     WISP_TRY(check_range(ctx, "left_bytes", full->left_bytes, 1, INT64_MAX));
     WISP_TRY(check_range(ctx, "left", full->left, 0, full->moments));
     WISP_TRY(check_type(ctx, full->type, mat));
+    if (full->left_type != full->type && full->left_type != wisp__type_in(WISP_S, full->type))
+        return wisp_ctx_failf(ctx, WISP_ERR_UNSUPPORTED,
+                              "opts.left_type: left vectors of type %s do not go with others of type %s",
+                              wisp_type_name(full->left_type), wisp_type_name(full->type));
     if (full->trace != WISP_TRACE_RANDOM && full->trace != WISP_TRACE_EXACT)
         return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.trace: value %d; it must be random or exact", (int)full->trace);
     if (full->width > full->moments) full->width = (int)full->moments;
@@ -117,10 +122,13 @@ wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *
     WISP_TRY(wisp__bounds_bytes(ctx, A, &how, &unused, &bounds));
     const double single = 4 + group; /* two vectors of each recurrence, and the next ones of either */
     const double M = (double)o.moments, held = (double)A->local_rows + largest_halo(A, V_a, V_b);
-    const double columns = single + (double)o.left + 2 * (double)o.width;
+    const bool narrow = o.left_type != o.type;
+    const double columns = single + (narrow ? WISP__LEFT_OVER_RIGHT : 0) * (double)o.width + 2 * (double)o.width;
+    const double left = (double)o.left * held * (double)wisp_type_size(o.left_type);
     const double lines = o.trace == WISP_TRACE_EXACT ? 1 : (double)o.vectors, both = 2 * sizeof(double);
     const double small = WISP__LEFT_OVER_RIGHT * (double)o.width * (double)o.width * sizeof(wisp_scalar);
-    const double blocks = columns * held * (double)wisp_type_size(o.type), all = blocks + M * M * both * lines + small;
+    const double blocks = columns * held * (double)wisp_type_size(o.type) + left,
+                 all = blocks + M * M * both * lines + small;
     const double sums = wisp_dot_bytes(held, WISP__LEFT_OVER_RIGHT * (double)o.width * (double)o.width);
     const double sweeps = (double)wisp__kubo_sweeps(&o) * (double)wisp__kubo_vectors(&o, A->rows);
     /* What a product of blocks makes, four real numbers of a complex one, and its sum over ranks, also of one without

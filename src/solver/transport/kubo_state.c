@@ -17,6 +17,7 @@ static wisp_status same_call(const wisp__kubo_run *k, wisp_state *s)
                               (long long)k->m->first_vector));
     WISP_TRY(wisp_state_samef(s, "opts.seed", "%llu", (unsigned long long)o->seed));
     WISP_TRY(wisp_state_samef(s, "opts.type", "%s", wisp_type_name(o->type)));
+    WISP_TRY(wisp_state_samef(s, "opts.left_type", "%s", wisp_type_name(o->left_type)));
     WISP_TRY(wisp_state_samef(s, "opts.width", "%d", o->width));
     status = wisp__same_bounds(s, "opts.bounds", &o->bounds);
 out:
