@@ -43,6 +43,46 @@ cat diagonal.mtx >pipe &
 ok dos pipe --moments 64 --vectors 8 --precision auto --json
 json out 'd["type"] == "double" and "only once" in d["precision"]'
 
+# ---- conductivities: left vectors in single precision, by what their rounding moves beside the bars
+hall="haldane:nx=24,ny=24,t2=0.1 --moments 64 --vectors 8 --left-bytes 300kB --bounds=-3.3,3.3"
+for run in "$hall --direction xy" "$hall --direction xx --temperature 0.1" "$hall --direction xx --formula greenwood --mu=-2,0.3,1" \
+    "graphene:nx=20,ny=20,disorder=1 --direction xx --optical 0.5:3:6 --vectors 4 --left-bytes 100kB --bounds=-3.5,3.5"; do
+    ok sigma $run --json && cp out double.json
+    json double.json 'd["type"] in ("double", "complex double") and "precision" not in d'
+    ok sigma $run --precision auto --json
+    json out 'd["type"] == e["type"] and 0 < d["rounding"] <= 0.1 and ", left vectors in single: rounding moves no value by more" in d["precision"]' double.json
+    json out 'd["sigma"] != e["sigma"] and all(abs(a - b) <= min(0.1, 10 * d["rounding"]) * (h - l) / 2
+                  for a, b, l, h in zip(d["sigma"], e["sigma"], e["sigma_low"], e["sigma_high"]))' double.json
+done
+ok sigma $hall --direction xy --precision auto
+check "the summary says which, and why" grep -q '^precision  *complex double, left vectors in single: rounding moves no value by more than' out
+ok sigma $hall --direction xy --precision auto --plan
+check "the plan says so" grep -q 'at most: in double, should that not be enough' out
+ok sigma $hall --direction xy --plan --json && cp out double.json
+ok sigma $hall --direction xy --precision auto --plan --json
+json out 'd["sweeps"] < 0.7 * e["sweeps"]' double.json
+# Vectors that agree: their bars show any rounding.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 0.1\n2 2 0.2\n3 3 0.3\n4 4 0.7\n' >levels.mtx
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 1\n2 2 1\n3 3 1\n4 4 1\n' >ones.mtx
+alike="sigma levels.mtx --velocity-a ones.mtx --moments 16 --vectors 4 --mu 0.3 --left-bytes 300"
+ok $alike --json && cp out double.json
+ok $alike --precision auto --json
+json out 'd["precision"].startswith("double: rounding of left vectors in single precision would move") and d["sigma"] == e["sigma"]' double.json
+for alone in "--trace exact#no error bars" "--vectors 1#no error bars" "--vectors 2#all left vectors are held at once"; do
+    ok sigma haldane:nx=5,ny=5,t2=0.1 --direction xy --moments 16 ${alone%#*} --precision auto
+    check "why: $alone" grep -q "^precision  *complex double: .*${alone#*#}" out
+done
+# A run that a signal ends, and that goes on.
+run="sigma $hall --direction xy --mu 0"
+ok $run --precision auto --json && cp out whole.json
+stop moments TERM 0.6 $run --precision auto --checkpoint s.ck
+ok $run --precision auto --resume s.ck --json
+json out 'd["sigma"] == e["sigma"] and d["precision"] == e["precision"]' whole.json
+refused 1 "is of a run with --precision complex single" $run --resume s.ck
+stop moments TERM 0.6 $run --checkpoint d.ck
+ok $run --precision auto --resume d.ck --json
+json out '"that of the left vectors of the run that goes on" in d["precision"]'
+
 # ---- the plan counts with single precision, and bounds a run in double; with that limit it ends
 ok dos topi:nx=50,ny=50,nz=20 --plan --json && cp out double.json
 ok dos topi:nx=50,ny=50,nz=20 --plan --precision auto --json

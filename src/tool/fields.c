@@ -43,6 +43,7 @@ static const struct {
     {"opts.first_vector", ANY, "first-vector", NULL},
     {"opts.trace", ANY, "trace", NULL},
     {"opts.left_bytes", CMD_SIGMA, "left-bytes", NULL},
+    {"opts.left_type", CMD_SIGMA, "precision", NULL},
     {"opts.points", CMD_SIGMA, "points", NULL},
     {"opts.volume", CMD_SIGMA, "volume", NULL},
     {"opts.sites", ANY, "sites", NULL},

@@ -35,6 +35,8 @@ static int check_options(tool *t)
     if (!o->optical_count && o->mu_count == 1 && o->plot)
         return tool_usage(t, "--plot needs two chemical potentials or more");
     if (average_check(t)) return EXIT_USAGE;
+    if (o->average && o->precision == PRECISION_AUTO && option_seen(o, "precision"))
+        return tool_usage(t, "--average and --precision auto exclude each other for sigma; take --precision double");
     return positions_check(t, directed || option_seen(o, "peierls"));
 }
 
@@ -71,6 +73,13 @@ static void set_options(const options *o, sigma_results *r)
 
 /* ---- the run ------------------------------------------------------------------------------------- */
 
+/* --precision auto is of the left vectors alone. */
+static wisp_type source_type(const tool *t, const wisp_src *h)
+{
+    return option_seen(&t->opt, "precision") && t->opt.precision == PRECISION_AUTO ? h->type
+                                                                                   : tool_type(&t->opt, h->type);
+}
+
 /* The sources, and what is asked of them; or the plan alone. */
 static int open_run(tool *t, sigma_results *r, sigma_sources *s)
 {
@@ -81,8 +90,9 @@ static int open_run(tool *t, sigma_results *r, sigma_sources *s)
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc) rc = velocity_field(t, s);
     if (rc) return rc;
-    s->h_opts = source_options(&t->opt, tool_type(&t->opt, s->h.type), 1);
+    s->h_opts = source_options(&t->opt, source_type(t, &s->h), 1);
     rc = velocity_open(t, s, r);
+    if (!rc) sigma_left(t, s, r);
     wisp_ctx_memory(t->ctx, NULL, &r->reading);
     if (!rc && t->opt.plan) rc = sigma_plan_show(t, s, r);
     return rc ? rc : sigma_plan_check(t, s, r);
@@ -134,6 +144,7 @@ static int compute_once(tool *t, sigma_results *r, wisp_moments *m, wisp_bounds 
         wisp_mat_get_info(A, &r->stored);
         like_matrix(t, &r->stored, r->kubo.width);
         rc = found ? find_bounds(t, r, A, found) : run_moments(t, r, m, A, V_a, V_b);
+        if (!rc && !found) rc = sigma_rounding(t, r);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     velocity_free(V_a, V_b);
@@ -152,10 +163,31 @@ static int compute_on_layout(tool *t, sigma_results *r, wisp_moments *m, wisp_bo
 static int bounds_of_one(tool *t, void *arg, wisp_bounds *b) { return compute_on_layout(t, arg, NULL, b); }
 static int moments_of_one(tool *t, void *arg, wisp_moments *one) { return compute_on_layout(t, arg, one, NULL); }
 
-static int compute(tool *t, sigma_results *r)
+static int of_all(tool *t, sigma_results *r)
 {
     const average_of_moments of = {r, bounds_of_one, moments_of_one};
     return t->opt.average ? average_moments(t, &r->average, &of, &r->m) : compute_on_layout(t, r, &r->m, NULL);
+}
+
+static void forget(tool *t, sigma_results *r)
+{
+    wisp_free(t->ctx, r->x);
+    wisp_free(t->ctx, r->sigma);
+    wisp_moments_free(&r->m);
+    r->x = NULL, r->sigma = NULL;
+}
+
+/* Once more if left vectors in single precision, which --precision auto takes, are not enough. */
+static int compute(tool *t, sigma_results *r)
+{
+    int rc = of_all(t, r);
+    if (rc != EXIT_AGAIN) return rc;
+    if (checkpoint_ended(t)) return checkpoint_stopped(t);
+    t->opt.precision = PRECISION_DOUBLE;
+    rc = checkpoint_done(t, EXIT_FINE);
+    t->opt.resume = NULL;
+    forget(t, r);
+    return rc ? rc : of_all(t, r);
 }
 
 static int load(tool *t, sigma_results *r)
@@ -192,11 +224,12 @@ int64_t sigma_count(const options *o)
 }
 
 /* Those of --optical, of --mu, or all from one bound to the other. */
-static int find_places(tool *t, sigma_results *r)
+int sigma_places(tool *t, sigma_results *r)
 {
     const options *o = &t->opt;
     const wisp_bounds *b = &r->m.bounds;
     const double *given = r->optical ? o->optical : o->mu;
+    if (r->x) return EXIT_FINE;
     r->count = sigma_count(o);
     if (wisp_alloc(t->ctx, &r->x, (size_t)r->count, sizeof *r->x) ||
         wisp_alloc(t->ctx, &r->sigma, (size_t)r->count, sizeof *r->sigma))
@@ -212,7 +245,7 @@ static int evaluate(tool *t, sigma_results *r)
 {
     const wisp_moments *m = &r->m;
     const double start = wisp_now();
-    const int rc = find_places(t, r);
+    const int rc = sigma_places(t, r);
     if (rc) return rc;
     if (r->eval.n == 0) r->eval.n = m->square;
     if (!r->has_volume) r->eval.volume = 1;
@@ -253,8 +286,6 @@ int cmd_sigma(tool *t)
     rc = checkpoint_done(t, rc);
 out:
     checkpoint_close(t);
-    wisp_free(t->ctx, r.x);
-    wisp_free(t->ctx, r.sigma);
-    wisp_moments_free(&r.m);
+    forget(t, &r);
     return rc;
 }

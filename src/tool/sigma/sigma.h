@@ -35,11 +35,24 @@ typedef struct {
     const char *matrix;
     int64_t reading;      /* bytes at most while the sources were read */
     wisp_mat_info stored; /* not with --from, nor is the next */
+    bool tries;           /* --precision auto: left vectors in single precision, and rounding is looked at */
+    char precision[256];  /* what it took, and why; empty without it */
+    double rounding;      /* by how much that moves values at most, over half a bar, about; 0: not known */
     double assemble_seconds, evaluate_seconds, total_seconds;
 } sigma_results;
 
+enum { EXIT_AGAIN = EXIT_LAYOUT + 1 }; /* in double precision: single is not enough */
+
 /* How many chemical potentials, or frequencies. */
 int64_t sigma_count(const options *o);
+
+/* The chemical potentials, or frequencies, once the bounds are known. */
+int sigma_places(tool *t, sigma_results *r);
+
+/* sigma_precision.c: in which precision left vectors are held, once the sources are open; whether their rounding is
+   small, when the moments are there: EXIT_AGAIN if it is not. */
+void sigma_left(const tool *t, const sigma_sources *s, sigma_results *r);
+int sigma_rounding(tool *t, sigma_results *r);
 
 /* velocity.c: positions, and the field, of a matrix that is open; then velocities. EXIT_FAILED with its line. */
 int velocity_field(tool *t, sigma_sources *s);
@@ -55,6 +68,7 @@ void velocity_free(wisp_mat *V_a, wisp_mat *V_b);
 void volume_look(tool *t, const sigma_results *r, const wisp_positions *p);
 
 /* sigma_plan.c */
+wisp_type sigma_vectors(const sigma_sources *s); /* their type: that of the widest of the three matrices */
 int sigma_plan_check(tool *t, const sigma_sources *s, const sigma_results *r);
 int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r);
 

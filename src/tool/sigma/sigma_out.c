@@ -49,6 +49,7 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
     JSON_PUT(o, J("quantity", t->cmd->name), J_MAYBE(!own, "moments_command", m->command),
              J_MAYBE(!own, "moments_version", m->version), J("completed", json_boolean(!m->partial)),
              J("rows", m->rows), J("nnz", m->nnz), J("type", wisp_type_name(m->type)),
+             J_MAYBE(*r->precision != 0, "precision", r->precision), J_MAYBE(r->rounding > 0, "rounding", r->rounding),
              J("bounds", json_bounds(&m->bounds, m->bounds_method)), J_IF(own, "hermitian_change", t->hermitian_change),
              J("trace", trace_names[m->trace]), J("vectors", m->vectors),
              J_IF(m->first_vector >= 0, "first_vector", m->first_vector),
@@ -165,6 +166,7 @@ void sigma_summary(tool *t, const sigma_results *r)
     text_kernel(r->eval.kernel, r->eval.lambda);
     moments_vectors_line(m, r->runs);
     average_summary(&r->average, r->matrix, m->realizations);
+    if (*r->precision) text_line("precision", "%s", r->precision);
     show_run(t, r);
     if (r->kept_volume > 0)
         text_line("volume", "%.10g, that of --volume; the kept run had %.10g", r->eval.volume, r->kept_volume);
