@@ -119,6 +119,10 @@ refused 1 "--function log needs eigenvalues above 0" apply $lattice --function l
 refused 1 "beyond the bounds" apply $lattice --function exp --bounds 2,3
 refused 1 "is 20 x 2; a start of" apply laplace:nx=3,ny=3,points=5 --function exp --start x.mtx
 refused 1 "a square one" apply x.mtx --function exp
+refused 1 "or take more terms, or damping" apply $lattice --function fermi:4,1e-12
+refused 1 "can't be met: rounding alone" apply $lattice --function exp --start x.mtx --tol 1e-30
+refused 1 "is not Hermitian" apply matpde:nx=5,ny=5 --function exp
+refused 2 "--output and --start name the same file" apply $lattice --function exp --start x.mtx -o x.mtx
 refused 2 "did you mean --function?" apply $lattice --funktion exp
 for f in fermi fermi:1 fermi:1, fermi:1,0 fermi:1,-1 fermi:1,2,3 fermi:x,1; do refused 2 "expected fermi:MU,T" apply $lattice --function $f; done
 for f in gauss gauss:0,0 gauss:1,nan; do refused 2 "expected gauss:E,W" apply $lattice --function $f; done

@@ -187,8 +187,8 @@ void thermal_summary(const tool *t, const results *r)
         text_line(T, "%-*s%-*s%-*s%s", WIDTH, is[LOG_Z], WIDTH, is[ENERGY], WIDTH, is[CAPACITY], is[ENTROPY]);
     }
     if (r->cool_count)
-        text_line("cooled", "the lowest %s, by states of %s vectors: %s sweeps, %s", text_count(T, r->cool_count),
-                  text_count(a[0], r->cool_vectors), text_count(a[1], r->cool_sweeps),
+        text_line("cooled", "the lowest %s, by states of %s vector%s: %s sweeps, %s", text_count(T, r->cool_count),
+                  text_count(a[0], r->cool_vectors), r->cool_vectors == 1 ? "" : "s", text_count(a[1], r->cool_sweeps),
                   text_seconds(a[2], r->cool_seconds));
     if (r->m->trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
