@@ -148,7 +148,19 @@ bound=$("$wisp" $run --cool --moments 64 --plan --json | sed -n 's/.*"bound_byte
 "$wisp" $run --cool --moments 64 --mem-limit "${bound:-0}" --quiet 2>err
 check "within the plan: $(cat err)" test $? = 0
 refused 2 "--cool is for random vectors" $run --cool --trace exact
-refused 2 "--cool has no state to go on from" $run --cool --checkpoint c.ck
+# A run that ends while it cools, within a batch, and goes on with the same bits; also one that ends before.
+for part in "moments TERM 0.5" "cooling TERM 0.3" "cooling TERM 0.6"; do
+    stop $part $run --cool --checkpoint c.ck
+    check "how to go on, $part" grep -q 'to go on, repeat the command with --resume c.ck' log
+    ok $run --cool --resume c.ck --checkpoint c.ck --json
+    json out 'all(d[q] == e[q] for q in ("log_z", "energy", "heat_capacity_error", "entropy_low", "beside"))' cooled.json
+    check "its files go" test ! -e c.ck
+done
+stop cooling TERM 0.5 $run --cool --checkpoint c.ck
+refused 1 "is of a run with --vectors 16 from 0 on, seed 3" $run --cool --seed 4 --resume c.ck
+refused 1 "is of a run with --temperatures" ${run/0.01/0.02} --cool --resume c.ck
+WISP_RANKS=3 ok $run --cool --resume c.ck --json
+json out 'close(d["energy"], e["energy"], 1e-9) and close(d["heat_capacity"], e["heat_capacity"], 1e-6)' cooled.json
 # Heisenberg's ring of 12 spins: all sectors of S^z together, whose values are known (C over the sites).
 for up in 1 2 3 4 5 6; do
     ok thermal spinchain:sites=12,periodic=x,up=$up --temperatures 0.25,0.5,1 --vectors 12 --seed 1 --moments 8 --cool --json

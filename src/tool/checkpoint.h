@@ -31,6 +31,8 @@ int checkpoint_offer(void *tool, wisp_state *state);
 void checkpoint_pause(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
 int checkpoint_stopped(tool *t);
+/* After that: another part of the run, which offers states of its own, with these items of the command's. */
+void checkpoint_again(tool *t, wisp_items_fn more, void *more_arg);
 /* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on some rank.
    Returns rc; EXIT_FAILED where another rank has failed. */
 int checkpoint_done(tool *t, int rc);

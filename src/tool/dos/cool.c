@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COOL_STATE "cooling"               /* what a state has that is of this part of the run */
 enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; of random numbers, as moments have them */
 
 typedef struct {
@@ -21,7 +22,12 @@ typedef struct {
     wisp_scalar dot[COOL_WIDTH];
     double norm[COOL_WIDTH];
     cooled now[COOL_WIDTH];
-    double off, last; /* what all steps so far, and the last one, made the states off, relative to them */
+    struct {
+        int64_t first, temperature; /* the number of the first state; the next temperature, counted from the coldest */
+        double time;                /* that they have come to */
+        double off, last;           /* what all steps so far, and the last one, made the states off, relative to them */
+    } at;
+    wisp_state *live; /* NULL: it is not offered */
 } run;
 
 int cool_check(tool *t)
@@ -29,8 +35,6 @@ int cool_check(tool *t)
     const options *o = &t->opt;
     if (!o->cool) return EXIT_FINE;
     if (o->trace == WISP_TRACE_EXACT) return tool_usage(t, "--cool is for random vectors, not for --trace exact");
-    if (o->checkpoint || o->resume)
-        return tool_usage(t, "--cool has no state to go on from, for --checkpoint and --resume");
     if (o->partition) return tool_usage(t, "--cool does not go with --partition");
     if (o->average) return tool_usage(t, "--cool does not go with --average");
     return EXIT_FINE;
@@ -83,11 +87,11 @@ static double largest(const run *c, bool spread)
 }
 
 /* exp(-H t), in a step after which a good part of the norm is left: at least exp(-most), by Jensen's inequality. */
-static wisp_status step(run *c, double *left)
+static wisp_status step(run *c, double to)
 {
     static const double most = 3;
     const wisp_bounds *b = &c->r->m->bounds;
-    const double above = largest(c, false) - c->edge, t = fmin(*left, most / above);
+    const double above = largest(c, false) - c->edge, left = to - c->at.time, t = fmin(left, most / above);
     const double eps = type_is_single(wisp_blk_type(c->psi)) ? (double)FLT_EPSILON : DBL_EPSILON;
     const double rounding = 3 * eps * (4 + (b->halfwidth + fabs(b->center)) * t) * exp(most);
     double log_norm[COOL_WIDTH], off;
@@ -102,26 +106,27 @@ static wisp_status step(run *c, double *left)
     c->r->cool_sweeps += e.sweeps;
     if (status) return status;
     for (int j = 0; j < c->width; j++) c->now[j].log_norm += log_norm[j];
-    c->off += off;
-    c->last = off;
-    *left = t < *left ? *left - t : 0;
+    c->at.off += off;
+    c->at.last = off;
+    c->at.time = t < left ? c->at.time + t : to;
     return look(c);
 }
 
-/* From the last time to this one. An eigenstate, as far as this temperature shows, only loses norm. */
-static wisp_status cool_to(run *c, double from, double to, double temperature)
+/* To this time. An eigenstate, as far as this temperature shows, only loses norm. */
+static wisp_status cool_to(run *c, double to, double temperature)
 {
     static const double still = 1e-8, rounded = 64 * DBL_EPSILON;
     const wisp_bounds *b = &c->r->m->bounds;
     const double least = fmax(still * temperature, rounded * (b->halfwidth + fabs(b->center)));
     wisp_status status = WISP_OK;
-    double left = to - from;
-    while (left > 0) {
+    while (c->at.time < to) {
+        if (c->live) WISP_TRY(wisp_state_offer(c->live, checkpoint_offer, c->t));
         if (largest(c, true) <= least) {
-            for (int j = 0; j < c->width; j++) c->now[j].log_norm -= c->now[j].energy * left;
+            for (int j = 0; j < c->width; j++) c->now[j].log_norm -= c->now[j].energy * (to - c->at.time);
+            c->at.time = to;
             break;
         }
-        WISP_TRY(step(c, &left));
+        WISP_TRY(step(c, to));
     }
 out:
     return status;
@@ -144,47 +149,95 @@ out:
     return status;
 }
 
-/* Vectors from number `first` on, at all of these temperatures. Numbers of random vectors have size 1. */
-static wisp_status cool_some(run *c, int64_t first, int64_t all)
+/* Random vectors from number at.first on; their numbers have size 1. */
+static wisp_status begin(run *c)
 {
-    tool *t = c->t;
-    results *r = c->r;
-    const int64_t count = r->cool_count;
+    const tool *t = c->t;
     wisp_scalar unit[COOL_WIDTH];
-    double from = 0;
     wisp_status status;
-    for (int j = 0; j < c->width; j++) unit[j] = (wisp_scalar){1 / sqrt((double)r->m->rows), 0};
+    const int64_t first = c->at.first;
+    for (int j = 0; j < c->width; j++) unit[j] = (wisp_scalar){1 / sqrt((double)c->r->m->rows), 0};
     memset(c->now, 0, sizeof c->now);
-    c->off = c->last = 0;
+    memset(&c->at, 0, sizeof c->at);
+    c->at.first = first;
+    c->at.temperature = c->r->cool_count - 1;
     WISP_TRY(wisp_blk_fill_random(c->psi, WISP_RANDOM_TRACE, t->opt.seed, STREAM_TRACE,
                                   (uint32_t)(t->opt.first_vector + first)));
     WISP_TRY(wisp_vscal(c->psi, unit));
-    WISP_TRY(look(c));
-    for (int64_t i = count - 1; i >= 0; i--) { /* down from the highest one */
-        const double temperature = t->opt.temperatures[i], to = 0.5 / temperature;
-        const double done = (double)first + c->width * (double)(count - 1 - i) / (double)count;
+    status = look(c);
+out:
+    return status;
+}
+
+/* They go on down, from the highest temperature to the lowest one. */
+static wisp_status go_on(run *c)
+{
+    tool *t = c->t;
+    results *r = c->r;
+    const int64_t count = r->cool_count, all = r->m->vectors;
+    wisp_status status = WISP_OK;
+    for (int64_t i = c->at.temperature; i >= 0; c->at.temperature = --i) {
+        const double temperature = t->opt.temperatures[i];
+        const double done = (double)c->at.first + c->width * (double)(count - 1 - i) / (double)count;
         WISP_TRY(tool_step(t, "cooling", done / (double)all, 0));
-        WISP_TRY(cool_to(c, from, to, temperature));
-        from = to;
-        memcpy(r->cooled + i * all + first, c->now, (size_t)c->width * sizeof *c->now);
+        WISP_TRY(cool_to(c, 0.5 / temperature, temperature));
+        memcpy(r->cooled + i * all + c->at.first, c->now, (size_t)c->width * sizeof *c->now);
         double *off = r->cool_off + 2 * i;
-        off[0] = fmax(off[0], c->off), off[1] = fmax(off[1], c->last);
+        off[0] = fmax(off[0], c->at.off), off[1] = fmax(off[1], c->at.last);
     }
 out:
     return status;
 }
 
+/* The state between two steps. A wisp_items_fn. */
+static wisp_status items(void *arg, wisp_state *s)
+{
+    run *c = arg;
+    results *r = c->r;
+    const double *T = c->t->opt.temperatures;
+    const int64_t all = r->m->vectors, count = r->cool_count;
+    const size_t numbers = (size_t)(count * all);
+    wisp_status status;
+    WISP_TRY(wisp_state_samef(s, "--temperatures", "%lld, %.17g to %.17g", (long long)count, T[0], T[count - 1]));
+    WISP_TRY(wisp_state_samef(s, "--vectors", "%lld from %lld on, seed %llu", (long long)all,
+                              (long long)c->t->opt.first_vector, (unsigned long long)c->t->opt.seed));
+    WISP_TRY(wisp_state_samef(s, "--precision", "%s", wisp_type_name(r->stored.type)));
+    WISP_TRY(wisp_state_data(s, COOL_STATE, &c->at, sizeof c->at));
+    WISP_TRY(wisp_state_data(s, "states", c->now, sizeof c->now));
+    WISP_TRY(wisp_state_data(s, "cooled vectors", &r->cool_vectors, sizeof r->cool_vectors));
+    WISP_TRY(wisp_state_data(s, "sweeps", &r->cool_sweeps, sizeof r->cool_sweeps));
+    WISP_TRY(wisp_state_data(s, "cooled", r->cooled, numbers * sizeof *r->cooled));
+    WISP_TRY(wisp_state_data(s, "off", r->cool_off, 2 * (size_t)count * sizeof *r->cool_off));
+    if (wisp_state_is_kept(s)) {
+        if (c->at.first < 0 || c->at.first >= all || c->at.temperature < 0 || c->at.temperature >= count)
+            return wisp_ctx_failf(c->t->ctx, WISP_ERR_FORMAT, "a state of cooling that can't be: vector %lld",
+                                  (long long)c->at.first);
+        WISP_TRY(make_blocks(c, width_of(all - c->at.first)));
+    }
+    status = wisp_state_block(s, "psi", c->psi);
+out:
+    return status;
+}
+
+bool cool_resumes(const tool *t) { return t->resumed && wisp_state_bytes(t->resumed, COOL_STATE) > 0; }
+
 static wisp_status cool_all(run *c)
 {
     const int64_t all = c->r->m->vectors;
+    bool resumes = cool_resumes(c->t);
     wisp_status status = WISP_OK;
-    for (int64_t first = 0; first < all; first += c->width) {
-        const int width = width_of(all - first);
+    if (resumes) WISP_TRY(items(c, c->t->resumed));
+    if (c->t->checkpoint) WISP_TRY(wisp_state_create(&c->live, c->t->ctx, items, c));
+    for (; c->at.first < all; c->at.first += c->width) {
+        const int width = width_of(all - c->at.first);
         if (width != c->width) WISP_TRY(make_blocks(c, width));
-        WISP_TRY(cool_some(c, first, all));
-        c->r->cool_vectors = first + width;
+        if (!resumes) WISP_TRY(begin(c));
+        resumes = false;
+        WISP_TRY(go_on(c));
+        c->r->cool_vectors = c->at.first + width;
     }
 out:
+    wisp_state_free(c->live);
     return status;
 }
 
@@ -204,11 +257,14 @@ int cool_run(tool *t, results *r, const wisp_mat *A)
     wisp_status status;
     WISP_TRY(wisp_alloc(t->ctx, &r->cooled, (size_t)(r->cool_count * m->vectors), sizeof *r->cooled));
     WISP_TRY(wisp_alloc(t->ctx, &r->cool_off, 2 * (size_t)r->cool_count, sizeof *r->cool_off));
+    checkpoint_again(t, NULL, NULL);
     status = cool_all(&c);
+    checkpoint_pause(t);
 out:
     r->cool_seconds = wisp_now() - start;
     wisp_blk_free(c.psi);
     wisp_blk_free(c.y);
+    if (status == WISP_ERR_CANCELLED && (checkpoint_ended(t) || t->kept.file)) return checkpoint_stopped(t);
     r->cool_cut = status == WISP_ERR_CANCELLED;
     if (r->cool_cut)
         tool_keep(t);
@@ -226,8 +282,10 @@ int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool 
     const int width = width_of(vectors);
     const int64_t block = (A->local_rows + A->halo_rows) * width * (int64_t)wisp_type_size(type);
     if (!t->opt.cool || wisp_evolve_plan(&plan, t->ctx, A, type, width, 1, &any, &o, NULL)) return 0;
-    return 2 * block + (most ? plan.bytes_most : plan.bytes) +
-           t->opt.temperature_count * (vectors * (int64_t)sizeof(cooled) + 2 * (int64_t)sizeof(double));
+    const int64_t numbers =
+        t->opt.temperature_count * (vectors * (int64_t)sizeof(cooled) + 2 * (int64_t)sizeof(double));
+    return (t->opt.checkpoint ? 3 : 2) * block + (most ? plan.bytes_most : plan.bytes) +
+           (t->opt.checkpoint ? 2 : 1) * numbers;
 }
 
 /* ---- what is made of them --------------------------------------------------------------------------- */

@@ -268,6 +268,7 @@ plot_script_fn thermal_script;
 /* cool.c: --cool. What goes with it; temperatures that these moments do not serve, by states; what that takes at most;
    r->heat[k] of them, or r->refused says why not, if there are any. */
 int cool_check(tool *t);
+bool cool_resumes(const tool *t); /* a state of that; moments, which it has not, are computed anew */
 int cool_run(tool *t, results *r, const wisp_mat *A);
 int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most);
 bool cool_fill(const tool *t, results *r, int64_t k);
