@@ -161,6 +161,24 @@ refused 1 "is of a run with --vectors 16 from 0 on, seed 3" $run --cool --seed 4
 refused 1 "is of a run with --temperatures" ${run/0.01/0.02} --cool --resume c.ck
 WISP_RANKS=3 ok $run --cool --resume c.ck --json
 json out 'close(d["energy"], e["energy"], 1e-9) and close(d["heat_capacity"], e["heat_capacity"], 1e-6)' cooled.json
+# How often the bars hold the truth: of 100 groups of vectors.
+cat >cover.py <<'PY'
+import json, math
+exec(open("levels.py").read())
+hit = {}
+for seed in range(100):
+    d = json.load(open("cover%d.json" % seed))
+    for i, T in enumerate(d["temperatures"]):
+        for q, v in zip(("log_z", "energy", "heat_capacity", "entropy"), canonical_low(T)):
+            hit[T, q] = hit.get((T, q), 0) + (d[q + "_low"][i] <= v <= d[q + "_high"][i])
+assert min(hit.values()) >= 87 and 93 * len(hit) <= sum(hit.values()), hit
+PY
+if [ $have_python = 1 ] && [ -z "${SANITIZED:-}" ]; then
+    for seed in {0..99}; do
+        "$wisp" thermal $lattice --temperatures 0.01,0.3,2 --vectors 8 --moments 8 --cool --seed $seed --json >cover$seed.json
+    done
+    check "bars hold about 95 times of 100" holds cover.py
+fi
 # Heisenberg's ring of 12 spins: all sectors of S^z together, whose values are known (C over the sites).
 for up in 1 2 3 4 5 6; do
     ok thermal spinchain:sites=12,periodic=x,up=$up --temperatures 0.25,0.5,1 --vectors 12 --seed 1 --moments 8 --cool --json
