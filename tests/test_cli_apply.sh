@@ -52,6 +52,20 @@ ok apply $lattice --function sqrt $bounds --start y.mtx -o z.mtx.gz --json
 gunzip z.mtx.gz
 json out 'far(lambda E: E, "x.mtx", "z.mtx") < 1e-8'
 
+# ---- a series by its coefficients: T_2 + 3, and those of a root that another program has found
+printf '3 0\n1 # T_2\n' >t2.txt
+ok apply $lattice --series t2.txt --bounds 0,8 --start x.mtx -o y.mtx --json
+json out 'far(lambda E: 3 + 2 * ((E - 4) / 4)**2 - 1, "x.mtx", "y.mtx") <= max(d["off"]) and d["terms"] == 3 and abs(d["largest"] - 4) < 1e-12 and d["function"] == "series of t2.txt"'
+ok apply $lattice --series t2.txt --bounds 0,8 --plan
+refused 2 "--series needs --bounds" apply $lattice --series t2.txt
+refused 2 "--function and --series exclude" apply $lattice --series t2.txt --function exp --bounds 0,8
+refused 1 "cannot read no.txt" apply $lattice --series no.txt --bounds 0,8
+echo '1 2x' >bad.txt
+refused 1 "bad.txt:1: expected numbers" apply $lattice --series bad.txt --bounds 0,8
+refused 1 "can't be read a second time" apply $lattice --series <(echo 1 2) --bounds 0,8
+echo '# none' >bad.txt
+refused 1 "has no coefficients" apply $lattice --series bad.txt --bounds 0,8
+
 # ---- summaries, random vectors, files
 ok apply $lattice --function exp:-0.5 --width 3 --seed 4
 for word in matrix start bounds function series column; do check "a line on $word" grep -q "^$word  " out; done

@@ -85,7 +85,7 @@ typedef struct {
     int64_t count, search; /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
     double target[2];      /* eig: real and imaginary part */
     double watchdog;       /* seconds; 0: not given, below 0: off */
-    const char *vectors_in, *vectors_out, *left, *where;
+    const char *vectors_in, *vectors_out, *left, *where, *series;
     const char *left_out, *right_out; /* svd: files */
     const char *overlap;              /* eig: a file */
     double overlap_bounds[2];

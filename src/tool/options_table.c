@@ -53,6 +53,9 @@ const option_def option_table[] = {
           .max = 64),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
+    FILENAME("series", CMD_APPLY, series,
+             "in place of --function: a text file with the coefficients c_0, c_1, .. of f(x) = sum of c_k T_k((x - "
+             "center)/halfwidth) on --bounds"),
     FLAG("cool", NEW_RUN | CMD_THERMAL, cool,
          "temperatures that the moments do not serve, by states that are cooled from as many random vectors, "
          "exp(-H/2T)|r>, which takes about as many sweeps again for each halving"),

@@ -10,6 +10,7 @@ typedef struct {
     int width;
     wisp_blk *v; /* x, and then f(A) x */
     wisp_function f;
+    wisp_scalar *c; /* of --series; NULL without */
     wisp_chebyshev_opts opts;
     wisp_expansion e;
     wisp_bounds_method method; /* by which bounds are found */
@@ -21,8 +22,13 @@ typedef struct {
     double assemble_seconds, total_seconds;
 } apply_run;
 
+const char *apply_function(const tool *t, char *buf); /* as on the command line; TEXT bytes */
 /* How far column j of y may be off, about: by the series, and by rounding. */
 double apply_off(const apply_run *r, int j);
+
+/* series.c: r->f of the file of --series, all ranks together; its value, at x from -1 to 1. */
+int series_read(tool *t, apply_run *r);
+double series_at(const wisp_function *f, double x);
 
 /* apply_plan.c: when the files are open. */
 int apply_plan_show(tool *t, const apply_run *r, const wisp_src *src, const wisp_mat_opts *mo);

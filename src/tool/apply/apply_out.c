@@ -1,6 +1,5 @@
 /* The results of wisp apply: the vectors, JSON, a summary. */
 #include "apply.h"
-#include "../function.h"
 #include "../out/out.h"
 #include "../out/text.h"
 #include "../weights.h"
@@ -25,7 +24,7 @@ static json_t *make_json(tool *t, const apply_run *r)
     for (int j = 0; j < r->width; j++) json_array_append_new(off, json_number(apply_off(r, j)));
     JSON_PUT(o, J("rows", r->info.rows), J("nnz", r->info.nnz), J("type", wisp_type_name(r->type)),
              J("width", r->width), J("start", start_name(t)), J_IF(!t->opt.start, "seed", json_seed(t->opt.seed)),
-             J("function", function_text(t, name)), J("bounds", json_bounds(&e->bounds, r->method)),
+             J("function", apply_function(t, name)), J("bounds", json_bounds(&e->bounds, r->method)),
              J_IF(t->opt.hermitian_part, "hermitian_change", t->hermitian_change), J("terms", e->terms),
              J("sweeps", e->sweeps), J("depth", e->depth),
              J("cache_budget", r->opts.cache_budget ? json_integer((json_int_t)r->opts.cache_budget) : json_null()),
@@ -65,7 +64,7 @@ static void summary(tool *t, const apply_run *r)
     text_line("start", "%s, %d vector%s, %s", start_name(t), r->width, r->width == 1 ? "" : "s",
               wisp_type_name(r->type));
     text_bounds(&e->bounds, r->method);
-    text_line("function", "%s, largest on the bounds %.4g", function_text(t, a[0]), r->largest);
+    text_line("function", "%s, largest on the bounds %.4g", apply_function(t, a[0]), r->largest);
     text_line("series", "%s terms, error %.1e of the largest, rounding %.1e", text_count(a[0], e->terms), e->error,
               e->rounding);
     snprintf(a[0], TEXT, "%lld step%s at a time", (long long)e->depth, e->depth == 1 ? "" : "s");

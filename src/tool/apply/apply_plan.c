@@ -30,7 +30,7 @@ static int find_bytes(tool *t, const void *arg, bool most, plan_bytes *b)
         find_plan(t, in, a, NULL, &sum) || wisp_bounds_plan(&bounds, t->ctx, a, &r->opts.bounds, NULL))
         return tool_fail_ctx(t);
     const int64_t block = (a->local_rows + a->halo_rows) * r->width * (int64_t)wisp_type_size(r->type);
-    const int64_t own = block + 2 * r->width * (int64_t)sizeof *r->norm,
+    const int64_t own = block + 2 * r->width * (int64_t)sizeof *r->norm + r->f.terms * (int64_t)sizeof *r->c,
                   file = t->opt.start ? r->start_bytes + block : 0;
     const int64_t work = most ? sum.bytes_most : sum.bytes, copy = t->opt.checkpoint ? own + work : 0;
     b->vectors = own + work + copy + WISP_PLAN_LITTLE;

@@ -11,8 +11,12 @@
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
-    if (!option_seen(o, "function"))
-        return tool_usage(t, "wisp apply needs --function log, inverse, sqrt, ..; see wisp apply --help");
+    if (!option_seen(o, "function") && !o->series)
+        return tool_usage(
+            t, "wisp apply needs --function log, inverse, sqrt, .., or --series FILE; see wisp apply --help");
+    if (option_seen(o, "function") && o->series) return tool_usage(t, "--function and --series exclude each other");
+    if (o->series && o->bounds_method != WISP_BOUNDS_GIVEN)
+        return tool_usage(t, "--series needs --bounds A,B, on which it is a series");
     if (o->start && o->width) return tool_usage(t, "--width and --start exclude each other: the file has the vectors");
     return EXIT_FINE;
 }
@@ -45,11 +49,12 @@ static int open_files(tool *t, apply_run *r, wisp_src *src, wisp_src *start, wis
     r->width = o->start ? (int)start->cols : o->width ? (int)o->width : 1;
     *mo = source_options(o, tool_type(o, src->type), r->width);
     r->type = type_in(mo->type, wisp_type_is_complex(mo->type) || wisp_type_is_complex(start->type) ? WISP_Z : WISP_D);
-    r->f = function_of(t);
+    if (o->series && (rc = tool_agree(t, series_read(t, r)))) return rc;
+    if (!o->series) r->f = function_of(t);
     r->method = (wisp_bounds_method)o->bounds_method;
     r->opts = (wisp_chebyshev_opts){.tolerance = o->tolerance, .depth = (int)o->depth, .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
-    if (r->method == WISP_BOUNDS_GIVEN && (rc = function_check(t, &r->opts.bounds.given))) return rc;
+    if (!o->series && r->method == WISP_BOUNDS_GIVEN && (rc = function_check(t, &r->opts.bounds.given))) return rc;
     return machine_cache(t, o->budgets[0], &r->opts.cache_budget);
 }
 
@@ -97,7 +102,7 @@ static int find_bounds(tool *t, apply_run *r)
     t->kept.layout.bounds = b;
     t->kept.layout.bounds_seconds = r->bounds_seconds;
     r->opts.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = b};
-    return function_check(t, &b);
+    return t->opt.series ? EXIT_FINE : function_check(t, &b);
 }
 
 /* Of f at as many points as its series is looked at, at least. */
@@ -107,11 +112,22 @@ static double largest_of(const apply_run *r)
     const double last = WISP_CHEBYSHEV_POINTS - 1;
     double largest = 0;
     for (int i = 0; i < WISP_CHEBYSHEV_POINTS; i++) {
-        wisp_scalar f;
-        r->f.value(r->f.arg, b->center + b->halfwidth * cos(acos(-1.0) * i / last), &f);
+        const double x = cos(acos(-1.0) * i / last);
+        wisp_scalar f = {0, 0};
+        if (r->c)
+            f.re = series_at(&r->f, x);
+        else
+            r->f.value(r->f.arg, b->center + b->halfwidth * x, &f);
         largest = fmax(largest, fabs(f.re));
     }
     return largest;
+}
+
+const char *apply_function(const tool *t, char *buf)
+{
+    if (!t->opt.series) return function_text(t, buf);
+    snprintf(buf, TEXT, "series of %.50s", t->opt.series);
+    return buf;
 }
 
 double apply_off(const apply_run *r, int j) { return (r->e.error + r->e.rounding) * r->largest * r->norm[j]; }
@@ -128,7 +144,7 @@ static wisp_status items(void *arg, wisp_state *s)
     const options *o = &i->t->opt;
     char name[TEXT];
     wisp_status status;
-    WISP_TRY(wisp_state_samef(s, "--function", "%s", function_text(i->t, name)));
+    WISP_TRY(wisp_state_samef(s, "--function", "%s", apply_function(i->t, name)));
     WISP_TRY(wisp_state_samef(s, "--tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(s, "--seed", "%llu", (unsigned long long)o->seed));
     status = wisp_state_samef(s, "vectors of --start", "%016llx", (unsigned long long)i->r->start);
@@ -160,6 +176,7 @@ static void free_run(tool *t, apply_run *r)
     wisp_blk_free(r->v);
     wisp_mat_free(r->A);
     wisp_free(t->ctx, r->norm);
+    wisp_free(t->ctx, r->c);
     *r = (apply_run){0};
 }
 

@@ -21,7 +21,7 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
 
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 7, KEPT = 2, READ = 10 };
+    enum { WRITTEN = 7, KEPT = 2, READ = 11 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {
@@ -36,7 +36,8 @@ int outputs_names(tool *t)
                                    {"velocity-b", o->velocity_b},
                                    {"positions", o->positions},
                                    {"overlap", o->overlap},
-                                   {"like", o->like}};
+                                   {"like", o->like},
+                                   {"series", o->series}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
     const int froms = READ + o->froms, count = froms + o->operators;
     for (int i = 0; i < o->operators; i++) read[froms + i] = (named){"operator", o->operator_list[i]};
