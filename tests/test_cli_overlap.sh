@@ -80,6 +80,11 @@ if "$wisp" --version | grep -q '^features:.* mumps'; then
         json out "d['complete'] and close(d['eigenvalues'], $near, 1e-7) and d['method'] == 'invert' and d['proof'] == 'inertia'"
         json out "d['orthogonality'] < 1e-8 and d['factored'] >= 3 and d['overlap']['file'] == '$s'"
     done
+    # No root of S is made, so that S may have any condition that its factors take.
+    chain 1 0.5 >near.mtx
+    ok eig a.mtx --overlap near.mtx --target 0.3 -n 1 --method invert --json
+    json out "d['complete'] and d['overlap']['terms'] == 0 and d['overlap']['condition'] > 1e3 and d['overlap']['bounds'] is None"
+    json out "close(d['eigenvalues'], [min([c/(1+0.5*c) for k in range(1,$rows+1) for c in [2*math.cos(math.pi*k/($rows+1))]], key=lambda v: abs(v-0.3))], 1e-6)"
     ok eig a.mtx --overlap s.mtx --target 0.3 -n 1 --method invert --precision single --json
     json out "d['complete'] and close(d['eigenvalues'], $near, 1e-3) and d['method'] == 'invert'"
     ok eig far.a.mtx --overlap far.s.mtx --target 0.3 -n 1 --method invert --json

@@ -178,6 +178,9 @@ typedef struct {
                        /* down to 2^-balanced, which rounding moves less (Osborne, J. ACM 7, 338). 0: of A */
     wisp_eig_proof proof; /* what "complete" rests on */
     int factored;         /* INVERT: factorizations that were made; 0: by opts.invert */
+    int of_pencil; /* 1: of a matrix by wisp_overlap_matrix, with wisp_overlap_opts.later: vectors are x of A x = */
+                   /* lambda S x, orthonormal by S, and residuals |S^-1/2 (A x - lambda S x)| */
+    int reserved;  /* 0: room for a field that comes later */
 } wisp_eigen;
 
 /* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller

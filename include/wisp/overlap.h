@@ -24,18 +24,20 @@ typedef struct {
     wisp_bounds_opts bounds; /* of S; zero: found by Lanczos. The lower one must be above 0: of a matrix with a large */
                              /* condition number, give them */
     int depth;               /* as in wisp_chebyshev_opts */
-    int reserved;            /* 0: room for a field that comes later */
+    int later;               /* 1: bounds and polynomial are made by the first call that takes S^-1/2 (and fails as */
+                             /* wisp_overlap_create says, if they can't be). WISP_EIG_INVERT with factors takes none */
     int64_t cache_budget;    /* as in wisp_mpk_opts */
 } wisp_overlap_opts;
 
 typedef struct {
-    wisp_bounds bounds; /* of S */
-    int64_t terms;    /* of the polynomial: terms - 1 products with S each time; a product with C has two times that */
+    wisp_bounds bounds; /* of S; zero where they were not made yet */
+    int64_t terms;    /* of the polynomial: terms - 1 products with S each time; a product with C has two times that; */
+                      /* 0: it was not made yet, and the error is 0 */
     double error;     /* the largest |E^-1/2 - polynomial| that was met on the bounds, over the largest E^-1/2 */
     int64_t beyond;   /* products that met eigenvalues of S beyond the bounds: they fail with WISP_ERR_BOUNDS, and a */
                       /* solver that was given C maybe with another status */
     double rounding;  /* of the polynomial's terms, over the largest E^-1/2, at most about */
-    double condition; /* of S: the upper bound over the lower one */
+    double condition; /* of S: the upper bound over the lower one; by factors, about; 0: not known yet */
 } wisp_overlap_info;
 
 /* Finds the bounds of S, and the polynomial. S must live as long as the result, opts may be NULL. WISP_ERR_HERMITIAN
@@ -50,7 +52,9 @@ WISP_API void wisp_overlap_free(wisp_overlap *overlap);
 /* *C becomes S^-1/2 A S^-1/2, an operator on the map of both, which must be the same (wisp_mat_opts.map;
    WISP_ERR_MISMATCH). A is Hermitian, or an operator that is taken for that; it, and overlap, must live as long as C.
    Products hold three blocks like theirs. C has the type of A, or, if S alone is complex, that with complex numbers.
-   wisp_eig knows it: WISP_EIG_INVERT factors A - target S. */
+   wisp_eig knows it: WISP_EIG_INVERT factors A - target S. With opts.later, that method by name, and factors of its
+   own, it makes no S^-1/2, so that any S will do that they show to be positive definite: the pairs are those of the
+   pencil then (wisp_eigen.of_pencil), and so is the start. */
 WISP_API wisp_status wisp_overlap_matrix(wisp_mat **C, wisp_overlap *overlap, const wisp_mat *A);
 /* y = S^-1/2 x: from eigenvectors of C to those of A x = lambda S x, with x^H S x = 1 for those of length 1. Blocks on
    S's map, of one type and width; y may be x. WISP_ERR_MISMATCH: they are not; WISP_ERR_BOUNDS: S has eigenvalues

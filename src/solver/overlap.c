@@ -70,6 +70,33 @@ static bool is_far(int exponent, wisp_type type, int part)
     return abs(exponent) > (wisp__is_single(type) ? FLT_MAX_EXP : DBL_MAX_EXP) / part;
 }
 
+wisp_status wisp__overlap_ready(wisp_overlap *v)
+{
+    wisp_mat_info info;
+    wisp_status status = WISP_OK;
+    if (v->series.c) return WISP_OK;
+    wisp_mat_get_info(v->S, &info);
+    WISP_TRY(find_bounds(v, info.type));
+    WISP_TRY(fit(v, wisp__is_single(info.type)));
+    if (is_far(ilogb(v->bounds.center), info.type, FAR_S)) v->exponent = -ilogb(v->bounds.center) / 2;
+    const int64_t least = wisp__least_vectors(isnan(v->bounds.failure_probability));
+    v->sum = (wisp__chebyshev_sum){.A = v->S,
+                                   .bounds = &v->bounds,
+                                   .v = v->sum.v,
+                                   .w = v->sum.w,
+                                   .sums = 1,
+                                   .terms = v->series.terms > least ? v->series.terms : least,
+                                   .coefficient = coefficient,
+                                   .arg = v,
+                                   .depth = v->o.depth,
+                                   .cache_budget = v->o.cache_budget};
+    status =
+        wisp__chebyshev_sum_open(&v->sum, 1, wisp__steps_of(v->ctx, v->o.depth ? v->o.depth : WISP_CHEBYSHEV_STEPS));
+out:
+    if (status != WISP_OK) wisp_free(v->ctx, v->series.c), v->series = (wisp__series){0};
+    return status;
+}
+
 static wisp_status make(wisp_overlap *v)
 {
     wisp_mat_info info;
@@ -82,20 +109,12 @@ static wisp_status make(wisp_overlap *v)
                               (long long)info.rows, (long long)info.cols);
     WISP_TRY(wisp__check_range(v->ctx, "overlap: ", "depth", v->o.depth, 0, INT32_MAX));
     WISP_TRY(wisp__check_range(v->ctx, "overlap: ", "cache_budget", v->o.cache_budget, 0, INT64_MAX));
-    WISP_TRY(find_bounds(v, info.type));
-    WISP_TRY(fit(v, wisp__is_single(info.type)));
-    if (is_far(ilogb(v->bounds.center), info.type, FAR_S)) v->exponent = -ilogb(v->bounds.center) / 2;
-    const int64_t least = wisp__least_vectors(isnan(v->bounds.failure_probability));
-    v->sum = (wisp__chebyshev_sum){.A = v->S,
-                                   .bounds = &v->bounds,
-                                   .sums = 1,
-                                   .terms = v->series.terms > least ? v->series.terms : least,
-                                   .coefficient = coefficient,
-                                   .arg = v,
-                                   .depth = v->o.depth,
-                                   .cache_budget = v->o.cache_budget};
-    status =
-        wisp__chebyshev_sum_open(&v->sum, 1, wisp__steps_of(v->ctx, v->o.depth ? v->o.depth : WISP_CHEBYSHEV_STEPS));
+    if (!v->o.later) return wisp__overlap_ready(v);
+    wisp_mat_props props;
+    WISP_TRY(wisp__require_hermitian(v->S, &props));
+    v->largest = props.largest;
+    if (!(v->largest > 0))
+        status = wisp_ctx_fail(v->ctx, WISP_ERR_NUMERIC, "overlap: S must be positive definite, and is 0");
 out:
     return status;
 }
@@ -128,6 +147,8 @@ void wisp_overlap_get_info(const wisp_overlap *v, wisp_overlap_info *info)
     if (!info) return;
     *info = (wisp_overlap_info){0};
     if (!v) return;
+    info->condition = v->condition;
+    if (!v->series.c) return;
     info->bounds = v->bounds;
     info->terms = v->series.terms;
     info->error = v->series.error / v->series.largest;
@@ -264,6 +285,7 @@ wisp_status wisp_overlap_apply(wisp_overlap *v, wisp_blk *y, const wisp_blk *x)
             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(wisp_blk_type(y)), wisp_blk_width(y));
         goto out;
     }
+    WISP_TRY(wisp__overlap_ready(v));
     WISP_TRY(wisp__overlap_blocks(v, x, false));
     WISP_TRY(wisp_copy(v->sum.v, x));
     if (v->exponent) WISP_TRY(to_one(v, v->sum.v));
@@ -283,8 +305,9 @@ static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     const product *p = arg;
     wisp_overlap *v = p->overlap;
-    const bool far = p->far || v->exponent;
     wisp_status status;
+    WISP_TRY(wisp__overlap_ready(v));
+    const bool far = p->far || v->exponent;
     WISP_TRY(wisp__overlap_blocks(v, x, true));
     WISP_TRY(wisp_copy(v->sum.v, x));
     if (far) WISP_TRY(to_one(v, v->sum.v));
@@ -301,7 +324,7 @@ out:
 static void cost_of(void *arg, wisp_type type, int width, wisp_cost *cost)
 {
     const product *p = arg;
-    const double steps = 2 * (double)(p->overlap->sum.terms - 1);
+    const double steps = 2 * fmax((double)p->overlap->sum.terms - 1, 0);
     wisp_cost step;
     wisp_spmmv_cost(p->A, type, width, 0, cost);
     wisp_spmmv_cost(p->overlap->S, type, width, WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN, &step);
@@ -337,7 +360,7 @@ static wisp_status matrix(wisp_mat **C, wisp_overlap *v, const wisp_mat *A)
                               (long long)a.rows, (long long)a.cols, (long long)s.rows, (long long)s.cols);
     wisp_mat_props props = {0};
     if (a.format != WISP_FORMAT_OPERATOR) WISP_TRY(wisp__require_hermitian(A, &props));
-    WISP_TRY(check_size(v, props.largest, a.type));
+    if (v->series.c) WISP_TRY(check_size(v, props.largest, a.type));
     wisp_operator op = {.map = wisp_mat_map(A), .type = a.type, .apply = multiply, .free_arg = free, .cost = cost_of};
     if (wisp_type_is_complex(s.type)) op.type = wisp__type_in(a.type, WISP_Z);
     op.arg = p = malloc(sizeof *p);
@@ -371,12 +394,14 @@ bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p)
     const product *of = op.arg;
     wisp_overlap *v = of->overlap;
     const wisp_bounds *b = &v->bounds;
+    const bool known = v->series.c != NULL;
     *p = (wisp__pencil){.overlap = v,
                         .A = of->A,
                         .S = v->S,
-                        .exponent = ilogb(b->center) / 2 * 2,
-                        .error = v->series.error / v->series.largest,
-                        .condition = condition_of(b),
-                        .terms = v->series.terms};
+                        .exponent = ilogb(known ? b->center : v->largest) / 2 * 2,
+                        .error = known ? v->series.error / v->series.largest : 0,
+                        .condition = known ? condition_of(b) : fmax(v->condition, 1),
+                        .terms = v->series.terms,
+                        .rootless = v->o.later};
     return true;
 }

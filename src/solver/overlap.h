@@ -16,7 +16,12 @@ struct wisp_overlap {
     wisp_scalar *factor;     /* [width] */
     int *by;                 /* [width] powers of 2 that were taken out of columns */
     int64_t beyond;          /* products that met eigenvalues of S beyond the bounds */
+    double largest;          /* entry of S, where nothing else is known of it yet */
+    double condition;        /* likewise, by factors of S; 0: not known */
 };
+
+/* Bounds and polynomial, if they were not made yet: before the others. */
+wisp_status wisp__overlap_ready(wisp_overlap *v);
 
 /* v and w, and `between` where it is of use, become like this block. */
 wisp_status wisp__overlap_blocks(wisp_overlap *v, const wisp_blk *like, bool between);

@@ -5,13 +5,22 @@
 
 /* ---- products ------------------------------------------------------------------------------------------- */
 
+wisp_status wisp__pencil_ready(const wisp__pencil *p) { return wisp__overlap_ready(p->overlap); }
+
+void wisp__pencil_take_condition(wisp__pencil *p, double condition)
+{
+    p->condition = condition;
+    if (!p->overlap->series.c) p->overlap->condition = condition;
+}
+
 /* S S^-1/2, with what is missing to T^1/2: half of it before the product, so that this stays in range. */
 wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x)
 {
     wisp_overlap *v = p->overlap;
+    wisp_status status;
+    WISP_TRY(wisp__overlap_ready(v));
     const int by = v->exponent - p->exponent / 2, half = by / 2;
     const wisp_aug aug = {.terms = WISP_SCALE, .alpha = wisp__real(ldexp(1, by - half))};
-    wisp_status status;
     WISP_TRY(wisp__overlap_blocks(v, x, true));
     WISP_TRY(wisp_copy(v->sum.v, x));
     WISP_TRY(wisp__overlap_root(v, v->between));

@@ -253,11 +253,16 @@ typedef struct {
     wisp_overlap *overlap;
     const wisp_mat *A, *S;
     int exponent;
-    double error, condition; /* of S^-1/2, as wisp_overlap_info has it; of S, by its bounds, at most */
+    double error, condition; /* of S^-1/2, as wisp_overlap_info has it; of S, by its bounds, at most, or by factors */
     int64_t terms;
+    bool rootless; /* roots are made where they have to be alone: what can, goes by factors of S */
 } wisp__pencil;
 /* false: C was not made by wisp_overlap_matrix. */
 bool wisp__pencil_of(const wisp_mat *C, wisp__pencil *p);
+/* Makes its roots, if that is left. */
+wisp_status wisp__pencil_ready(const wisp__pencil *p);
+/* Of S, where there are no bounds of it. */
+void wisp__pencil_take_condition(wisp__pencil *p, double condition);
 /* y = T^1/2 x, of columns not far from 1; y may be x. It takes eigenvectors of the pencil, orthonormal by T, to those
    of C; and the other one, y = T^-1/2 x, these to those. */
 wisp_status wisp__pencil_root(const wisp__pencil *p, wisp_blk *y, const wisp_blk *x);

@@ -94,10 +94,13 @@ int pencil_fail(tool *t, const pencil *p, wisp_status status)
         t->opt.overlap, now.bounds.center - now.bounds.halfwidth, now.bounds.center + now.bounds.halfwidth);
 }
 
+/* Whether the run takes no S^-1/2. */
+static bool is_by_factors(const tool *t) { return t->cmd->bit == CMD_EIG && t->opt.method == WISP_EIG_INVERT; }
+
 /* S^-1/2. */
 static int make_root(tool *t, pencil *p)
 {
-    wisp_overlap_opts o = {.bounds.seed = t->opt.seed};
+    wisp_overlap_opts o = {.bounds.seed = t->opt.seed, .later = is_by_factors(t)};
     if (option_seen(&t->opt, "overlap-bounds")) {
         const double low = t->opt.overlap_bounds[0], high = t->opt.overlap_bounds[1];
         o.bounds.method = WISP_BOUNDS_GIVEN;
@@ -165,7 +168,7 @@ int pencil_start(tool *t, const pencil *p, wisp_blk *x)
 {
     wisp_blk *root = NULL;
     wisp_status status = WISP_OK;
-    if (!p->C || !x) return EXIT_FINE;
+    if (!p->C || !x || is_by_factors(t)) return EXIT_FINE;
     WISP_TRY(wisp_blk_create(&root, t->ctx, wisp_blk_map(x), wisp_blk_type(x), wisp_blk_width(x)));
     WISP_TRY(wisp_overlap_apply(p->overlap, root, x));
     status = wisp_spmmv(x, p->S, root, NULL);
@@ -183,7 +186,8 @@ double pencil_error(const pencil *p, const wisp_bounds *C)
 
 int pencil_finish(tool *t, pencil *p, const wisp_mat *A, wisp_eigen *e, double tolerance, bool absolute)
 {
-    if (!p->C || !e->vectors) return EXIT_FINE;
+    if (p->C) wisp_overlap_get_info(p->overlap, &p->info);
+    if (!p->C || !e->vectors || e->of_pencil) return EXIT_FINE;
     wisp_status status = wisp_overlap_apply(p->overlap, e->vectors, e->vectors);
     if (status == WISP_OK)
         status = wisp_overlap_residuals(p->overlap, A, e->value, e->vectors, e->residual, &e->orthogonality);
@@ -204,8 +208,9 @@ json_t *pencil_json(const tool *t, const pencil *p)
     const wisp_bounds_method how = isnan(chance) ? WISP_BOUNDS_GIVEN
                                    : chance > 0  ? WISP_BOUNDS_LANCZOS
                                                  : WISP_BOUNDS_GERSHGORIN;
-    return JSON_NEW(J("file", t->opt.overlap), J("bounds", json_bounds(&i->bounds, how)), J("terms", i->terms),
-                    J("error", i->error), J("bytes", p->bytes));
+    return JSON_NEW(J("file", t->opt.overlap), J_IF(i->terms, "bounds", json_bounds(&i->bounds, how)),
+                    J("terms", i->terms), J("error", i->error), J_IF(i->condition > 0, "condition", i->condition),
+                    J("bytes", p->bytes));
 }
 
 void pencil_summary(const tool *t, const pencil *p)
@@ -213,6 +218,12 @@ void pencil_summary(const tool *t, const pencil *p)
     const wisp_bounds *b = &p->info.bounds;
     char n[TEXT];
     if (!t->opt.overlap) return;
+    if (p->info.terms == 0) {
+        if (p->info.condition > 0) snprintf(n, sizeof n, ", of a condition of about %.2g", p->info.condition);
+        text_line("overlap", "A x = lambda S x, S %s%s, by its factors", t->opt.overlap,
+                  p->info.condition > 0 ? n : "");
+        return;
+    }
     text_line("overlap", "A x = lambda S x, S %s, whose eigenvalues lie in [%.3g, %.3g]", t->opt.overlap,
               b->center - b->halfwidth, b->center + b->halfwidth);
     text_line("", "%s products with S beside each one with A", text_count(n, 2 * (p->info.terms - 1)));

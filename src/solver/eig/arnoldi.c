@@ -19,7 +19,7 @@ static wisp_status begin(wisp__arnoldi *a)
         for (int i = 0; i < given; i++) X[i * width + i % width] = wisp__real(1);
         WISP_TRY(wisp_blk_cols(&to, a->all, 0, width));
         WISP_TRY(wisp_tsm_update(to, wisp__real(1), start, X, width, wisp__real(0)));
-        if (a->k->pencil) WISP_TRY(wisp__pencil_inverse_root(a->k->pencil, to, to));
+        if (a->k->pencil && !a->k->pencil->rootless) WISP_TRY(wisp__pencil_inverse_root(a->k->pencil, to, to));
     }
     for (int j = width; j < b; j++) WISP_TRY(wisp__arnoldi_draw(a, a->all, j));
 out:
@@ -288,15 +288,6 @@ out:
     return status;
 }
 
-/* Dots by T are rounded by that much more, as far as it makes vectors differ in length. */
-static double most_defect(const wisp__eig *k)
-{
-    enum { UNITS = 16 };
-    static const double most = 1e-4;
-    const double usual = wisp__eig_orthogonal(k);
-    return k->pencil ? fmax(usual, fmin(UNITS * k->eps * k->pencil->condition, most)) : usual;
-}
-
 /* Errors have grown: from now on a second pass follows wherever the first one takes anything away to speak of, and they
    can't grow any more. */
 static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
@@ -304,7 +295,7 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     wisp_status status = WISP_OK;
     double most;
     WISP_TRY(defect(a, &most));
-    if (most <= most_defect(a->k)) goto out;
+    if (most <= wisp__eig_orthogonal(a->k)) goto out;
     wisp_ctx_logf(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
     if (a->at.phase == WISP__SEARCHES && !a->k->hermitian) /* from random vectors, as before */

@@ -139,13 +139,16 @@ static wisp_status look_at_matrix(wisp__eig *k)
     k->is_complex = wisp_type_is_complex(k->type);
     k->eps = wisp__is_single(k->type) ? FLT_EPSILON : DBL_EPSILON;
     wisp_cost one;
-    wisp_status status = wisp_spmmv_cost(k->A, k->type, 1, 0, &one);
+    wisp__pencil pencil;
+    wisp_status status = WISP_OK;
+    const bool of_pencil = wisp__eig_pencil(k, &pencil);
+    if (of_pencil && !pencil.rootless) status = wisp__pencil_ready(&pencil);
+    if (status == WISP_OK) status = wisp_spmmv_cost(k->A, k->type, 1, 0, &one);
     if (status == WISP_OK) status = wisp_ctx_sum(k->ctx, &one.flops, 1);
     k->flops = one.flops;
     if (status != WISP_OK || info.format == WISP_FORMAT_OPERATOR) {
-        wisp__pencil pencil; /* which is Hermitian */
         k->hermitian = k->o.which != WISP_EIG_LARGEST_REAL && k->o.method != WISP_KRYLOV_SCHUR &&
-                       (k->o.target_im == 0 || wisp__pencil_of(k->A, &pencil));
+                       (k->o.target_im == 0 || of_pencil); /* which is Hermitian */
         return status;
     }
     wisp_mat_props props;

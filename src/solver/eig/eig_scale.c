@@ -86,7 +86,15 @@ out:
     return status;
 }
 
-/* How large the entries are, at most; of an operator, how large its values are. */
+bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p)
+{
+    const bool is_one = wisp__pencil_of(k->scaled.in_products ? k->scaled.A : k->A, p);
+    p->rootless &= k->o.method == WISP_EIG_INVERT && !k->o.invert;
+    return is_one;
+}
+
+/* How large the entries are, at most; of an operator, how large its values are. Of a pencil whose S is not to have
+   roots they are about as large as the entries of A, over those of S. */
 static wisp_status size_of(const wisp__eig *k, double *size)
 {
     wisp_status status = WISP_OK;
@@ -94,7 +102,15 @@ static wisp_status size_of(const wisp__eig *k, double *size)
     wisp_mat_props props;
     wisp_blk *x = NULL, *y = NULL;
     double norm[2];
+    wisp__pencil p;
     wisp_mat_get_info(k->A, &info);
+    if (wisp__eig_pencil(k, &p) && p.rootless) {
+        wisp_mat_props of_S;
+        WISP_TRY(wisp_mat_get_props(p.A, &props));
+        WISP_TRY(wisp_mat_get_props(p.S, &of_S));
+        *size = props.largest / of_S.largest;
+        goto out;
+    }
     if (info.format != WISP_FORMAT_OPERATOR) {
         WISP_TRY(wisp_mat_get_props(k->A, &props));
         *size = props.largest;

@@ -139,11 +139,6 @@ void wisp__eig_drop_pairs(wisp_eigen *e)
     e->found = e->at_least = e->sensitive = 0;
 }
 
-bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p)
-{
-    return wisp__pencil_of(k->scaled.in_products ? k->scaled.A : k->A, p);
-}
-
 /* ---- memory, for plans ---------------------------------------------------------------------------- */
 
 /* Of the user's matrix: k->A may be an operator that multiplies by 2^e of it. */

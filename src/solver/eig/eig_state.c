@@ -35,6 +35,10 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
     WISP_TRY(wisp_state_samef(s, "opts.block:", "%d", o->block));
     WISP_TRY(wisp_state_samef(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
     WISP_TRY(wisp__same_bounds(s, "opts.bounds:", &o->bounds));
+    /* By the inverse of a pencil; in a first version these vectors were C's. */
+    if (k->pencil)
+        WISP_TRY(wisp_state_samef(s, "version of a pencil's state:", "2, %s",
+                                  k->pencil->rootless ? "without S^-1/2" : "with S^-1/2"));
     if (k->e->method != WISP_CHEBFD) goto out;
     WISP_TRY(wisp_state_samef(s, "opts.filter_type:", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
 out:

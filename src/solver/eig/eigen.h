@@ -95,6 +95,9 @@ wisp_status wisp__eig_find_bounds(wisp__eig *k, double products);
 wisp_status wisp__eig_bounds_bytes(const wisp__eig *k, double *most);
 /* Blocks that its products take. */
 static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.in_products ? 1 : 0; }
+/* What k->A, or the operator that it is 2^e times, was made of; false: it is no pencil's. p->rootless: no root of S is
+   to be made, as far as this method needs none. */
+bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p);
 /* A number of the user's matrix, for messages. */
 double wisp__eig_shown(const wisp__eig *k, double x);
 /* The target, likewise. */
@@ -134,8 +137,6 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
 /* Of n columns, so many are multiplied at once. */
 int wisp__ritz_width(const wisp__eig *k, int n);
-/* What k->A, or the operator that it is 2^e times, was made of; false: it is no pencil's. */
-bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p);
 /* Takes the pairs of a result back. */
 void wisp__eig_drop_pairs(wisp_eigen *e);
 const char *wisp__eig_method_name(wisp_eig_method method);
@@ -178,12 +179,21 @@ wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *
 /* residual[n] becomes |A v - theta v| / scale of columns first .. first + n - 1, of length 1. */
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
                                  double *residual);
+/* G[n * n] = V^H T V of n columns, all of V, of k->pencil. */
+wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, int n, wisp_scalar *G);
 /* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
    residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
    WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
-/* How far dots of orthonormal vectors may lie from 0 and 1. */
-static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
+/* How far dots of orthonormal vectors may lie from 0 and 1. Those by T are rounded by that much more, as far as it
+   makes vectors differ in length. */
+static inline double wisp__eig_orthogonal(const wisp__eig *k)
+{
+    enum { UNITS = 16 };
+    static const double most = 1e-4;
+    const double usual = k->eps * fmax(1000, sqrt((double)k->rows));
+    return k->pencil ? fmax(usual, fmin(UNITS * k->eps * k->pencil->condition, most)) : usual;
+}
 /* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */
 double wisp__eig_room(const wisp__eig *k, double theta, double residual);
 /* Warns where residuals do not tell the last value that is asked for from the next one, and the two are no copies of

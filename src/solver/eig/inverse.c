@@ -110,7 +110,7 @@ wisp__op wisp__inverse_op(const wisp__inverse *v)
 
 /* From a shift so far below all values A - shift S is a multiple of S, up to rounding. Single numbers have less room.
  */
-static int far_exponent(const wisp__inverse *v) { return wisp__is_single(v->k->type) ? 60 : 200; }
+static double far_shift(const wisp__inverse *v) { return -ldexp(1, wisp__is_single(v->k->type) ? 60 : 200); }
 
 bool wisp__inverse_has_S(const wisp__inverse *v) { return v->is_pencil && v->factor; }
 
@@ -131,7 +131,7 @@ wisp_status wisp__inverse_factor_S(wisp__inverse *v)
     int64_t below;
     bool singular;
     WISP_TRY(wisp__inverse_check_bytes(v));
-    WISP_TRY(wisp__inverse_factor_at(v, -ldexp(1, far_exponent(v)), &below, &singular));
+    WISP_TRY(wisp__inverse_factor_at(v, far_shift(v), &below, &singular));
     if (singular)
         status = wisp_ctx_fail(v->k->ctx, WISP_ERR_NUMERIC, "eig: S must be positive definite, and is singular");
     else if (below > 0)
@@ -146,10 +146,38 @@ out:
 wisp_status wisp__inverse_of_S(wisp__inverse *v, wisp_blk *y, const wisp_blk *x)
 {
     wisp_status status;
-    WISP_TRY(solve_with(v, v->factored, y, x));
-    status = wisp_scal(y, wisp__real(ldexp(1, far_exponent(v))));
+    WISP_TRY(solve_with(v, far_shift(v), y, x));
+    status = wisp_scal(y, wisp__real(-far_shift(v)));
 out:
     return status;
+}
+
+wisp_status wisp__inverse_length(wisp__inverse *v, const wisp_blk *x, double *length)
+{
+    wisp_status status;
+    wisp_scalar dot[WISP__PENCIL_WIDTH];
+    WISP_TRY(wisp__inverse_like(&v->Sx, x));
+    WISP_TRY(wisp__inverse_of_S(v, v->Sx, x));
+    WISP_TRY(wisp_dot(x, v->Sx, dot));
+    for (int j = 0; j < wisp_blk_width(x); j++) length[j] = sqrt(fmax(dot[j].re, 0 * dot[j].re)); /* not finite stays */
+out:
+    return status;
+}
+
+void wisp__inverse_take_sizes(wisp__inverse *v, double condition, double of_A)
+{
+    wisp__pencil_take_condition(&v->pencil, condition);
+    v->of_A = of_A;
+}
+
+/* Without roots an error of factors or products is one of |A| and |shift S|, over the lowest value of S. That may be
+   far less than the largest value times the condition. */
+double wisp__inverse_rounding(const wisp__inverse *v, double eps)
+{
+    const wisp_bounds *b = &v->k->e->bounds;
+    const double by_condition = wisp__pencil_rounding(&v->pencil, eps);
+    if (!v->pencil.rootless) return by_condition;
+    return by_condition * fmin((v->of_A + fabs(v->shift)) / (b->halfwidth + fabs(b->center)), 1);
 }
 
 const wisp__pencil *wisp__inverse_pencil(const wisp__inverse *v) { return v->is_pencil ? &v->pencil : NULL; }
@@ -234,7 +262,7 @@ int64_t wisp__inverse_bytes(const wisp__inverse *v)
 double wisp__inverse_count_error(const wisp__inverse *v)
 {
     static const double least = 1e3 * DBL_EPSILON;
-    return v->is_pencil ? fmax(wisp__pencil_rounding(&v->pencil, v->k->eps), least) : least;
+    return v->is_pencil ? fmax(wisp__inverse_rounding(v, v->k->eps), least) : least;
 }
 
 bool wisp__inverse_counts(const wisp__inverse *v) { return v->factor || v->k->o.below; }

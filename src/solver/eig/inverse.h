@@ -25,10 +25,13 @@ wisp_status wisp__inverse_below(wisp__inverse *v, double shift, int64_t *below);
 /* So far a value may be from that which is counted, over the largest |value|. */
 double wisp__inverse_count_error(const wisp__inverse *v);
 /* Whether there will be factors of a pencil's S; makes them, WISP_ERR_NUMERIC: it is not positive definite; and
-   y = T^-1 x, until wisp__inverse_begin. */
+   y = T^-1 x, which may be x; and length[width], |T^-1/2 x|. Where others were made meanwhile, they are made anew. */
 bool wisp__inverse_has_S(const wisp__inverse *v);
 wisp_status wisp__inverse_factor_S(wisp__inverse *v);
 wisp_status wisp__inverse_of_S(wisp__inverse *v, wisp_blk *y, const wisp_blk *x);
+wisp_status wisp__inverse_length(wisp__inverse *v, const wisp_blk *x, double *length);
+/* Of a pencil without roots: the condition of S, and |A| over |S|, in k's units; both about. */
+void wisp__inverse_take_sizes(wisp__inverse *v, double condition, double of_A);
 /* Where A is the C of a pencil: that, and the operator has its vectors: it is self-adjoint in their inner product by T.
    Else NULL. */
 const wisp__pencil *wisp__inverse_pencil(const wisp__inverse *v);

@@ -15,6 +15,7 @@ struct wisp__inverse {
     double far;           /* over size: the farthest value that is wanted is about so far from the target */
     bool is_pencil;       /* k->A is C, of this pencil */
     wisp__pencil pencil;
+    double of_A;     /* of one without roots: |A| over |S|, about */
     wisp_blk *x;     /* 2^-exponent x, for the user */
     wisp_blk *Sx;    /* T x */
     double *column;  /* [columns][rows], for factors */
@@ -25,6 +26,8 @@ struct wisp__inverse {
 wisp_status wisp__inverse_factor_at(wisp__inverse *v, double shift, int64_t *below, bool *singular);
 /* *x becomes a block like this one. */
 wisp_status wisp__inverse_like(wisp_blk **x, const wisp_blk *like);
+/* Of a pencil, over the largest |value|: so far rounding takes values, with vectors of this precision. */
+double wisp__inverse_rounding(const wisp__inverse *v, double eps);
 /* Before anything is factored. */
 wisp_status wisp__inverse_check_bytes(const wisp__inverse *v);
 #endif

@@ -133,7 +133,7 @@ static void measure(wisp__inverse *v)
 static double reachable(const wisp__inverse *v)
 {
     const wisp_bounds *b = &v->k->e->bounds;
-    const double each = v->is_pencil ? wisp__pencil_rounding(&v->pencil, v->k->eps) : 16 * v->k->eps;
+    const double each = v->is_pencil ? wisp__inverse_rounding(v, v->k->eps) : 16 * v->k->eps;
     return each * fmax(b->halfwidth + fabs(b->center), v->size) / b->halfwidth;
 }
 

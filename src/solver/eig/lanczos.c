@@ -245,10 +245,10 @@ static wisp_status search(wisp__eig *k)
 }
 
 /* Vectors are the pencil's, until they are delivered as C's. */
-static wisp_status search_by_inverse(wisp__eig *k)
+static wisp_status with_pencil(wisp__eig *k, wisp_status (*method)(wisp__eig *k))
 {
     k->pencil = wisp__inverse_pencil(k->inverse);
-    const wisp_status status = search(k);
+    const wisp_status status = method(k);
     k->pencil = NULL;
     return status;
 }
@@ -257,12 +257,12 @@ static wisp_status search_by_inverse(wisp__eig *k)
 static wisp_status by_inverse(wisp__eig *k)
 {
     wisp_status status = wisp__inverse_begin(k->inverse);
-    if (status == WISP_OK) status = search_by_inverse(k);
+    if (status == WISP_OK) status = with_pencil(k, search);
     while (status == WISP_ERR_STAGNATION && !k->ended && wisp__inverse_loosen(k->inverse)) {
         wisp__eig_drop_pairs(k->e);
         k->e->complete = 0, k->e->proof = WISP_PROOF_NONE; /* what the next one proves may be less */
         wisp__eig_begin_anew(k);
-        status = search_by_inverse(k);
+        status = with_pencil(k, search);
     }
     return status;
 }
@@ -278,10 +278,19 @@ static wisp_status find_bounds(wisp__eig *k, int m)
     return found ? wisp__eig_take_bounds(k, before) : wisp__eig_bounds(k, m);
 }
 
+/* LAPACK, with as few rows as that; of a pencil without roots in the inner product by S. */
+static wisp_status whole(wisp__eig *k, int m)
+{
+    const wisp__pencil *p = k->inverse ? wisp__inverse_pencil(k->inverse) : NULL;
+    if (!p || !p->rootless) return wisp__eig_dense(k);
+    const wisp_status status = find_bounds(k, m);
+    return status == WISP_OK ? with_pencil(k, wisp__eig_dense) : status;
+}
+
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
     const int block = block_of(k), m = search_columns(k, block);
-    if (k->rows <= most_locked(k) + 2 * m + block) return wisp__eig_dense(k);
+    if (k->rows <= most_locked(k) + 2 * m + block) return whole(k, m);
     /* The inverse's place hangs on the bounds, also where a run goes on. */
     const bool kept = k->o.resume && !k->inverse;
     const wisp_status status = kept ? WISP_OK : find_bounds(k, m);

@@ -38,7 +38,14 @@ out:
     return status;
 }
 
-/* From random vectors of C, so that nothing is rare in them. */
+static double rows_of(const lanczos *L)
+{
+    return (double)L->k->rows * (L->pencil->rootless ? L->pencil->condition : 1);
+}
+
+/* From random vectors of C, so that nothing is rare in them. Without roots u is random: a part of C's vector may be
+   smaller than that of a random one by the root of the condition, which those of random ones among so many times as
+   many rows are. */
 static wisp_status start(wisp__runs *r)
 {
     lanczos *L = (lanczos *)r;
@@ -47,7 +54,7 @@ static wisp_status start(wisp__runs *r)
     const wisp__eig *k = L->k;
     for (int i = 0; i < 4; i++) WISP_TRY(wisp_blk_create(all[i], k->ctx, wisp_mat_map(k->A), k->type, r->columns));
     WISP_TRY(wisp_blk_fill_random(L->w, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_LANCZOS, 0));
-    WISP_TRY(wisp__pencil_root(L->pencil, L->w, L->w));
+    if (!L->pencil->rootless) WISP_TRY(wisp__pencil_root(L->pencil, L->w, L->w));
     status = normalize(L, -1);
 out:
     return status;
@@ -73,9 +80,47 @@ out:
     return status;
 }
 
+/* A bound of |M|, from its rows. */
+static wisp_status size_of(const wisp_mat *M, double *size)
+{
+    wisp_bounds b;
+    const wisp_status status = wisp_bounds_find(&b, M, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN});
+    *size = fabs(b.center) + b.halfwidth;
+    return status;
+}
+
+/* How large S is, and its inverse, which random vectors tell that are multiplied by it again and again. */
+static wisp_status look_at_sizes(wisp__eig *k)
+{
+    enum { COLUMNS = 4, TIMES = 20 };
+    wisp_status status;
+    wisp_blk *x = NULL;
+    double norm[COLUMNS], growth = 0, of_A, of_S;
+    wisp_scalar factor[COLUMNS];
+    const wisp__pencil *p = wisp__inverse_pencil(k->inverse);
+    WISP_TRY(size_of(p->A, &of_A));
+    WISP_TRY(size_of(p->S, &of_S));
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, COLUMNS));
+    WISP_TRY(wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_LANCZOS, 0));
+    for (int i = 0; i <= TIMES; i++) {
+        if (i > 0) WISP_TRY(wisp__inverse_of_S(k->inverse, x, x));
+        WISP_TRY(wisp_norm(x, norm));
+        for (int j = 0; j < COLUMNS; j++) {
+            if (i > 0) growth = fmax(growth, norm[j]);
+            factor[j] = wisp__real(1 / norm[j]);
+        }
+        WISP_TRY(wisp_vscal(x, factor));
+    }
+    wisp__inverse_take_sizes(k->inverse, ldexp(of_S, -p->exponent) * growth, ldexp(of_A / of_S, k->scaled.exponent));
+out:
+    wisp_blk_free(x);
+    return status;
+}
+
 wisp_status wisp__pencil_bounds(wisp__eig *k, double products, bool *found)
 {
     enum { WIDTH = 4 };
+    static const double wide = 0.05;
     const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, products, 0, WIDTH);
     wisp_status status = WISP_OK;
     wisp_mat_info info;
@@ -85,11 +130,15 @@ wisp_status wisp__pencil_bounds(wisp__eig *k, double products, bool *found)
     *found = false;
     if (!k->inverse || !wisp__inverse_has_S(k->inverse)) return WISP_OK;
     WISP_TRY(wisp__inverse_factor_S(k->inverse)); /* also where bounds are given: all rests on a definite S */
+    if (wisp__inverse_pencil(k->inverse)->rootless) WISP_TRY(look_at_sizes(k));
     if (o.method != WISP_BOUNDS_LANCZOS) return WISP_OK;
-    L.runs = (wisp__runs){.ctx = k->ctx, .start = start, .step = step, .rows = (double)k->rows, .scale = 1};
-    L.runs.room = WISP__BOUNDS_ROOM;
     L.pencil = wisp__inverse_pencil(k->inverse);
+    L.runs = (wisp__runs){.ctx = k->ctx, .start = start, .step = step, .rows = rows_of(&L), .scale = 1};
+    L.runs.room = WISP__BOUNDS_ROOM;
     wisp__bounds_size(&info, &o, &L.runs.columns, &L.runs.steps);
+    while (L.pencil->rootless && wisp__bounds_margin(L.runs.rows, L.runs.columns, L.runs.steps) > wide &&
+           L.runs.steps < WISP__BOUNDS_STEPS)
+        L.runs.steps = WISP__MIN(2 * L.runs.steps, WISP__BOUNDS_STEPS);
     WISP_TRY(wisp__runs_narrow(&L.runs, &low, &high, &probability));
     k->e->bounds = wisp__bounds_interval(low, high, k->eps, probability);
     *found = true;

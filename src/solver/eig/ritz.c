@@ -1,5 +1,5 @@
 /* Eigenpairs from a space of orthonormal columns: Rayleigh-Ritz, residuals, and what the user gets. */
-#include "eigen.h"
+#include "inverse.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,8 +99,12 @@ static wisp_status pencil_residuals(wisp__eig *k, wisp_blk *space, int first, in
         for (int i = 0; i < w; i++) shift[i] = wisp__real(theta[j + i]);
         WISP_TRY(multiply(k, space, first + j, w, x, y, shift, (wisp_place){0}));
         WISP_TRY(wisp_blk_cols(&part, y, 0, w));
-        WISP_TRY(wisp__pencil_inverse_root(k->pencil, part, part));
-        WISP_TRY(wisp_norm(part, residual + j));
+        if (k->pencil->rootless) {
+            WISP_TRY(wisp__inverse_length(k->inverse, part, residual + j));
+        } else {
+            WISP_TRY(wisp__pencil_inverse_root(k->pencil, part, part));
+            WISP_TRY(wisp_norm(part, residual + j));
+        }
         wisp_blk_free(part);
         part = NULL;
     }
@@ -196,14 +200,33 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
     *found = to - from;
 }
 
-/* The largest element of V^H V - I: infinite, if a vector is not finite. */
-static wisp_status orthogonality(wisp__eig *k, const wisp_blk *V, int n)
+wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, int n, wisp_scalar *G)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *x = NULL, *y = NULL, *from = NULL;
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, 1)); /* with room for its halo */
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, 1));
+    for (int j = 0; j < n; j++) {
+        WISP_TRY(wisp_blk_cols(&from, V, j, 1));
+        WISP_TRY(wisp_copy(x, from));
+        WISP_TRY(wisp__pencil_times_S(k->pencil, y, x));
+        WISP_TRY(wisp_tsm_gram(G + j, n, wisp__real(1), V, y, wisp__real(0), 0));
+        wisp_blk_free(from);
+        from = NULL;
+    }
+out:
+    wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(y);
+    return status;
+}
+
+/* The largest element of V^H V - I, or V^H T V - I: infinite, if a vector is not finite. */
+static wisp_status orthogonality(wisp__eig *k, wisp_blk *V, int n)
 {
     wisp_status status = WISP_OK;
     wisp_scalar *G = NULL;
     double most = 0;
     WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
-    WISP_TRY(wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
+    WISP_TRY(k->pencil ? wisp__eig_gram_by_S(k, V, n, G) : wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const double off = hypot(G[i * n + j].re - (i == j), G[i * n + j].im);
@@ -287,7 +310,7 @@ static wisp_status repair(wisp__eig *k, int n, double *theta, double *residual, 
     wisp_status status = WISP_OK;
     wisp_blk *V = k->e->vectors;
     wisp__ortho how;
-    WISP_TRY(wisp__orthonormal(V, NULL, 0, &how));
+    WISP_TRY(wisp__eig_orthonormal(k, V, 0, &how));
     *good = how.rank == n;
     if (!*good) goto out;
     WISP_TRY(wisp__ritz(k, V, 0, n, theta));
@@ -315,7 +338,7 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     e->residual = calloc((size_t)found, sizeof *e->residual);
     if (!e->value || !e->residual) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
     WISP_TRY(take_columns(k, space, first, found));
-    const bool was_within = within(k, found, residual), by_S = k->pencil != NULL;
+    const bool was_within = within(k, found, residual), by_S = k->pencil != NULL && !k->pencil->rootless;
     if (by_S) WISP_TRY(take_root(k, found, theta, residual));
     WISP_TRY(orthogonality(k, e->vectors, found));
     const double before = e->orthogonality;
@@ -336,6 +359,8 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
         e->value[i] = wisp__real(theta[i]);
         e->residual[i] = residual[i] * wisp__eig_unit(k);
     }
+    e->of_pencil = k->pencil != NULL;
+    if (k->pencil) WISP_TRY(wisp_scal(e->vectors, wisp__real(ldexp(1, -k->pencil->exponent / 2)))); /* by S, not by T */
     e->found = found;
 out:
     if (e->found == 0) {

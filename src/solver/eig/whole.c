@@ -91,7 +91,26 @@ out:
     return status;
 }
 
-/* Rayleigh-Ritz with the whole space. */
+/* The identity's columns become orthonormal by S, as LAPACK's dsygv makes them. */
+static wisp_status orthonormal_by_S(const wisp__eig *k, wisp_blk *space)
+{
+    wisp_status status = WISP_OK;
+    const int n = (int)k->rows;
+    int good;
+    wisp_scalar *G = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
+    WISP_TRY(wisp__eig_gram_by_S(k, space, n, G));
+    WISP_TRY(wisp__dense_cholesky(k->ctx, k->is_complex, n, G, &good));
+    if (good == n)
+        status = wisp_tsm_update(space, wisp__real(1), space, G, n, wisp__real(0));
+    else
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "eig: S must be positive definite, and is not up to rounding");
+out:
+    wisp_free(k->ctx, G);
+    return status;
+}
+
+/* Rayleigh-Ritz with the whole space; of k->pencil by S. */
 static wisp_status hermitian(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
@@ -103,6 +122,7 @@ static wisp_status hermitian(wisp__eig *k)
     WISP_TRY(wisp__eig_bounds(k, 1));
     WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
     WISP_TRY(units(k, &space));
+    if (k->pencil) WISP_TRY(orthonormal_by_S(k, space));
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
     const int any = k->o.any;
     k->o.any = 0; /* residuals of the whole of the last multiplet are needed, for the next call counts it by them */

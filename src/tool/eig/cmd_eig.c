@@ -229,7 +229,7 @@ static bool dense_fits(const eig_results *r, const wisp_mat *A)
 {
     wisp_plan plan;
     wisp_eig_opts o = r->opts;
-    if (r->e.method == WISP_EIG_DENSE) return false;
+    if (r->e.method == WISP_EIG_DENSE || (r->pencil.C && r->pencil.info.terms == 0)) return false; /* no S^-1/2 */
     o.method = WISP_EIG_DENSE;
     return eig_plan_of(r, &plan, NULL, A, &o) == WISP_OK && plan.bytes_most <= o.bytes;
 }
