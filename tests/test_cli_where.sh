@@ -65,7 +65,7 @@ if [ $have_hdf5 = 1 ]; then
     check "a kept run says its rows" grep -qE '^where +x<1: 12 rows' out
     check "and what the density is of" grep -qE '^integral .* of 12 states on these rows' out
     # however short the option was written
-    ok dos $H --wh 'x<1' --moments 40 --vectors 4 --save short.h5 --quiet
+    ok dos $H --wh='x<1' --moments 40 --vectors 4 --save short.h5 --quiet
     ok dos --from short.h5 --json
     json out 'd["dos"] == e["dos"] and d["where"] == "x<1" and d["where_rows"] == 12' own.json
     for say in "--op chain.mtx" "--opera=chain.mtx"; do

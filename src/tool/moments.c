@@ -23,41 +23,46 @@ static unsigned subcommand_of(const char *command)
     return 0;
 }
 
-/* What stands behind an option in the command line of another run, the last time; NULL: it is not there. It may be
-   abbreviated as on the command line itself. Words in quotes are names. */
-const char *moments_asked(const char *command, const char *option)
+/* The next word of a command line as tool_start has joined it, without its quotes; what is behind it. NULL: there is
+   none. */
+static const char *next_word(const char *at, char *word)
 {
-    const unsigned bit = subcommand_of(command);
-    const char *value = NULL;
     bool quoted = false;
-    for (const char *at = command; at && *at; at++) {
-        if (!quoted && *at == '\\' && at[1]) { /* a quote within a name */
-            at++;
-            continue;
-        }
-        quoted ^= *at == '\'';
-        if (quoted || strncmp(at, " --", 3)) continue;
-        const char *name = at + 3;
-        const size_t n = strcspn(name, "= ");
-        const bool whole = n == strlen(option) && !strncmp(name, option, n);
-        if (whole || option_means(bit, name, n, option)) value = name[n] ? name + n + 1 : name + n;
-    }
-    return value;
+    at += strspn(at, " ");
+    if (!*at) return NULL;
+    for (; *at && (quoted || *at != ' '); at++)
+        if (*at == '\'')
+            quoted = !quoted;
+        else
+            *word++ = !quoted && *at == '\\' && at[1] ? *++at : *at;
+    *word = '\0';
+    return at;
 }
 
 char *moments_value(const char *command, const char *option)
 {
-    const char *at = moments_asked(command, option);
-    char *value = at ? strdup(at) : NULL, *to = value;
-    bool quoted = false;
-    for (; value && *at && (quoted || *at != ' '); at++) {
-        if (*at == '\'')
-            quoted = !quoted;
-        else
-            *to++ = !quoted && *at == '\\' && at[1] ? *++at : *at;
+    const unsigned bit = subcommand_of(command);
+    char *word = command ? malloc(strlen(command) + 1) : NULL, *value = NULL;
+    const char *at = word ? command : NULL;
+    while (at && (at = next_word(at, word))) {
+        const size_t n = strcspn(word, "=");
+        if (strncmp(word, "--", 2)) continue;
+        const bool whole = n == strlen(option) + 2 && !strncmp(word + 2, option, n - 2);
+        if (!whole && !option_means(bit, word + 2, n - 2, option)) continue;
+        const bool inside = word[n] == '=';
+        if (!inside) at = next_word(at, word);
+        free(value);
+        value = at ? strdup(word + (inside ? n + 1 : 0)) : NULL;
     }
-    if (value) *to = '\0';
+    free(word);
     return value;
+}
+
+bool moments_asked(const char *command, const char *option)
+{
+    char *value = moments_value(command, option);
+    free(value);
+    return value != NULL;
 }
 
 /* Of the options that say of what the moments are, the one that differs between two runs of commands; NULL: none. It is

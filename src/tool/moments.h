@@ -10,10 +10,10 @@ int moments_save(tool *t, const wisp_moments *m);
 /* A run of so many vectors, by this command, that was stopped: keeps what is done, if it is to be kept. EXIT_FAILED,
  * and its line. */
 int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *command);
-/* What an option was in the command of another run; NULL: it was not there. */
-const char *moments_asked(const char *command, const char *option);
-/* A copy of it, without its quotes; to be freed. */
+/* What stood behind an option in the command of another run, the last time, without its quotes; to be freed. NULL: it
+ * was not there. It may be abbreviated, as on the command line itself. */
 char *moments_value(const char *command, const char *option);
+bool moments_asked(const char *command, const char *option);
 /* Lines of a summary: the vectors, of so many files; and the files themselves. */
 void moments_vectors_line(const wisp_moments *m, int runs);
 void moments_files_line(const tool *t, const wisp_moments *m);

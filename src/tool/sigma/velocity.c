@@ -138,15 +138,17 @@ int velocity_of_kept(tool *t, sigma_results *r)
         return EXIT_FINE;
     }
     if (!command || strncmp(command, "wisp sigma ", strlen("wisp sigma "))) return EXIT_FINE; /* a program's own */
-    const char *direction = moments_asked(command, "direction"), *volume = moments_asked(command, "volume");
+    char *direction = moments_value(command, "direction"), *volume = moments_value(command, "volume");
+    const bool named = direction != NULL;
     for (int i = 0; direction && direction_names[i]; i++)
         if (!strncmp(direction, direction_names[i], 2)) r->direction = i;
     if (volume && !r->has_volume) {
         r->eval.volume = strtod(volume, NULL);
         r->has_volume = r->eval.volume > 0;
     }
-    r->differ = moments_asked(command, "velocity-b") != NULL;
-    if (!direction || !r->m.matrix || moments_asked(command, "positions")) return EXIT_FINE;
+    free(direction), free(volume);
+    r->differ = moments_asked(command, "velocity-b");
+    if (!named || !r->m.matrix || moments_asked(command, "positions")) return EXIT_FINE;
     const int rc = positions_find(t, r->m.matrix, &p);
     if (rc || !p.at) return rc;
     take_volume(r, &p);
