@@ -24,6 +24,8 @@ for value in '' x 1, ,1 1,x 1,1 2,1 nan 0,inf 0x 1e999 '1, 2'; do
     refused 2 "expected an energy, or several that rise" dos $topi --energies "$value"
 done
 refused 2 "--interval and --points do not go with it" dos $topi --energies 0 --points 5
+refused 2 "from 2 on; --energies E gives a single one" dos $topi --points 1
+refused 2 "expected a whole number from 2 to" ldos $topi --sites 0 --points 0
 refused 2 "--interval and --points do not go with it" ldos $topi --sites 0 --energies 0 --interval 0,1
 refused 2 "--plot needs two energies" dos $topi --energies 0 --plot one.svg
 refused 2 "no option --energies" count $topi --interval 0,1 --energies 0

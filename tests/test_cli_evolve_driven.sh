@@ -76,6 +76,9 @@ check "smooth tables in the summary" grep -qxE '(drive)? +y.mtx:sin.txt, along a
 ok evolve zero.mtx --drive x.mtx:cos4.csv --smooth --time 1 --steps 3 --site 0 --json
 json out 'all(abs(p - math.cos(0.1 * t + t**2 / 2 + 0.2 * t**3 / 3 - t**4 / 4) ** 2) < 1e-9 for p, t in zip(d["density"][0], d["times"]))'
 refused 2 "--smooth is for tables of --drive" evolve levels.mtx --smooth --time 1 --site 0
+refused 2 "--output and --drive name the same file" evolve levels.mtx --drive x.mtx:t.csv --time 1 --site 0 -o ./t.csv
+refused 2 "--states and --drive name the same file" evolve levels.mtx --drive "s.h5:cos(t)" --time 1 --site 0 --states s.h5
+refused 2 "--output and --absorb name the same file" evolve levels.mtx --absorb w.csv --time 1 --site 0 -o w.csv
 refused 2 "--smooth is for tables of --drive" evolve levels.mtx --drive x.mtx:t --smooth --time 1 --site 0
 printf '0 1\n1 1\n2 0\n' >three.txt
 refused 1 "three.txt: --smooth needs a table of at least four times" evolve zero.mtx --drive x.mtx:three.txt --smooth --time 1 --site 0

@@ -301,6 +301,7 @@ refused 2 "the name must end in .mtx, .mtx.gz or .h5" solve $small -o x.csv
 refused 2 "the name must end in .svg, .png or .pdf" solve $small --plot x.mtx
 refused 2 "--output and --rhs name the same file" solve $small --rhs b.mtx -o ./b.mtx
 refused 2 "--output and MATRIX name the same file" solve A.mtx -o A.mtx
+refused 2 "--output and --null name the same file" solve $small --null n.mtx -o n.mtx
 refused 2 "wisp solve has no option --moments" solve $small --moments 5
 refused 2 "did you mean --maxit?" solve $small --max-iterations 5
 refused 2 "did you mean --precond?" solve $small --pc 5

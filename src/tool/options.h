@@ -180,8 +180,8 @@ const char *nearest_name(const char *word, const char *const *list);
 wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_once, parse_output, parse_count, parse_positive, parse_pair,
     parse_choice, parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_left_sites, parse_watch, parse_weights,
-    parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from,
-    parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_complex, parse_watchdog, parse_energies,
-    parse_path, parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies, parse_cell,
-    parse_grid;
+    parse_list, parse_budgets, parse_types, parse_against, parse_device, parse_seed, parse_points, parse_window,
+    parse_from, parse_operator, parse_drive, parse_rhs, parse_precond, parse_number, parse_complex, parse_watchdog,
+    parse_energies, parse_path, parse_per, parse_temperatures, parse_function, parse_potentials, parse_frequencies,
+    parse_cell, parse_grid;
 #endif

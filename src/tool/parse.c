@@ -125,6 +125,12 @@ bool parse_count(option_value *v)
     return true;
 }
 
+bool parse_points(option_value *v)
+{
+    if (!strcmp(v->text, "1")) return refuse(v, "expected a whole number from 2 on; --energies E gives a single one");
+    return parse_count(v);
+}
+
 static bool read_seed(const char *text, uint64_t *seed)
 {
     char *end;

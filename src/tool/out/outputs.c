@@ -19,15 +19,25 @@ static int compare_names(tool *t, const named *a, int count_a, const named *b, i
     return EXIT_FINE;
 }
 
+/* The matrix of a --drive. */
+static int compare_drive(tool *t, const named *written, int count, const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    char *matrix = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+    const int rc = compare_names(t, written, count, &(named){"drive", matrix}, 1);
+    free(matrix);
+    return rc;
+}
+
 int outputs_names(tool *t)
 {
-    enum { WRITTEN = 7, KEPT = 2, READ = 11 };
+    enum { WRITTEN = 7, KEPT = 2, READ = 13 };
     const options *o = &t->opt;
     const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
     const named written[WRITTEN] = {
         {"output", o->output},     {"save", o->save},           {"plot", o->plot},    {"vectors-out", o->vectors_out},
         {"left-out", o->left_out}, {"right-out", o->right_out}, {"states", o->states}};
-    named read[READ + 2 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
+    named read[READ + 3 * LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
                                    {"start", o->start},
                                    {"left", o->left},
                                    {"where", o->where},
@@ -36,14 +46,22 @@ int outputs_names(tool *t)
                                    {"velocity-b", o->velocity_b},
                                    {"positions", o->positions},
                                    {"overlap", o->overlap},
+                                   {"absorb", o->absorb},
+                                   {"null", o->null},
                                    {"like", o->like},
                                    {"series", o->series}};
     for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
-    const int froms = READ + o->froms, count = froms + o->operators;
+    const int froms = READ + o->froms, operators = froms + o->operators, count = operators + o->drives;
     for (int i = 0; i < o->operators; i++) read[froms + i] = (named){"operator", o->operator_list[i]};
+    for (int i = 0; i < o->drives; i++) { /* MATRIX:TABLE; its matrix below */
+        const char *colon = strrchr(o->drive_list[i], ':');
+        read[operators + i] = (named){"drive", colon ? colon + 1 : NULL};
+    }
     int rc = compare_names(t, kept, KEPT, written, WRITTEN);
     if (!rc) rc = compare_names(t, written, WRITTEN, written, WRITTEN);
-    return rc ? rc : compare_names(t, written, WRITTEN, read, count);
+    if (!rc) rc = compare_names(t, written, WRITTEN, read, count);
+    for (int i = 0; i < o->drives && !rc; i++) rc = compare_drive(t, written, WRITTEN, o->drive_list[i]);
+    return rc;
 }
 
 int outputs_check(tool *t)
