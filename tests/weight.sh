@@ -6,7 +6,7 @@ set -euo pipefail
 instances_most=1450
 # 4,950,000 before shift and invert, H(t), local maps, null spaces and optical conductivities; 5,100,000 before states of
 # conductivities and their left vectors in single precision
-bytes_most=5120000
+bytes_most=5100000
 
 shopt -s nullglob
 objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/kernels/*.c.o "$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)

@@ -138,7 +138,7 @@ wisp_status wisp__pencil_bounds(wisp__eig *k, double products, bool *found)
     wisp__bounds_size(&info, &o, &L.runs.columns, &L.runs.steps);
     while (L.pencil->rootless && wisp__bounds_margin(L.runs.rows, L.runs.columns, L.runs.steps) > wide &&
            L.runs.steps < WISP__BOUNDS_STEPS)
-        L.runs.steps = WISP__MIN(2 * L.runs.steps, WISP__BOUNDS_STEPS);
+        L.runs.steps = 2 * L.runs.steps < WISP__BOUNDS_STEPS ? 2 * L.runs.steps : WISP__BOUNDS_STEPS;
     WISP_TRY(wisp__runs_narrow(&L.runs, &low, &high, &probability));
     k->e->bounds = wisp__bounds_interval(low, high, k->eps, probability);
     *found = true;
