@@ -181,8 +181,6 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
                                  double *residual);
 /* G[n * n] = V^H T V of n columns, all of V, of k->pencil. */
 wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, int n, wisp_scalar *G);
-/* Both of the first n columns. */
-wisp_status wisp__ritz_pairs(wisp__eig *k, wisp_blk *space, int n, double *theta, double *residual);
 /* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
    residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
    WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */

@@ -117,7 +117,8 @@ static wisp_status last_ritz(wisp__lanczos *L, int n, bool at_once, double *thet
     wisp_status status = WISP_OK;
     wisp_blk *V = NULL;
     double over = 0;
-    WISP_TRY(wisp__ritz_pairs(L->k, L->a.all, n, theta, residual));
+    WISP_TRY(wisp__ritz(L->k, L->a.all, 0, n, theta));
+    WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, 0, n, theta, residual));
     for (int i = 0; i < n; i++) over = fmax(over, residual[i] / L->k->o.tolerance);
     if (over <= 1 || at_once) goto out;
     WISP_TRY(wisp_blk_cols(&V, L->a.all, 0, n));

@@ -142,7 +142,8 @@ static wisp_status turn(wisp__lanczos *L, wisp_blk *Z, double *value, double *re
     *over = INFINITY;
     WISP_TRY(wisp__eig_orthonormal(L->k, Z, 0, &how));
     if (how.rank < n) goto out;
-    WISP_TRY(wisp__ritz_pairs(L->k, Z, n, value, residual));
+    WISP_TRY(wisp__ritz(L->k, Z, 0, n, value));
+    WISP_TRY(wisp__ritz_residuals(L->k, Z, 0, n, value, residual));
     *over = 0;
     for (int i = 0; i < n; i++) *over = fmax(*over, residual[i] / L->k->o.tolerance);
 out:

@@ -30,8 +30,8 @@ out:
     return status;
 }
 
-/* H[n * n] = V^H A V by its upper triangle; AV, if it is not NULL, becomes A V. */
-static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp_scalar *H, wisp_blk *AV)
+/* H[n * n] = V^H A V by its upper triangle. */
+static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp_scalar *H)
 {
     wisp_status status = WISP_OK;
     const int width = wisp__ritz_width(k, n);
@@ -47,10 +47,6 @@ static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp
         WISP_TRY(wisp_blk_cols(&right, y, 0, w));
         WISP_TRY(wisp_tsm_gram_at((wisp_place){slot, j}, n, left, right, 0));
         k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * (j + w) * w;
-        wisp_blk_free(left);
-        left = NULL;
-        if (AV) WISP_TRY(wisp_blk_cols(&left, AV, j, w));
-        if (AV) WISP_TRY(wisp_copy(left, right));
         wisp_blk_free(left);
         wisp_blk_free(right);
         left = right = NULL;
@@ -69,29 +65,23 @@ out:
     return status;
 }
 
-static wisp_status ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta, wisp_blk *AV)
+wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta)
 {
     wisp_status status = WISP_OK;
     wisp_scalar *H = NULL;
     wisp_blk *V = NULL;
     WISP_TRY(wisp_alloc(k->ctx, &H, (size_t)n * (size_t)n, sizeof *H));
-    WISP_TRY(project(k, space, first, n, H, AV));
+    WISP_TRY(project(k, space, first, n, H));
     const double before = wisp_now();
     WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, n, H, theta));
     WISP_TRY(wisp_blk_cols(&V, space, first, n));
     WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, H, n, wisp__real(0)));
-    if (AV) WISP_TRY(wisp_tsm_update(AV, wisp__real(1), AV, H, n, wisp__real(0)));
-    k->e->flops += (AV ? 2 : 1) * (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
+    k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
     k->e->ritz_seconds += wisp_now() - before;
 out:
     wisp_free(k->ctx, H);
     wisp_blk_free(V);
     return status;
-}
-
-wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta)
-{
-    return ritz(k, space, first, n, theta, NULL);
 }
 
 /* |T^-1/2 (A x - theta T x)|, which is |C y - theta y|, y = T^1/2 x. */
@@ -154,33 +144,6 @@ out:
     wisp_free(k->ctx, shift);
     wisp_blk_free(x);
     wisp_blk_free(y);
-    return status;
-}
-
-/* Of a pencil's C, each product with which takes many with S, the same products serve for both. They are turned as the
-   vectors are, by which no more is lost than by their own rounding. */
-wisp_status wisp__ritz_pairs(wisp__eig *k, wisp_blk *space, int n, double *theta, double *residual)
-{
-    wisp_status status = WISP_OK;
-    wisp__pencil pencil;
-    wisp_blk *V = NULL, *AV = NULL;
-    wisp_scalar *minus = NULL;
-    if (k->pencil || !wisp__eig_pencil(k, &pencil)) {
-        WISP_TRY(wisp__ritz(k, space, 0, n, theta));
-        return wisp__ritz_residuals(k, space, 0, n, theta, residual);
-    }
-    WISP_TRY(wisp_alloc(k->ctx, &minus, (size_t)n, sizeof *minus));
-    WISP_TRY(wisp_blk_create(&AV, k->ctx, wisp_mat_map(k->A), k->type, n));
-    WISP_TRY(ritz(k, space, 0, n, theta, AV));
-    for (int j = 0; j < n; j++) minus[j] = wisp__real(-theta[j]);
-    WISP_TRY(wisp_blk_cols(&V, space, 0, n));
-    WISP_TRY(wisp_vaxpy(AV, minus, V));
-    WISP_TRY(wisp_norm(AV, residual));
-    for (int j = 0; j < n; j++) residual[j] /= k->scale;
-out:
-    wisp_blk_free(V);
-    wisp_blk_free(AV);
-    wisp_free(k->ctx, minus);
     return status;
 }
 
@@ -350,7 +313,8 @@ static wisp_status repair(wisp__eig *k, int n, double *theta, double *residual, 
     WISP_TRY(wisp__eig_orthonormal(k, V, 0, &how));
     *good = how.rank == n;
     if (!*good) goto out;
-    WISP_TRY(wisp__ritz_pairs(k, V, n, theta, residual));
+    WISP_TRY(wisp__ritz(k, V, 0, n, theta));
+    WISP_TRY(wisp__ritz_residuals(k, V, 0, n, theta, residual));
     WISP_TRY(orthogonality(k, V, n));
     for (int i = 0; i < n; i++) *good &= residual[i] <= k->o.tolerance;
     *good &= k->e->orthogonality <= wisp__eig_orthogonal(k);
