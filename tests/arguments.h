@@ -76,7 +76,7 @@ static inline void close_fixture(fixture *f)
     CALL(name) { return (void)f, name(__VA_ARGS__); }
 /* A query that answers something else than nothing. */
 #define QUERY(name, ...) \
-    CALL(name) { return (void)f, name(__VA_ARGS__) ? WISP_OK : WISP_ERR_ARG; }
+    CALL(name) { return (void)f, name(__VA_ARGS__) != 0 ? WISP_OK : WISP_ERR_ARG; }
 /* A procedure: nothing is told of what it refused. */
 #define PROCEDURE(name, ...)                      \
     CALL(name)                                    \
