@@ -149,7 +149,8 @@ typedef struct {
     int64_t point_count, columns; /* columns: of a grid of points, row by row; 0: they are a path */
     double moved;                 /* the largest step from a point that was asked for to its wave */
     int orbitals, realizations;   /* of disorder, with the same waves or rows each; 0: one. Of WISP_TRACE_RANDOM each */
-                                  /* vector is the mean of a realization then, and bars are Student's */
+    /* vector is the mean of a realization then, and bars are Student's; first_vector 0: */
+    /* all are exact traces, -1: means of random vectors */
 } wisp_moments;
 
 /* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM

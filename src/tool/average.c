@@ -176,8 +176,8 @@ static void reduce(wisp_moments *one)
         if (one->imag) one->imag[k] /= (double)one->vectors;
     }
     one->vectors = 1;
+    one->first_vector = one->trace == WISP_TRACE_RANDOM ? -1 : 0; /* of several seeds; 0: without chance of their own */
     one->trace = WISP_TRACE_RANDOM;
-    one->first_vector = -1; /* of several seeds */
 }
 
 static bool of_trace(const wisp_moments *m) { return m->trace == WISP_TRACE_RANDOM || m->trace == WISP_TRACE_EXACT; }

@@ -14,6 +14,11 @@ int moments_stopped(tool *t, wisp_moments *m, int64_t wanted, const char *comman
  * was not there. It may be abbreviated, as on the command line itself. */
 char *moments_value(const char *command, const char *option);
 bool moments_asked(const char *command, const char *option);
+/* Whether they are of random vectors of one seed, or of none. */
+static inline bool moments_have_seed(const wisp_moments *m)
+{
+    return m->first_vector >= 0 && !(m->trace == WISP_TRACE_RANDOM && m->realizations > 0);
+}
 /* Lines of a summary: the vectors, of so many files; and the files themselves. */
 void moments_vectors_line(const wisp_moments *m, int runs);
 void moments_files_line(const tool *t, const wisp_moments *m);

@@ -30,8 +30,8 @@ int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method 
 }
 
 /* Of realizations of disorder the quantities themselves are averaged, not Z: that is one of each sample. What series
-   and rounding may add to each, its bar without chance, is in the bar of the mean. */
-static void average_quantity(const wisp_ensemble *of, int64_t N, int i, wisp_estimate *mean)
+   and rounding may add to each, its bar without chance, is in the bar of the mean. Returns the scatter. */
+static double average_quantity(const wisp_ensemble *of, int64_t N, int i, wisp_estimate *mean)
 {
     double value = 0, beside[2] = {0}, squares = 0;
     for (int64_t n = 0; n < N; n++) {
@@ -46,6 +46,17 @@ static void average_quantity(const wisp_ensemble *of, int64_t N, int i, wisp_est
     const double error = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : (double)NAN;
     const double half = wisp_student95(N) * error;
     *mean = (wisp_estimate){value, error, value - half - beside[0], value + half + beside[1]};
+    return error * sqrt((double)N);
+}
+
+/* ln Z, and ratios to Z, of few random vectors are off on the mean, which no number of realizations takes away: to
+   second order by products of what the vectors scatter. That is no more than what disorder and vectors scatter. */
+static void widen_bars(wisp_ensemble *mean, const double scatter[QUANTITIES])
+{
+    const double T = mean->temperature, z = scatter[LOG_Z], e = scatter[ENERGY] / T;
+    const double off[QUANTITIES] = {z * z / 2, e * z * T, scatter[CAPACITY] * z + e * e, z * z / 2 + e * z};
+    wisp_estimate *const all[] = {&mean->log_z, &mean->energy, &mean->heat_capacity, &mean->entropy};
+    for (int i = 0; i < QUANTITIES; i++) all[i]->low -= i == LOG_Z ? 0 : off[i], all[i]->high += off[i];
 }
 
 static wisp_status of_realizations(tool *t, const wisp_moments *m, const wisp_thermal_opts *o, double temperature,
@@ -63,10 +74,10 @@ static wisp_status of_realizations(tool *t, const wisp_moments *m, const wisp_th
         WISP_TRY(wisp_thermal(t->ctx, &one, o, temperature, of + n));
     }
     *mean = of[0];
-    average_quantity(of, N, LOG_Z, &mean->log_z);
-    average_quantity(of, N, ENERGY, &mean->energy);
-    average_quantity(of, N, CAPACITY, &mean->heat_capacity);
-    average_quantity(of, N, ENTROPY, &mean->entropy);
+    const double scatter[QUANTITIES] = {
+        average_quantity(of, N, LOG_Z, &mean->log_z), average_quantity(of, N, ENERGY, &mean->energy),
+        average_quantity(of, N, CAPACITY, &mean->heat_capacity), average_quantity(of, N, ENTROPY, &mean->entropy)};
+    if (m->first_vector < 0) widen_bars(mean, scatter);
     for (int64_t n = 1; n < N; n++) mean->beside = fmax(mean->beside, of[n].beside);
 out:
     wisp_free(t->ctx, of);

@@ -52,8 +52,8 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
              J_MAYBE(*r->precision != 0, "precision", r->precision), J_MAYBE(r->rounding > 0, "rounding", r->rounding),
              J("bounds", json_bounds(&m->bounds, m->bounds_method)), J_IF(own, "hermitian_change", t->hermitian_change),
              J("trace", trace_names[m->trace]), J("vectors", m->vectors),
-             J_IF(m->first_vector >= 0, "first_vector", m->first_vector),
-             J_IF(r->runs <= 1 && m->first_vector >= 0, "seed", json_seed(m->seed)),
+             J_IF(moments_have_seed(m), "first_vector", m->first_vector),
+             J_IF(r->runs <= 1 && moments_have_seed(m), "seed", json_seed(m->seed)),
              J_MAYBE(r->runs > 1, "seeds", json_incref(seeds)), J("width", m->width), J("threads", m->threads));
     if (own) json_run(o, t, &r->stored, &(like_run){.width = m->width, .bytes = r->kubo.left_bytes});
     JSON_PUT(o, J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
