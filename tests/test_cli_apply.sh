@@ -115,6 +115,22 @@ ok $run --resume run.ck --json
 json out 'close(d["norms"], e["norms"], 1e-12)' whole.json
 unset WISP_RANKS
 
+# ---- a curve narrower than the places at which functions are mostly looked at: it is 1 at one eigenvalue, else 0
+cat >d.mtx <<'M'
+%%MatrixMarket matrix coordinate real symmetric
+3 3 3
+1 1 -9
+2 2 0.123
+3 3 9
+M
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n' >ones.mtx
+for w in 0.003 0.0015; do
+    ok apply d.mtx --function gauss:0.123,$w --start ones.mtx --bounds=-10,10 -o y.mtx --json
+    json out 'd["largest"] == 1 and abs(d["norms"][0] - 1) <= d["off"][0] < 1e-8'
+    ok trace d.mtx --function gauss:0.123,$w --trace exact --bounds=-10,10 --tolerance 1e-6 --json
+    json out 'd["trace_low"] <= 1 <= d["trace_high"]'
+done
+
 # ---- plans
 ok apply $lattice --function exp $bounds --plan
 check "sweeps and time" sh -c 'grep -q "^sweeps  *about" out && grep -q "^time  *about .* series" out'
@@ -139,6 +155,8 @@ refused 1 "is not Hermitian" apply matpde:nx=5,ny=5 --function exp
 refused 2 "--output and --start name the same file" apply $lattice --function exp --start x.mtx -o x.mtx
 refused 2 "did you mean --function?" apply $lattice --funktion exp
 for f in fermi fermi:1 fermi:1, fermi:1,0 fermi:1,-1 fermi:1,2,3 fermi:x,1; do refused 2 "expected fermi:MU,T" apply $lattice --function $f; done
+refused 1 "0.00031 is the least width" apply d.mtx --function gauss:0.123,1e-4 --bounds=-10,10
+refused 1 "0.00031 is the least width" trace d.mtx --function gauss:0.123,1e-9 --bounds=-10,10
 for f in gauss gauss:0,0 gauss:1,nan; do refused 2 "expected gauss:E,W" apply $lattice --function $f; done
 
 finish

@@ -49,6 +49,37 @@ const char *function_text(const tool *t, char *buf)
     return buf;
 }
 
+double function_largest(const tool *t, const wisp_bounds *b)
+{
+    const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
+    const double at[] = {low, high, fmin(fmax(t->opt.function_number, low), high)}; /* where Gauss's curve is highest */
+    const int places = t->opt.function == FUNCTION_GAUSS ? 3 : 2;
+    double largest = 0;
+    for (int i = 0; i < places; i++) {
+        wisp_scalar f;
+        value_of((void *)&t->opt, at[i], &f);
+        largest = fmax(largest, fabs(f.re));
+    }
+    return largest;
+}
+
+int64_t function_points(const tool *t, const wisp_bounds *b)
+{
+    if (t->opt.function != FUNCTION_GAUSS) return 0;
+    const double between = acos(-1.0) * b->halfwidth / t->opt.function_scale;
+    return between < WISP_CHEBYSHEV_POINTS ? 0 : wisp_whole_number(ceil(between)) + 1;
+}
+
+static int check_width(tool *t, double halfwidth)
+{
+    const double least = 2 * halfwidth / WISP_CHEBYSHEV_TERMS;
+    char name[TEXT];
+    if (t->opt.function != FUNCTION_GAUSS || t->opt.function_scale >= least) return EXIT_FINE;
+    return tool_fail(
+        t, "--function %s is narrower than %d terms of a series show on these bounds: %.2g is the least width",
+        function_text(t, name), WISP_CHEBYSHEV_TERMS, least);
+}
+
 int function_check(tool *t, const wisp_bounds *b)
 {
     const options *o = &t->opt;
@@ -58,7 +89,7 @@ int function_check(tool *t, const wisp_bounds *b)
         o->function == FUNCTION_EXP || o->function >= FUNCTION_FERMI || (whole && o->function_number >= 0);
     const bool not_zero = o->function == FUNCTION_INVERSE || whole;
     char name[TEXT];
-    if (everywhere || low > 0 || (not_zero && high < 0)) return EXIT_FINE;
+    if (everywhere || low > 0 || (not_zero && high < 0)) return check_width(t, b->halfwidth);
     return tool_fail(t,
                      "--function %s needs eigenvalues %s, and the bounds are %.6g to %.6g: if the spectrum lies there, "
                      "give closer ones by --bounds A,B%s; wisp eig finds its ends",

@@ -37,6 +37,13 @@ static int open_start(tool *t, apply_run *r, wisp_src *start, int64_t rows)
     return rc;
 }
 
+static int set_function(tool *t, apply_run *r, const wisp_bounds *b)
+{
+    if (t->opt.series) return EXIT_FINE;
+    r->opts.points = function_points(t, b);
+    return function_check(t, b);
+}
+
 /* What is asked of the matrix, and of the vectors: complex ones, if anything is complex. */
 static int open_files(tool *t, apply_run *r, wisp_src *src, wisp_src *start, wisp_mat_opts *mo)
 {
@@ -54,7 +61,7 @@ static int open_files(tool *t, apply_run *r, wisp_src *src, wisp_src *start, wis
     r->method = (wisp_bounds_method)o->bounds_method;
     r->opts = (wisp_chebyshev_opts){.tolerance = o->tolerance, .depth = (int)o->depth, .bounds = bounds_options(o)};
     r->opts.bounds.seed = o->seed;
-    if (!o->series && r->method == WISP_BOUNDS_GIVEN && (rc = function_check(t, &r->opts.bounds.given))) return rc;
+    if (r->method == WISP_BOUNDS_GIVEN && (rc = set_function(t, r, &r->opts.bounds.given))) return rc;
     return machine_cache(t, o->budgets[0], &r->opts.cache_budget);
 }
 
@@ -102,24 +109,17 @@ static int find_bounds(tool *t, apply_run *r)
     t->kept.layout.bounds = b;
     t->kept.layout.bounds_seconds = r->bounds_seconds;
     r->opts.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = b};
-    return t->opt.series ? EXIT_FINE : function_check(t, &b);
+    return set_function(t, r, &b);
 }
 
-/* Of f at as many points as its series is looked at, at least. */
-static double largest_of(const apply_run *r)
+/* Of a series at as many points as the library looks at, at least. */
+static double largest_of(const tool *t, const apply_run *r)
 {
-    const wisp_bounds *b = &r->opts.bounds.given;
     const double last = WISP_CHEBYSHEV_POINTS - 1;
     double largest = 0;
-    for (int i = 0; i < WISP_CHEBYSHEV_POINTS; i++) {
-        const double x = cos(acos(-1.0) * i / last);
-        wisp_scalar f = {0, 0};
-        if (r->c)
-            f.re = series_at(&r->f, x);
-        else
-            r->f.value(r->f.arg, b->center + b->halfwidth * x, &f);
-        largest = fmax(largest, fabs(f.re));
-    }
+    if (!r->c) return function_largest(t, &r->opts.bounds.given);
+    for (int i = 0; i < WISP_CHEBYSHEV_POINTS; i++)
+        largest = fmax(largest, fabs(series_at(&r->f, cos(acos(-1.0) * i / last))));
     return largest;
 }
 
@@ -166,7 +166,7 @@ static int compute(tool *t, apply_run *r)
     if (status == WISP_ERR_CANCELLED && (checkpoint_ended(t) || t->kept.file)) return checkpoint_stopped(t);
     if (status) return tool_fail_matrix(t, status);
     if (wisp_norm(r->v, r->norm + r->width)) return tool_fail_ctx(t);
-    r->largest = largest_of(r);
+    r->largest = largest_of(t, r);
     wisp_mat_get_info(r->A, &r->info); /* with the halo's way that was found */
     return EXIT_FINE;
 }

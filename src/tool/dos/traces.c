@@ -22,7 +22,7 @@ int traces_moments(tool *t, const wisp_bounds *b, wisp_bounds_method method, int
     const int64_t most = 1 << 30;
     if (t->cmd->bit == CMD_TRACE) {
         const wisp_function f = function_of(t);
-        const wisp_function_opts o = {.tolerance = t->opt.tolerance};
+        const wisp_function_opts o = {.tolerance = t->opt.tolerance, .points = function_points(t, b)};
         const int rc = function_check(t, b);
         if (rc) return rc;
         if (wisp_function_moments(t->ctx, b, &f, &o, moments)) return tool_fail_ctx(t);
@@ -38,7 +38,7 @@ int traces_moments(tool *t, const wisp_bounds *b, wisp_bounds_method method, int
 static int evaluate_trace(tool *t, results *r)
 {
     const wisp_function f = function_of(t);
-    const wisp_function_opts o = {.tolerance = t->opt.tolerance};
+    const wisp_function_opts o = {.tolerance = t->opt.tolerance, .points = function_points(t, &r->m->bounds)};
     const int rc = function_check(t, &r->m->bounds);
     if (rc) return rc;
     return wisp_trace_function(t->ctx, r->m, &f, &o, -1, &r->traced) ? tool_fail_ctx(t) : EXIT_FINE;
