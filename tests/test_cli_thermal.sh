@@ -147,6 +147,15 @@ json out 'd["cooled_vectors"] == 8 and d["temperatures_served"] == 4 and in_bars
 bound=$("$wisp" $run --cool --moments 64 --plan --json | sed -n 's/.*"bound_bytes": \([0-9]*\).*/\1/p')
 "$wisp" $run --cool --moments 64 --mem-limit "${bound:-0}" --quiet 2>err
 check "within the plan: $(cat err)" test $? = 0
+# Numbers whose squares are none, or 0; and a spectrum that single precision sees as one point.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 1e290\n2 1 1e290\n2 3 1e290\n3 2 1e290\n' >huge.mtx
+sed 's/1e290/1e-290/' huge.mtx >tiny.mtx
+for scale in huge:1e290 tiny:1e-290; do
+    ok thermal ${scale%:*}.mtx --temperatures ${scale#*:} --vectors 4 --moments 4 --cool --json
+    json out 'd["temperatures_cooled"] == 1 and 0 < d["heat_capacity"][0] < 2 and d["heat_capacity_high"][0] > d["heat_capacity"][0]'
+done
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e6\n2 2 1e6\n1 2 .1\n2 1 .1\n' >narrow.mtx
+refused 1 "cooled states leave an error of up to inf" thermal narrow.mtx --temperatures 0.0005 --vectors 4 --cool --precision single --bounds gershgorin
 refused 2 "--cool is for random vectors" $run --cool --trace exact
 # A run that ends while it cools, within a batch, and goes on with the same bits; also one that ends before.
 for part in "moments TERM 0.5" "cooling TERM 0.3" "cooling TERM 0.6"; do

@@ -95,6 +95,11 @@ static wisp_status step(run *c, double to)
     const double eps = type_is_single(wisp_blk_type(c->psi)) ? (double)FLT_EPSILON : DBL_EPSILON;
     const double rounding = 3 * eps * (4 + (b->halfwidth + fabs(b->center)) * t) * exp(most);
     double log_norm[COOL_WIDTH], off;
+    if (!(4 * rounding < 1)) { /* no digit would be left: what is told of this temperature and lower ones is refused */
+        c->off = c->last = HUGE_VAL;
+        *left = 0;
+        return WISP_OK;
+    }
     const wisp_evolve_opts o = {.tolerance = fmax(4 * rounding, 1e-12),
                                 .direction = {0, -1},
                                 .bounds = {.method = WISP_BOUNDS_GIVEN, .given = *b},
@@ -311,11 +316,13 @@ static void quantities(const sample *s, int64_t without, double q[QUANTITIES])
     }
     energy = s->of[0].energy + energy / sum;
     for (int64_t v = 0; v < s->vectors; v++)
-        if (v != without) squares += weight(s, v) * (pow(s->of[v].spread, 2) + pow(s->of[v].energy - energy, 2));
+        if (v != without)
+            squares += weight(s, v) *
+                       (pow(s->of[v].spread / s->temperature, 2) + pow((s->of[v].energy - energy) / s->temperature, 2));
     const int64_t count = s->vectors - (without >= 0);
     q[LOG_Z] = s->log_rows + s->shift + log(sum / (double)count);
     q[ENERGY] = energy;
-    q[CAPACITY] = squares / sum / (s->temperature * s->temperature);
+    q[CAPACITY] = squares / sum;
     q[ENTROPY] = q[LOG_Z] + energy / s->temperature;
 }
 
@@ -370,7 +377,7 @@ static void find_off(const results *r, const sample *s, int64_t at, double colde
     const double moved = reach * d + 2 * b->halfwidth * r->cool_off[2 * at + 1];
     off[LOG_Z] = 2 * d + zero + eps * fabs(s->shift);
     off[ENERGY] = 2 * spread * d / T + zero;
-    off[CAPACITY] = (2 * spread + moved) * moved / (T * T) + eps;
+    off[CAPACITY] = (2 * spread + moved) / T * (moved / T) + eps;
     off[ENTROPY] = off[LOG_Z] + off[ENERGY];
 }
 
