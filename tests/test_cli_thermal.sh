@@ -147,6 +147,11 @@ json out 'd["cooled_vectors"] == 8 and d["temperatures_served"] == 4 and in_bars
 bound=$("$wisp" $run --cool --moments 64 --plan --json | sed -n 's/.*"bound_bytes": \([0-9]*\).*/\1/p')
 "$wisp" $run --cool --moments 64 --mem-limit "${bound:-0}" --quiet 2>err
 check "within the plan: $(cat err)" test $? = 0
+# Moments are none for the cold ones, whatever finds the bounds.
+for bounds in gershgorin 0.5,7.5; do
+    ok thermal $lattice --temperatures 1e-7,2 --vectors 16 --seed 3 --cool --bounds $bounds --json
+    json out 'd["number_of_moments"] < 1000 and d["temperatures_cooled"] == 1 and in_bars(d, 0) and in_bars(d, 1)'
+done
 # Numbers whose squares are none, or 0; and a spectrum that single precision sees as one point.
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 1e290\n2 1 1e290\n2 3 1e290\n3 2 1e290\n' >huge.mtx
 sed 's/1e290/1e-290/' huge.mtx >tiny.mtx

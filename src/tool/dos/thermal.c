@@ -22,10 +22,12 @@ static double lowest_temperature(const tool *t)
 }
 
 /* Bounds by Lanczos leave a hundredth of a halfwidth free below the spectrum: lower temperatures than this, by which Z
-   is exp(-40) of the rows there, have no digit left, however many the moments. */
+   is exp(-40) of the rows there, have no digit left, however many the moments. States that are cooled serve these, too,
+   and cost less than so many moments. */
 int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method)
 {
-    const double lowest = lowest_temperature(t), least = method == WISP_BOUNDS_LANCZOS ? b->halfwidth / 4000 : 0;
+    const double lowest = lowest_temperature(t),
+                 least = method == WISP_BOUNDS_LANCZOS || t->opt.cool ? b->halfwidth / 4000 : 0;
     return wisp_thermal_moments(b->halfwidth, fmax(lowest, least));
 }
 
