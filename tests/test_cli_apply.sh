@@ -157,6 +157,10 @@ refused 2 "did you mean --function?" apply $lattice --funktion exp
 for f in fermi fermi:1 fermi:1, fermi:1,0 fermi:1,-1 fermi:1,2,3 fermi:x,1; do refused 2 "expected fermi:MU,T" apply $lattice --function $f; done
 refused 1 "0.00031 is the least width" apply d.mtx --function gauss:0.123,1e-4 --bounds=-10,10
 refused 1 "0.00031 is the least width" trace d.mtx --function gauss:0.123,1e-9 --bounds=-10,10
+refused 2 "only exp, power, fermi and gauss have numbers" apply $lattice --function log:2
+refused 1 "wisp: the function is not met to --tol, 1e-10, with" apply $lattice --function fermi:4,1e-9
+refused 1 "or take more terms, or damping" apply $lattice --function fermi:4,1e-9
+refused 1 "of the function in double" apply $lattice --function exp --tolerance 1e-15
 for f in gauss gauss:0,0 gauss:1,nan; do refused 2 "expected gauss:E,W" apply $lattice --function $f; done
 
 finish

@@ -100,6 +100,7 @@ static const struct {
     {"opts.breaks", CMD_EVOLVE, "drive", "times of the tables of --drive"},
     {"opts.terms", CMD_TRACE | CMD_APPLY, NULL, "terms"},
     {"opts.jackson", CMD_TRACE | CMD_APPLY, NULL, "damping (in the library: opts.jackson)"},
+    {"function 0", CMD_TRACE | CMD_APPLY, NULL, "the function"}, /* there is one */
     {"opts.path", ANY, "checkpoint", NULL},
     {"opts.every", ANY, "every", NULL},
     {"opts.array", ANY, "array", NULL},
@@ -160,7 +161,7 @@ const char *fields_to_options(const monitor *mon, const char *text, char *to, si
     char before = ' ';
     while (*text && used + 1 < size) {
         const bool word = !goes_on(before) && before != '/' && before != '.' &&
-                          (*text == 'o' || *text == 'V' || tolower(*text) == 'w');
+                          (*text == 'o' || *text == 'V' || *text == 'f' || tolower(*text) == 'w');
         const int row = word && mon->cmd ? find(mon->cmd, mon->opt, text, &length) : -1;
         if (row < 0) {
             before = to[used++] = *text++;

@@ -321,7 +321,7 @@ bool parse_function(option_value *v)
             return refuse(v, i == FUNCTION_FERMI ? "expected fermi:MU,T, with a temperature T above 0"
                                                  : "expected gauss:E,W, with a width W above 0");
     } else if (*rest++ == ':') {
-        if (i < FUNCTION_EXP) return refuse(v, "only exp and power have a number");
+        if (i < FUNCTION_EXP) return refuse(v, "only exp, power, fermi and gauss have numbers");
         if (!read_number(&rest, &number) || *rest) return refuse(v, "expected a number after the colon");
     } else if (i == FUNCTION_POWER) {
         return refuse(v, "expected power:P, with a number P");

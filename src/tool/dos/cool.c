@@ -96,8 +96,8 @@ static wisp_status step(run *c, double to)
     const double rounding = 3 * eps * (4 + (b->halfwidth + fabs(b->center)) * t) * exp(most);
     double log_norm[COOL_WIDTH], off;
     if (!(4 * rounding < 1)) { /* no digit would be left: what is told of this temperature and lower ones is refused */
-        c->off = c->last = HUGE_VAL;
-        *left = 0;
+        c->at.off = c->at.last = HUGE_VAL;
+        c->at.time = to;
         return WISP_OK;
     }
     const wisp_evolve_opts o = {.tolerance = fmax(4 * rounding, 1e-12),
