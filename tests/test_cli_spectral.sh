@@ -230,6 +230,7 @@ for ranks in 1 3; do
     json cut.json 'd["realizations"] == 2 and d["completed"] is False and close(sum(d["spectral"], []), sum(e["spectral"], []), 1e-9)' first
     stop evaluating INT 0 spectral square:nx=6,ny=6,disorder=3,seed=3,t=1.1 $some --average 4 -o cut.json
     check "the first one: $(tail -1 log)" grep -q 'stopped by Ctrl-C; the mean is of 1 of 4 realizations' log
+    check "one has no bar, and why" grep -q '^error bar *none: one realization$' out
     json cut.json 'd["completed"] is False and close(sum(d["spectral"], []), sum(e["spectral"], []), 1e-9)' one.3
 done
 unset WISP_RANKS

@@ -129,7 +129,7 @@ void spectral_summary(const results *r)
     if (r->spectral_error)
         text_line("error bar", "+-: 95%%, of %s realizations of disorder", text_count(a, r->m->realizations));
     else
-        text_line("error bar", "none: no random vectors");
+        text_line("error bar", r->m->realizations ? "none: one realization" : "none: no random vectors");
 }
 
 /* ---- a table --------------------------------------------------------------------------------------- */
