@@ -58,10 +58,12 @@ COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATR
         "powers of a matrix times a vector",
         "Applies a square matrix N times to a random or given vector (or to several side by side),\n"
         "and prints the norms. " A_MATRIX ".")
-COMMAND(CMD_APPLY, cmd_apply, RANKS_ANY, "apply", "MATRIX --function F [--start FILE] [-o y.mtx] [options]", "MATRIX",
-        1, 1, "a function of a matrix times vectors",
+COMMAND(CMD_APPLY, cmd_apply, RANKS_ANY, "apply",
+        "MATRIX --function log|inverse|.. [--start FILE] [-o y.mtx] [options]\n"
+        "MATRIX --series FILE --bounds A,B [--start FILE] [-o y.mtx] [options]",
+        "MATRIX", 1, 1, "a function of a matrix times vectors",
         "y = f(A) x of a Hermitian matrix, for the vectors x of a file or random ones, by a Chebyshev\n"
-        "series of f, to a tolerance; how far y may be off is told.\n" A_HERMITIAN)
+        "series of f, to a tolerance; it tells how far y may be off.\n" A_HERMITIAN)
 COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve",
         "MATRIX --time T --site I|--random|--start FILE|--from FILE.h5 [options]", "MATRIX", 1, 1,
         "time evolution of a quantum state",

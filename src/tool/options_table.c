@@ -39,8 +39,8 @@
 #define BOUNDS(commands, help)                                                                                      \
     VALUE("bounds", "lanczos|gershgorin|A,B", parse_bounds, commands, bounds_method, help, .choices = bounds_names, \
           .max = WISP_BOUNDS_GIVEN)
-#define FUNCTIONS(what)                                                                                                \
-    what " (needed); exp(S x), x to the power of P, Fermi's 1/(1 + exp((x - MU)/T)), Gauss's curve exp(-(x - E)^2/(2 " \
+#define FUNCTIONS(what)                                                                                       \
+    what "; exp(S x), x to the power of P, Fermi's 1/(1 + exp((x - MU)/T)), Gauss's curve exp(-(x - E)^2/(2 " \
          "W^2))"
 enum { END = 0 };
 
@@ -53,16 +53,17 @@ const option_def option_table[] = {
           .max = 64),
     VALUE("temperatures", "A,B,..|A:B:N", parse_temperatures, CMD_THERMAL, temperatures,
           "in the unit of the matrix (needed); A:B:N: N of them from A to B, at equal ratios", .max = 10000),
+    FLAG(
+        "cool", NEW_RUN | CMD_THERMAL, cool,
+        "temperatures too low for the moments are served by states that are cooled, exp(-H/2T)|r>, from as many random "
+        "vectors; lower ones take more sweeps"),
+    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_TRACE,
+          function, FUNCTIONS("whose trace is wanted (needed)"), .choices = function_names),
+    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_APPLY,
+          function, FUNCTIONS("that is applied (needed, or --series)"), .choices = function_names),
     FILENAME("series", CMD_APPLY, series,
              "in place of --function: a text file with the coefficients c_0, c_1, .. of f(x) = sum of c_k T_k((x - "
              "center)/halfwidth) on --bounds"),
-    FLAG("cool", NEW_RUN | CMD_THERMAL, cool,
-         "temperatures that the moments do not serve, by states that are cooled from as many random vectors, "
-         "exp(-H/2T)|r>, which takes about as many sweeps again for each halving"),
-    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_TRACE,
-          function, FUNCTIONS("whose trace is wanted"), .choices = function_names),
-    VALUE("function", "log|inverse|sqrt|inverse-sqrt|exp[:S]|power:P|fermi:MU,T|gauss:E,W", parse_function, CMD_APPLY,
-          function, FUNCTIONS("that is applied"), .choices = function_names),
     CHOICE(
         "direction", NEW_RUN | CMD_SIGMA, direction, direction_names, 0, END,
         "the component: xy is the current along x in a field along y. Velocities are i [H, x] by the positions of the "
