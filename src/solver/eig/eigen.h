@@ -179,8 +179,8 @@ wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *
 /* residual[n] becomes |A v - theta v| / scale of columns first .. first + n - 1, of length 1. */
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
                                  double *residual);
-/* G[n * n] = V^H T V of n columns, all of V, of k->pencil. */
-wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, int n, wisp_scalar *G);
+/* G[n][n] = V^H T V, n the columns of V, T that of k->pencil. */
+wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, wisp_scalar *G);
 /* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
    residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
    WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */

@@ -159,7 +159,7 @@ wisp_status wisp__inverse_length(wisp__inverse *v, const wisp_blk *x, double *le
     WISP_TRY(wisp__inverse_like(&v->Sx, x));
     WISP_TRY(wisp__inverse_of_S(v, v->Sx, x));
     WISP_TRY(wisp_dot(x, v->Sx, dot));
-    for (int j = 0; j < wisp_blk_width(x); j++) length[j] = sqrt(fmax(dot[j].re, 0 * dot[j].re)); /* not finite stays */
+    for (int j = 0; j < wisp_blk_width(x); j++) length[j] = wisp__root(dot[j].re);
 out:
     return status;
 }

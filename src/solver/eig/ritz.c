@@ -200,22 +200,15 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
     *found = to - from;
 }
 
-wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, int n, wisp_scalar *G)
+wisp_status wisp__eig_gram_by_S(const wisp__eig *k, wisp_blk *V, wisp_scalar *G)
 {
-    wisp_status status = WISP_OK;
-    wisp_blk *x = NULL, *y = NULL, *from = NULL;
+    wisp_status status;
+    wisp_blk *x = NULL, *y = NULL;
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, 1)); /* with room for its halo */
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, 1));
-    for (int j = 0; j < n; j++) {
-        WISP_TRY(wisp_blk_cols(&from, V, j, 1));
-        WISP_TRY(wisp_copy(x, from));
-        WISP_TRY(wisp__pencil_times_S(k->pencil, y, x));
-        WISP_TRY(wisp_tsm_gram(G + j, n, wisp__real(1), V, y, wisp__real(0), 0));
-        wisp_blk_free(from);
-        from = NULL;
-    }
+    status = wisp__gram_of(&(wisp__product){wisp__times_S, k->pencil, x, y}, V, V, G, (wisp_place){0});
 out:
-    wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(y);
+    wisp_blk_free(x), wisp_blk_free(y);
     return status;
 }
 
@@ -226,7 +219,7 @@ static wisp_status orthogonality(wisp__eig *k, wisp_blk *V, int n)
     wisp_scalar *G = NULL;
     double most = 0;
     WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
-    WISP_TRY(k->pencil ? wisp__eig_gram_by_S(k, V, n, G) : wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
+    WISP_TRY(k->pencil ? wisp__eig_gram_by_S(k, V, G) : wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const double off = hypot(G[i * n + j].re - (i == j), G[i * n + j].im);

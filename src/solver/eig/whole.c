@@ -99,7 +99,7 @@ static wisp_status orthonormal_by_S(const wisp__eig *k, wisp_blk *space)
     int good;
     wisp_scalar *G = NULL;
     WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
-    WISP_TRY(wisp__eig_gram_by_S(k, space, n, G));
+    WISP_TRY(wisp__eig_gram_by_S(k, space, G));
     WISP_TRY(wisp__dense_cholesky(k->ctx, k->is_complex, n, G, &good));
     if (good == n)
         status = wisp_tsm_update(space, wisp__real(1), space, G, n, wisp__real(0));
