@@ -15,7 +15,7 @@ typedef struct {
     wisp_expansion e;
     wisp_bounds_method method; /* by which bounds are found */
     double bounds_seconds;
-    double largest;               /* |f| on the bounds, about */
+    double largest;               /* |f| on the bounds, at most */
     double *norm;                 /* [2][width] of x, and of f(A) x */
     uint64_t start;               /* a hash of the file's vectors */
     int64_t reading, start_bytes; /* the most that was held when the files were open; what that of x holds */
@@ -26,9 +26,8 @@ const char *apply_function(const tool *t, char *buf); /* as on the command line;
 /* How far column j of y may be off, about: by the series, and by rounding. */
 double apply_off(const apply_run *r, int j);
 
-/* series.c: r->f of the file of --series, all ranks together; its value, at x from -1 to 1. */
+/* series.c: r->f of the file of --series, all ranks together. */
 int series_read(tool *t, apply_run *r);
-double series_at(const wisp_function *f, double x);
 
 /* apply_plan.c: when the files are open. */
 int apply_plan_show(tool *t, const apply_run *r, const wisp_src *src, const wisp_mat_opts *mo);

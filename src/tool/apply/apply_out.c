@@ -64,7 +64,7 @@ static void summary(tool *t, const apply_run *r)
     text_line("start", "%s, %d vector%s, %s", start_name(t), r->width, r->width == 1 ? "" : "s",
               wisp_type_name(r->type));
     text_bounds(&e->bounds, r->method);
-    text_line("function", "%s, largest on the bounds %.4g", apply_function(t, a[0]), r->largest);
+    text_line("function", "%s, at most %.4g on the bounds", apply_function(t, a[0]), r->largest);
     text_line("series", "%s terms, error %.1e of the largest, rounding %.1e", text_count(a[0], e->terms), e->error,
               e->rounding);
     snprintf(a[0], TEXT, "%lld step%s at a time", (long long)e->depth, e->depth == 1 ? "" : "s");

@@ -50,14 +50,3 @@ int series_read(tool *t, apply_run *r)
     r->f = (wisp_function){.terms = terms, .c = r->c};
     return rc;
 }
-
-/* By Clenshaw's recurrence, at x from -1 to 1. */
-double series_at(const wisp_function *f, double x)
-{
-    double b = 0, before = 0;
-    for (int64_t k = f->terms - 1; k > 0; k--) {
-        const double next = f->c[k].re + 2 * x * b - before;
-        before = b, b = next;
-    }
-    return f->c[0].re + x * b - before;
-}
