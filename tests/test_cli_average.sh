@@ -154,7 +154,6 @@ if [ $have_hdf5 = 1 ]; then
     ok ldos --from l.h5 --sites 17 --energies=-1,0.5 --json
     json out 'd["dos"] == e["dos"][1:] and d["dos_high"] == e["dos_high"][1:]' whole
     refused 1 "holds no moments of row 3" ldos --from l.h5 --sites 3
-    refused 1 "several realizations of disorder; see wisp ldos --from" green --from l.h5 --energies 0 --eta 1
 fi
 
 # ---- count

@@ -244,8 +244,6 @@ int results_evaluate(tool *t, results *r)
                          : m->trace == WISP_TRACE_SITES ? "single rows"
                                                         : "vectors that were given",
                          local ? "ldos" : "dos");
-    if (of_green(t) && m->realizations > 1) /* it would give those of each, one after the other */
-        return tool_fail(t, "%s holds moments of several realizations of disorder; see wisp ldos --from", t->opt.from);
     int rc = choose_moments(t, r);
     if (rc) return rc;
     r->eval = (wisp_eval_opts){.kernel = (wisp_damping)t->opt.kernel, .lambda = t->opt.lambda, .n = r->n};
