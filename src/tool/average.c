@@ -62,7 +62,7 @@ static char *with_seed(const char *spec, int64_t more)
     return asprintf(&text, "%.*s%llu%s", (int)(at - spec), spec, seed, rest) < 0 ? NULL : text;
 }
 
-/* What t->opt was, and the realization that it is of now. */
+/* What t->opt was before, and the spec of the realization that it tells now. */
 typedef struct {
     const char *spec;
     uint64_t seed;
@@ -124,8 +124,8 @@ static int find_bounds(tool *t, realization *is, average *a, const average_of *o
 
 /* ---- the realizations ------------------------------------------------------------------------------ */
 
-/* One that was stopped anywhere, also while its matrix was made, is no failure: so what it says waits. Some process has
-   the signal, and others have failed with it. */
+/* A realization that a signal stopped is no failure, wherever it was, even in making its matrix: so its message waits
+   until all processes have said whether one of them has the signal; the others have failed with that one. */
 static int run_one(tool *t, const average_of *of)
 {
     char why[sizeof t->monitor.error];
@@ -182,7 +182,7 @@ static void reduce(wisp_moments *one)
 
 static bool of_trace(const wisp_moments *m) { return m->trace == WISP_TRACE_RANDOM || m->trace == WISP_TRACE_EXACT; }
 
-/* Room for one more behind those that are there; to be kept where the next one does not fit. */
+/* Room for `more` behind the `old` ones. Where there is none the array stays as it is. */
 static bool grow(void *array, size_t old, size_t more, size_t size)
 {
     void *a = realloc(*(void **)array, (old + more) * size);
@@ -259,19 +259,22 @@ int average_moments(tool *t, average *a, const average_of_moments *of, wisp_mome
 
 /* ---- means and bars -------------------------------------------------------------------------------- */
 
+double average_mean(int64_t N, int64_t apart, const double *value, double *error)
+{
+    double mean = 0, squares = 0;
+    for (int64_t n = 0; n < N; n++) mean += value[n * apart];
+    mean /= (double)N;
+    for (int64_t n = 0; n < N && error; n++) {
+        const double d = value[n * apart] - mean;
+        squares += d * d;
+    }
+    if (error) *error = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : (double)NAN;
+    return mean;
+}
+
 void average_fold(int64_t N, int64_t count, double *value, double *error)
 {
-    for (int64_t i = 0; i < count; i++) {
-        double mean = 0, squares = 0;
-        for (int64_t n = 0; n < N; n++) mean += value[n * count + i];
-        mean /= (double)N;
-        for (int64_t n = 0; n < N && error; n++) {
-            const double d = value[n * count + i] - mean;
-            squares += d * d;
-        }
-        value[i] = mean;
-        if (error) error[i] = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : (double)NAN;
-    }
+    for (int64_t i = 0; i < count; i++) value[i] = average_mean(N, count, value + i, error ? error + i : NULL);
 }
 
 void average_bars(int64_t N, int64_t count, bool positive, const double *value, const double *error, double *low,

@@ -9,21 +9,22 @@
 /* A run that was stopped, of which nobody has told yet. */
 enum { EXIT_CUT = EXIT_LAYOUT + 2 };
 
-/* What is known of all; zero before. */
+/* What is known of all realizations; zero before. */
 typedef struct {
     int64_t done;              /* realizations that are whole */
-    wisp_bounds_method method; /* that has found the bounds; else WISP_BOUNDS_GIVEN */
-    wisp_bounds bounds;        /* of all, where it has, */
-    double seconds;            /* in so many */
-    int64_t vectors;           /* of each one; */
-    wisp_trace trace;          /* likewise, as they were asked for */
+    wisp_bounds_method method; /* that found the bounds of all; WISP_BOUNDS_GIVEN: they were given */
+    wisp_bounds bounds;        /* if they were found; */
+    double seconds;            /* and what that took */
+    int64_t vectors;           /* of each realization; */
+    wisp_trace trace;          /* and what they are, as they were asked for */
 } average;
 
-/* How a command computes one, of t->opt. */
+/* How a command computes the realization that t->opt tells. */
 typedef struct {
     void *arg;
-    int (*bounds)(tool *t, void *arg, wisp_bounds *b); /* these alone */
-    int (*run)(tool *t, void *arg); /* on bounds that are given, and adds it; or the plan, which is of all. EXIT_CUT */
+    int (*bounds)(tool *t, void *arg, wisp_bounds *b); /* its bounds alone */
+    int (*run)(tool *t, void *arg); /* all of it, on given bounds, and adds it to the others; with --plan: shows the */
+                                    /* plan. EXIT_CUT: it was stopped */
 } average_of;
 
 /* Options, before anything is done; EXIT_USAGE with its line. */
@@ -41,19 +42,20 @@ typedef struct {
 } average_of_moments;
 int average_moments(tool *t, average *a, const average_of_moments *of, wisp_moments *m);
 
-/* Of `count` numbers of each of N realizations, which follow each other, the first ones become means, and those of
-   error (NULL: not asked for) standard errors: NaN of a single one. */
+/* The mean of N numbers, which lie so far apart, and its standard error (NULL: not asked for): NaN of a single one. */
+double average_mean(int64_t N, int64_t apart, const double *value, double *error);
+/* The same of `count` numbers of each of N realizations, which follow each other: the first ones become means. */
 void average_fold(int64_t N, int64_t count, double *value, double *error);
 /* Ends of the 95% bars, Student's; those of densities are never below 0. */
 void average_bars(int64_t N, int64_t count, bool positive, const double *value, const double *error, double *low,
                   double *high);
 
-/* What is told: in a summary, and in JSON; of so many realizations of this matrix. And at the end of a run that was
-   stopped, EXIT_FAILED; EXIT_FINE if it was not. */
+/* What a summary and JSON tell, of `done` realizations of this matrix; and, average_end, what is told at the end of a
+   run that was stopped: EXIT_FAILED, or EXIT_FINE if it was not (cut). */
 void average_summary(const average *a, const char *matrix, int64_t done);
 void average_json(json_t *o, const tool *t, const average *a, const char *matrix, int64_t done);
 void average_plan(const tool *t); /* a line of the plan */
 int average_end(tool *t, int64_t done, bool cut);
-/* Whether there are any, and how many: N of a run, 1 without --average. */
+/* N of --average; 1 without. */
 static inline int64_t average_count(const tool *t) { return t->opt.average ? t->opt.average : 1; }
 #endif

@@ -1,7 +1,6 @@
 /* Densities of several realizations of disorder: those of rows, vectors and plane waves, whose moments are all kept,
    are evaluated one by one, and become means with bars. (Of a trace a realization is one vector of the moments.) */
 #include "dos.h"
-#include <math.h>
 
 int64_t realizations_of(const results *r) { return r->site && r->m->realizations > 1 ? r->m->realizations : 1; }
 
@@ -42,13 +41,7 @@ double realizations_moment(const results *r, const double *mu, int64_t vector, i
 {
     const wisp_moments *m = r->m;
     const int64_t N = realizations_of(r), each = m->vectors / N;
-    double mean = 0, squares = 0;
-    for (int64_t n = 0; n < N; n++) mean += mu[(n * each + vector) * m->n + k];
-    mean /= (double)N;
-    for (int64_t n = 0; n < N; n++) {
-        const double d = mu[(n * each + vector) * m->n + k] - mean;
-        squares += d * d;
-    }
-    *error = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : 0;
+    const double mean = average_mean(N, each * m->n, mu + vector * m->n + k, error);
+    if (N == 1) *error = 0;
     return mean;
 }
