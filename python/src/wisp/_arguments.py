@@ -1,7 +1,7 @@
-"""Arguments of public calls: what each may be, by its name, which is told where it is something else.
+"""Checks of the arguments of public calls, by their names, which the messages tell.
 
-``checked`` looks at what kind of thing an argument is; what goes with a matrix, or with other arguments, is looked at where it
-is used. Numbers are handed on as Python's own."""
+``checked`` looks at what kind of thing an argument is; whether it goes with a matrix, or with other arguments, is looked at
+where it is used. Numbers are handed on as Python's own."""
 from __future__ import annotations
 
 import functools
@@ -54,7 +54,7 @@ def _number(name: str, value: Any) -> complex:
 
 
 def real(words: str, holds: Callable[[float], bool]) -> Check:
-    """A real number; `words` say what `holds` of it."""
+    """A check of real numbers that `holds` is true of; `words` say so in the message."""
 
     def check(name: str, value: Any) -> float:
         z = _number(name, value)
@@ -99,7 +99,7 @@ def list_of(name: str, value: Any, what: str) -> list:
 
 
 def iterable(name: str, value: Any) -> Any:
-    """Left as it is: it may be endless."""
+    """Given back as it is, and not made a list: it may be endless."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise TypeError(f"{name} is a list, or another iterable, not {shown(value)}")
     return value
@@ -122,7 +122,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def word(name: str, value: Any) -> str:
-    """One that is not among those that a call knows, it tells itself."""
+    """Any string: the call itself refuses one that it does not know."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a word, such as its default, not {shown(value)}")
     return value
@@ -207,7 +207,8 @@ for _check, _names in {
 
 
 def checked(**more: Check | None) -> Callable[[F], F]:
-    """A public call whose arguments are looked at: those of the table, and `more`, which is first; None: not this one."""
+    """Decorates a public call: each argument goes through the check of its name before the call has it. `more` are checks of
+    this call alone, in place of those of the table; None: no check."""
 
     def wrap(call: F) -> F:
         signature = inspect.signature(call)

@@ -1,4 +1,4 @@
-"""Checkpoints: files from which a call goes on after its process has ended, those of the library."""
+"""Checkpoints: files from which a call goes on after its process has ended. The library writes them."""
 from __future__ import annotations
 
 import os
@@ -20,8 +20,9 @@ class Checkpoint:
     While the call runs its state is written there now and then, beside the computation. Where the file is there already, the
     call goes on from it; so a script whose process was killed is started again as it is. On the same machine, with any number of
     threads, it ends with the same bits as one that was never interrupted. The file is of one call, of one matrix: a call of
-    another matrix, or with other arguments, raises an ArgumentError that says what is not the same. When the call has ended
-    well, the file is removed; after an exception it is left.
+    another matrix, or with other arguments, raises an ArgumentError that says what is not the same. (Of a function or a
+    LinearOperator only that there is one is compared.) When the call has ended well, the file is removed; after an exception it
+    is left.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Checkpoint:
 
 
 def words_of(value: Any) -> str:
-    """What tells values of an argument apart, in a few words."""
+    """A short text of an argument's value, by which a kept call is compared with this one."""
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return repr(value)
     if hasattr(value, "_hash"):  # a matrix of this package
@@ -70,8 +71,8 @@ def words_of(value: Any) -> str:
 class Run:
     """A call with a checkpoint, or without one, within a ``with`` block.
 
-    same: what has to be as it was in the call that goes on, by the names of arguments. `more`, a function of a state, names
-    what the call keeps besides."""
+    same: arguments, by their names, that have to be those of the call that is gone on with. more(run, state): notes, or fills
+    in, what the call keeps besides."""
 
     def __init__(self, checkpoint: Any, matrix: Any, call: str, more: Callable[[Run, Any], None] | None = None,
                  **same: Any) -> None:
@@ -107,7 +108,7 @@ class Run:
         return self
 
     def set(self, o: Any) -> None:
-        """Of a solver's options: where it goes on, and what it offers its state to."""
+        """Sets the fields of a solver's options: the state that it goes on from, and what it offers its own to."""
         if self.of is not None:
             o.offer, o.resume = self.offer, self.kept
 

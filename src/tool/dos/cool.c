@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COOL_STATE "cooling"               /* what a state has that is of this part of the run */
-enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; of random numbers, as moments have them */
+#define COOL_STATE "cooling"               /* this item is in states of this part of the run alone */
+enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; the stream of random numbers that moments take */
 
 typedef struct {
     tool *t;
@@ -46,7 +46,7 @@ static int width_of(int64_t vectors) { return vectors < COOL_WIDTH ? (int)vector
 
 /* ---- how cold -------------------------------------------------------------------------------------- */
 
-/* How many temperatures the moments serve, from the highest one on: those of r->heat that are told later. */
+/* How many temperatures the moments serve, from the highest one on. */
 static int find_served(tool *t, const wisp_moments *m, int64_t *served)
 {
     const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
@@ -60,6 +60,7 @@ static int find_served(tool *t, const wisp_moments *m, int64_t *served)
     return EXIT_FINE;
 }
 
+/* Energy and spread of each state. */
 static wisp_status look(run *c)
 {
     wisp_status status;
@@ -86,7 +87,8 @@ static double largest(const run *c, bool spread)
     return most;
 }
 
-/* exp(-H t), in a step after which a good part of the norm is left: at least exp(-most), by Jensen's inequality. */
+/* Towards the time `to` by exp(-H t), in a step that leaves a good part of the norm: at least exp(-most), by Jensen's
+   inequality. */
 static wisp_status step(run *c, double to)
 {
     static const double most = 3;
@@ -117,7 +119,7 @@ static wisp_status step(run *c, double to)
     return look(c);
 }
 
-/* To this time. An eigenstate, as far as this temperature shows, only loses norm. */
+/* To this time, in steps. Once all states are eigenstates, as far as this temperature shows, they only lose norm. */
 static wisp_status cool_to(run *c, double to, double temperature)
 {
     static const double still = 1e-8, rounded = 64 * DBL_EPSILON;
@@ -154,7 +156,7 @@ out:
     return status;
 }
 
-/* Random vectors from number at.first on; their numbers have size 1. */
+/* Random vectors from number at.first on, scaled to norm 1: each element has the same size. */
 static wisp_status begin(run *c)
 {
     const tool *t = c->t;
@@ -174,7 +176,7 @@ out:
     return status;
 }
 
-/* They go on down, from the highest temperature to the lowest one. */
+/* From the temperature at hand down to the lowest one. */
 static wisp_status go_on(run *c)
 {
     tool *t = c->t;
@@ -305,7 +307,7 @@ typedef struct {
 
 static double weight(const sample *s, int64_t v) { return exp(2 * s->of[v].log_norm - s->shift); }
 
-/* Of all vectors but that one; -1: of all. */
+/* By all vectors but one; by all of them, where that is -1. */
 static void quantities(const sample *s, int64_t without, double q[QUANTITIES])
 {
     double sum = 0, energy = 0, squares = 0;

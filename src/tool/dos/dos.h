@@ -70,9 +70,8 @@ typedef struct {
     wisp_ensemble *heat;           /* [options.temperature_count], thermal; what is not served has terms = 0 */
     int64_t served;
     char refused[WISP_MESSAGE]; /* why not all of them are */
-    int64_t cool_count, cool_vectors,
-        cool_sweeps;  /* --cool: of how many temperatures, the lowest ones; vectors that are */
-                      /* through */
+    /* --cool: how many temperatures, the lowest ones, it has; vectors that have come to all of them; sweeps. */
+    int64_t cool_count, cool_vectors, cool_sweeps;
     cooled *cooled;   /* [cool_count][m->vectors] */
     double *cool_off; /* [cool_count][2]: what all steps, and the last one, make states off at most */
     double cool_seconds;
@@ -265,11 +264,10 @@ void thermal_json(json_t *o, const tool *t, const results *r);
 void thermal_summary(const tool *t, const results *r);
 csv_table_fn thermal_table;
 plot_script_fn thermal_script;
-/* cool.c: --cool. What goes with it; temperatures that these moments do not serve, by states; what that takes at most;
-   r->heat[k] of them, or r->refused says why not, if there are any. */
-int cool_check(tool *t);
-bool cool_resumes(const tool *t); /* a state of that; moments, which it has not, are computed anew */
-int cool_run(tool *t, results *r, const wisp_mat *A);
-int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most);
-bool cool_fill(const tool *t, results *r, int64_t k);
+/* cool.c: --cool. */
+int cool_check(tool *t);          /* whether other options go with it */
+bool cool_resumes(const tool *t); /* the kept state is one of cooling; it has no moments, which are computed anew */
+int cool_run(tool *t, results *r, const wisp_mat *A); /* cools states to all temperatures that moments do not serve */
+int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most); /* what that takes */
+bool cool_fill(const tool *t, results *r, int64_t k); /* r->heat[k] by states; false: r->refused says why, if any are */
 #endif
