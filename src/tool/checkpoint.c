@@ -104,8 +104,9 @@ int checkpoint_open(tool *t)
     if (!option_seen(o, "width") && l->width > 0) o->width = l->width;
     if (!option_seen(o, "order")) o->order = (int)l->order, o->tiles_on = (int)l->tiles_on, o->slices = l->slices;
     if (!option_seen(o, "format")) o->format = (int)l->format;
-    const bool tries = o->precision == PRECISION_AUTO && option_seen(o, "precision") && t->cmd->bit != CMD_SIGMA;
-    if (tries && asks_double((wisp_type)l->type)) o->precision = PRECISION_DOUBLE; /* sigma: of left vectors alone */
+    /* That of sigma is of left vectors alone. */
+    const bool tries = o->precision == PRECISION_AUTO && t->cmd->bit != CMD_SIGMA;
+    if (tries && asks_double((wisp_type)l->type)) o->precision = PRECISION_DOUBLE;
     return take_weights(t);
 }
 

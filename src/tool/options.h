@@ -113,7 +113,7 @@ typedef struct {
     const char *text[OPTIONS]; /* likewise: its value as it was typed; NULL: it has none */
 } options;
 
-enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO };
+enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO }; /* 0 also where none was given: see tool_type */
 
 typedef struct option_def option_def;
 enum { WHY = 256 }; /* size of the text that says why a value was refused */

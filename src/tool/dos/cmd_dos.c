@@ -49,11 +49,11 @@ static int check_options(tool *t)
         return tool_usage(t, "--positions is for --where with conditions such as x<3,z>=0.5");
     if ((o->operators || o->where) && o->partition)
         return tool_usage(t, "--partition does not go with --operator or --where");
-    if (o->where && o->precision == PRECISION_AUTO && option_seen(o, "precision") && !of_rows(t))
+    if (o->where && o->precision == PRECISION_AUTO && !of_rows(t))
         return tool_usage(t, "--precision auto is not for --where; take single or double");
     if (overlap_check(t)) return EXIT_USAGE;
     if (o->operators > 1) return tool_usage(t, "one --operator at a time");
-    if (o->operators && o->precision == PRECISION_AUTO && option_seen(o, "precision"))
+    if (o->operators && o->precision == PRECISION_AUTO)
         return tool_usage(t, "--precision auto is not for --operator; take single or double");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
     if (o->variant == WISP_KPM_NAIVE && o->depth > 1)

@@ -13,7 +13,7 @@ int overlap_check(tool *t)
     const int rc = pencil_check(t);
     if (rc || !o->overlap) return rc;
     if (o->operators || o->where) return tool_usage(t, "--overlap does not go with --operator and --where");
-    if (option_seen(o, "precision") && o->precision == PRECISION_AUTO)
+    if (o->precision == PRECISION_AUTO)
         return tool_usage(t, "--precision auto is not for --overlap; take single or double");
     if (!option_seen(o, "precision")) o->precision = PRECISION_DOUBLE;
     return EXIT_FINE;

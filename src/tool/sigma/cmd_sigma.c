@@ -35,7 +35,7 @@ static int check_options(tool *t)
     if (!o->optical_count && o->mu_count == 1 && o->plot)
         return tool_usage(t, "--plot needs two chemical potentials or more");
     if (average_check(t)) return EXIT_USAGE;
-    if (o->average && o->precision == PRECISION_AUTO && option_seen(o, "precision"))
+    if (o->average && o->precision == PRECISION_AUTO)
         return tool_usage(t, "--average and --precision auto exclude each other for sigma; take --precision double");
     return positions_check(t, directed || option_seen(o, "peierls"));
 }
@@ -76,8 +76,7 @@ static void set_options(const options *o, sigma_results *r)
 /* --precision auto is of the left vectors alone. */
 static wisp_type source_type(const tool *t, const wisp_src *h)
 {
-    return option_seen(&t->opt, "precision") && t->opt.precision == PRECISION_AUTO ? h->type
-                                                                                   : tool_type(&t->opt, h->type);
+    return t->opt.precision == PRECISION_AUTO ? h->type : tool_type(&t->opt, h->type);
 }
 
 /* The sources, and what is asked of them; or the plan alone. */
@@ -106,7 +105,7 @@ static int run_moments(tool *t, sigma_results *r, wisp_moments *m, const wisp_ma
     checkpoint_set(t, &r->kubo);
     const wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
     checkpoint_pause(t);
-    const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : r->kubo.vectors ? r->kubo.vectors : 4;
+    const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : sigma_random(r);
     if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
     m->volume = r->has_volume ? r->eval.volume : 0;
     m->dimensions = r->dimensions;

@@ -41,6 +41,10 @@ typedef struct {
     double assemble_seconds, evaluate_seconds, total_seconds;
 } sigma_results;
 
+/* The numbers of moments, and of random vectors, which wisp_kubo takes where none are given. */
+static inline int64_t sigma_moments(const sigma_results *r) { return r->kubo.moments ? r->kubo.moments : 128; }
+static inline int64_t sigma_random(const sigma_results *r) { return r->kubo.vectors ? r->kubo.vectors : 4; }
+
 enum { EXIT_AGAIN = EXIT_LAYOUT + 1 }; /* in double precision: single is not enough */
 
 /* How many chemical potentials, or frequencies. */

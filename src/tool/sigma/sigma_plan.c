@@ -8,10 +8,9 @@ typedef struct {
     wisp_plan *run; /* becomes that of the moments; NULL: not asked for */
 } asked;
 
-static int64_t moments_of(const sigma_results *r) { return r->kubo.moments ? r->kubo.moments : 128; }
 static int64_t vectors_of(const sigma_results *r, int64_t rows)
 {
-    return r->kubo.trace == WISP_TRACE_EXACT ? rows : r->kubo.vectors ? r->kubo.vectors : 4;
+    return r->kubo.trace == WISP_TRACE_EXACT ? rows : sigma_random(r);
 }
 
 /* What is held at most when the matrices have gone: moments, those of a file, series, integrand (of --optical for each
@@ -19,7 +18,8 @@ static int64_t vectors_of(const sigma_results *r, int64_t rows)
 static int64_t evaluation_bytes(const tool *t, const sigma_results *r, int64_t rows)
 {
     enum { FILE_HEAD = 64 << 10, OF_VALUE = 6 };
-    const double n = (double)moments_of(r), one = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
+    const double n = (double)sigma_moments(r),
+                 one = r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(r, rows);
     const double kept = t->opt.average ? (double)t->opt.average : one;
     const double points = r->eval.points ? (double)r->eval.points : 8 * n;
     const double count = (double)sigma_count(&t->opt), cells = r->optical ? points * count : points;
@@ -37,7 +37,8 @@ static wisp_status plan_of(tool *t, const wisp_src *src, const wisp_mat_opts *mo
 static int64_t copy_bytes(const tool *t, const sigma_results *r, int64_t rows)
 {
     enum { HEAD = 64 << 10 };
-    const double n = (double)moments_of(r), lines = r->kubo.trace == WISP_TRACE_EXACT ? 2 : (double)vectors_of(r, rows);
+    const double n = (double)sigma_moments(r),
+                 lines = r->kubo.trace == WISP_TRACE_EXACT ? 2 : (double)vectors_of(r, rows);
     return t->opt.checkpoint ? wisp_whole_number(16 * lines * n * n) + HEAD : 0;
 }
 
@@ -57,9 +58,10 @@ static int find_of(tool *t, const asked *in, bool most, plan_bytes *b)
     if (in->run) *in->run = run;
     const double lines = in->r->kubo.trace == WISP_TRACE_EXACT ? 1 : (double)vectors_of(in->r, a->rows);
     const double means = (double)t->opt.average; /* of realizations, beside the moments of one */
-    const int64_t of_means = wisp_whole_number(16 * means * (double)moments_of(in->r) * (double)moments_of(in->r));
+    const int64_t of_means =
+        wisp_whole_number(16 * means * (double)sigma_moments(in->r) * (double)sigma_moments(in->r));
     const int64_t own =
-        wisp_whole_number(16 * lines * (double)moments_of(in->r) * (double)moments_of(in->r)) + of_means;
+        wisp_whole_number(16 * lines * (double)sigma_moments(in->r) * (double)sigma_moments(in->r)) + of_means;
     const int64_t first = a->bytes, both = first + V_a.bytes, all = both + V_b.bytes;
     b->vectors = (most ? run.bytes_most : run.bytes) + of_means + copy_bytes(t, in->r, a->rows) + WISP_PLAN_LITTLE;
     enum { HELD = 1, PARTS = HELD + 5 };
@@ -96,7 +98,7 @@ int sigma_plan_check(tool *t, const sigma_sources *s, const sigma_results *r)
 /* What products of vectors take: each of M left vectors with each of M right ones. */
 static double work_of(const sigma_results *r, wisp_type type, int64_t rows)
 {
-    const double n = (double)moments_of(r);
+    const double n = (double)sigma_moments(r);
     return (wisp_type_is_complex(type) ? 8 : 2) * n * n * (double)rows * (double)vectors_of(r, rows);
 }
 
@@ -122,7 +124,7 @@ int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
     if (rc) return rc;
     run.sweeps *= runs, run.products *= runs;
     const int width = r->kubo.width > 0 ? r->kubo.width : 16;
-    const int64_t moments = moments_of(r);
+    const int64_t moments = sigma_moments(r);
     const sigma_time_of of = {.type = type,
                               .width = width < moments ? width : (int)moments,
                               .rows = s->h.rows,
@@ -134,7 +136,7 @@ int sigma_plan_show(tool *t, const sigma_sources *s, const sigma_results *r)
     monitor_clear(&t->monitor);
     if (t->opt.json) {
         json_t *o = JSON_PUT(plan_json(t, type, &about, &most), J_MAYBE(t->opt.average, "realizations", t->opt.average),
-                             J("vectors", vectors_of(r, s->h.rows)), J("moments", moments_of(r)),
+                             J("vectors", vectors_of(r, s->h.rows)), J("moments", sigma_moments(r)),
                              J("products", (json_int_t)run.products), J("sweeps", (json_int_t)run.sweeps),
                              J("flops", work), J("checkpoint_bytes", copy_bytes(t, r, s->h.rows)));
         plan_time_json(o, &time);

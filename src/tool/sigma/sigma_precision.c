@@ -6,27 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t moments_of(const sigma_results *r) { return r->kubo.moments ? r->kubo.moments : 128; }
-
 /* Whether all left vectors of this type are held at once, about. */
 static bool all_fit(const tool *t, const sigma_sources *s, const sigma_results *r, wisp_type type)
 {
     const int64_t usual = (int64_t)1 << 30, ranks = wisp_ctx_processes(t->ctx);
     const int64_t bytes = r->kubo.left_bytes ? r->kubo.left_bytes : usual;
-    return bytes / ((s->h.rows + ranks - 1) / ranks + 1) / (int64_t)wisp_type_size(type) >= moments_of(r);
+    return bytes / ((s->h.rows + ranks - 1) / ranks + 1) / (int64_t)wisp_type_size(type) >= sigma_moments(r);
 }
 
 void sigma_left(const tool *t, const sigma_sources *s, sigma_results *r)
 {
-    const int64_t vectors = r->kubo.vectors ? r->kubo.vectors : 4;
     const wisp_type type = sigma_vectors(s);
     const char *why = NULL, *kept = t->resumed ? wisp_state_words(t->resumed, "opts.left_type") : NULL;
     r->kubo.left_type = WISP_DEFAULT;
     r->tries = false;
-    if (t->opt.precision != PRECISION_AUTO || !option_seen(&t->opt, "precision")) return;
+    if (t->opt.precision != PRECISION_AUTO) return;
     if (type_is_single(type))
         why = "that of the matrix";
-    else if (r->kubo.trace != WISP_TRACE_RANDOM || vectors < 2)
+    else if (r->kubo.trace != WISP_TRACE_RANDOM || sigma_random(r) < 2)
         why = "there are no error bars to compare rounding with";
     else if (all_fit(t, s, r, type))
         why = "all left vectors are held at once, so that single precision would save nothing";
@@ -42,7 +39,7 @@ void sigma_left(const tool *t, const sigma_sources *s, sigma_results *r)
 
 /* ---- what rounding makes ------------------------------------------------------------------------------ */
 
-/* The same in each run. */
+/* A number from 0 to below - 1, the same ones in each run. */
 static int64_t drawn(uint64_t *state, int64_t below)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -56,11 +53,12 @@ static double mean_square(const wisp_moments *m, int64_t vector)
     return sum / (double)m->n;
 }
 
-/* Moments that are rounding alone, of so many vectors. An element of a left vector is rounded by half a unit of single
-   precision at most, by itself, and those of one left vector know nothing of the others: a moment, the product with a
-   right vector, moves by about that unit of the product of both norms, over the root of the rows. |V_a r| |V_b r| is no
-   less, as Chebyshev polynomials are at most 1. Along the right vectors moments of rounding are those of a spectrum, as
-   all are: so row j of them is a row of the run's own, drawn at random, with a random sign. */
+/* Moments as rounding alone would make them, of so many vectors. Their size: each element of a left vector is rounded
+   by itself, by half a unit of single precision at most, so that a moment, the product with a right vector, moves by
+   about that much of both norms' product, over the root of the rows. That product is at most |V_a r| |V_b r|, as
+   Chebyshev polynomials are at most 1. Their shape: one left vector's rounding knows nothing of another's, but along
+   the right vectors moments are those of a spectrum: so row j is a row of the run's own, drawn at random, with a random
+   sign. */
 static wisp_status make_noise(tool *t, const wisp_moments *m, int64_t vectors, wisp_moments *noise)
 {
     const double unit = 0x1p-24 * m->mark[1][0] * m->mark[2][0] / sqrt((double)m->rows);
@@ -94,8 +92,8 @@ static wisp_status values(tool *t, const sigma_results *r, const wisp_moments *m
     return wisp_sigma(t->ctx, m, &r->eval, r->temperature, r->count, r->x, at);
 }
 
-/* The largest of what rounding makes over half a bar: errors of the mean, with as many vectors as there are, of which
-   three standard errors count. */
+/* How far rounding moves a value, over half of its bar, at most: three standard errors of the values that moments of
+   rounding alone have, for as many vectors as the run has. */
 static wisp_status find_share(tool *t, const sigma_results *r, double *share)
 {
     enum { VECTORS = 4, SURE = 3 };
