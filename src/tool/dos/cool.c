@@ -297,8 +297,6 @@ int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool 
 
 /* ---- what is made of them --------------------------------------------------------------------------- */
 
-enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
-
 typedef struct {
     const cooled *of; /* [vectors] */
     int64_t vectors;

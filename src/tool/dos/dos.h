@@ -258,6 +258,7 @@ void traces_json(json_t *o, const tool *t, const results *r);
 void traces_summary(const tool *t, const results *r);
 csv_table_fn traces_table;
 /* thermal.c: the same of thermal alone. */
+enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
 int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method);
 int thermal_evaluate(tool *t, results *r);
 void thermal_json(json_t *o, const tool *t, const results *r);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
 static const char *const quantity_names[] = {"log_z", "energy", "heat_capacity", "entropy"};
 
 static const wisp_estimate *quantity(const wisp_ensemble *e, int i)

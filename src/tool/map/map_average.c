@@ -15,7 +15,8 @@ static int bounds_of_one(tool *t, void *arg, wisp_bounds *b)
     return rc;
 }
 
-/* value becomes the mean of n samples, and square the sum of what they are off it, squared. */
+/* value becomes the mean of n samples, and square the sum of their squared distances from it: one realization after the
+   other, for maps of all would take as many times the memory. */
 static void add(map_run *all, const map_run *one, int64_t n)
 {
     for (int64_t i = 0; i < all->energies * all->sites; i++) {
