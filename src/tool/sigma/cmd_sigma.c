@@ -115,12 +115,13 @@ static int run_moments(tool *t, sigma_results *r, wisp_moments *m, const wisp_ma
     return tool_agree(t, wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) ? tool_fail_ctx(t) : EXIT_FINE);
 }
 
-/* With the options that wisp_kubo has for these. */
+/* By the options of wisp_kpm, for those that wisp_kubo takes are not public: other numbers of Lanczos steps. */
 static int find_bounds(tool *t, const sigma_results *r, const wisp_mat *A, wisp_bounds *b)
 {
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    const wisp_kpm_opts like = {.moments = r->kubo.moments, .vectors = r->kubo.vectors, .bounds = r->kubo.bounds};
+    const wisp_kpm_opts like = {
+        .moments = r->kubo.moments, .vectors = r->kubo.vectors, .seed = r->kubo.seed, .bounds = r->kubo.bounds};
     const wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &like);
     const wisp_status status = wisp_bounds_find(b, A, &o);
     return status ? tool_fail_matrix(t, status) : EXIT_FINE;
