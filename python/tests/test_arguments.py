@@ -74,7 +74,7 @@ WORDS = {"times": "time", "isa": "instruction set", "b": "interval", "a": "inter
          "seeds": "seed", "sigma": "target",
          "mu": "chemical potential", "omega": "frequency"}
 MAY_BE = {"params": [{}], "direction": ["x"], "alpha": ["x"], "beta": ["x"], "seeds": ["x", b"x", {}, [[1], [1, 2]]],
-          "dtype": [None], "path": ["x", b"x"], "checkpoint": ["x", b"x"], "times": [{}]}
+          "dtype": [None], "rng": [None], "path": ["x", b"x"], "checkpoint": ["x", b"x"], "times": [{}]}
 
 
 def every():
@@ -108,6 +108,17 @@ def test_arguments(call, least, name, default, tmp_path, monkeypatch):
         else:
             may = MAY_BE.get(name, [])
             assert not any(value is kind for kind in KINDS) or any(value is m or value == m for m in may), f"{value!r} is taken"
+
+
+def test_none_where_it_is_said():
+    """Of what has another default."""
+    said = []
+    for call, least, name, default in (p.values for p in every()):
+        parameter = inspect.signature(SIGNATURES.get(call.__name__, call)).parameters.get(name)
+        if parameter is not None and default is not None and "None" in str(parameter.annotation):
+            call(**{**least, name: None})
+            said.append(name)
+    assert "rng" in said
 
 
 def test_all_public_calls_are_here():

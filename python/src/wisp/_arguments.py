@@ -147,7 +147,7 @@ def path(name: str, value: Any) -> Any:
 
 
 def seed(name: str, value: Any) -> Any:
-    if isinstance(value, np.random.Generator):
+    if value is None or isinstance(value, np.random.Generator):
         return value
     return whole(0, 10**400)(name, value)
 
