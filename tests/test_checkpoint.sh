@@ -382,6 +382,35 @@ PY
     done
 fi
 
+echo "- a signal when what takes long is done: the rest goes to its end"
+h=haldane:nx=8,ny=8,disorder=1
+# unbroken STOP KIND ARGS...: the results, a file of that kind, are those of a run that nobody stops
+unbroken() {
+    local want=unbroken_want.$2 got=unbroken_got.$2
+    "$wisp" "${@:3}" --quiet -o "$want" >out 2>err || fail "unbroken, ${*:3}: $(cat err)"
+    at "$1" "${@:3}" --quiet -o "$got" --checkpoint unbroken.ck
+    [ $rc = 0 ] && ! grep -q . err && cmp -s <(grep -v '^[#%]' "$want") <(grep -v '^[#%]' "$got") ||
+        fail "$1 of ${*:3} on ${WISP_RANKS:-1} rank(s): $rc, $(cat err)"
+    nothing_left unbroken.ck "$1 of ${*:3}"
+    rm -f "$got"
+}
+for ranks in "" 3; do
+    export WISP_RANKS=$ranks
+    unbroken TERM:moments:1 csv dos $h --moments 400
+    unbroken INT:evaluating:0 csv dos $h --moments 400
+    unbroken TERM:temperatures:0 csv thermal $h --moments 64 --temperatures 1,2
+    unbroken TERM:conductivity:0 csv sigma $h --direction xx --moments 64 --vectors 4
+    unbroken TERM:expansion:1 mtx apply $h --function fermi:0,0.1
+    unbroken TERM:map:1 csv map $h --energies 0 --moments 64 --vectors 4
+done
+export WISP_RANKS=
+unbroken HUP:evolution:1 csv evolve $h --time 5 --steps 5 --site 0
+# What comes after the moments takes long: it is stopped, and its state kept.
+cooled=(thermal $h --moments 64 --temperatures 0.001,1 --vectors 2 --cool --quiet --checkpoint cooled.ck -o cooled.csv)
+at TERM:moments:1 "${cooled[@]}"
+[ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume cooled.ck' err || fail "cooling, stopped: $rc, $(cat err)"
+"$wisp" "${cooled[@]}" --resume cooled.ck 2>err || fail "cooling, going on: $(cat err)"
+
 echo "- memory: as planned"
 bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 4608 * 4 * 16 else 0)')
 WISP_STOP_AT=USR1:moments:0.3 "$wisp" "${run[@]}" --checkpoint plan.ck --every 1000 --mem-limit "$bound" --json >plan.json 2>err || fail "within the plan: $(cat err)"

@@ -147,10 +147,16 @@ void checkpoint_pause(tool *t)
     if (t->kept.info.written) t->kept.file = t->opt.checkpoint;
 }
 
+void checkpoint_whole(tool *t)
+{
+    if (t->checkpoint) tool_keep(t);
+}
+
 void checkpoint_again(tool *t, wisp_items_fn more, void *more_arg)
 {
     t->kept.more = more;
     t->kept.more_arg = more_arg;
+    if (t->checkpoint) tool_heed(t);
     if (t->checkpoint && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_for_checkpoint(t->checkpoint);
 }
 

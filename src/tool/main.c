@@ -50,8 +50,15 @@ bool tool_is_stopped(const tool *t) { return caught_signal() && !t->keeping; }
 
 void tool_keep(tool *t)
 {
+    catch_only_noted(true);
     wisp_ctx_resume(t->ctx);
     t->keeping = true;
+}
+
+void tool_heed(tool *t)
+{
+    catch_only_noted(false);
+    t->keeping = false;
 }
 
 int tool_stopped(tool *t)
@@ -278,6 +285,7 @@ static int run_on_ranks(tool *t, const char *number)
     t->monitor.opt = &t->opt;
     t->done = r.t[0].done;
     t->printed = r.t[0].printed;
+    t->keeping = r.t[0].keeping;
     free(r.t);
     return rc;
 }

@@ -12,14 +12,14 @@
 /* A signal handler has no argument of ours, so these must be of the file. */
 static wisp_ctx *volatile signal_ctx;
 static wisp_checkpoint *volatile signal_checkpoint;
-static volatile sig_atomic_t signal_number;
+static volatile sig_atomic_t signal_number, only_noted;
 
 static void on_signal(int number)
 {
     signal_number = number;
     if (signal_checkpoint)
         wisp_checkpoint_request(signal_checkpoint, 1);
-    else if (signal_ctx)
+    else if (signal_ctx && !only_noted)
         wisp_ctx_cancel(signal_ctx);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
@@ -40,8 +40,11 @@ void catch_requests(void) { signal(SIGUSR1, on_request); }
 void catch_for_checkpoint(wisp_checkpoint *checkpoint)
 {
     signal_checkpoint = checkpoint;
-    if (requested) wisp_checkpoint_request(checkpoint, 0); /* it came before there was anything to write */
+    if (signal_number) wisp_checkpoint_request(checkpoint, 1); /* noted before there was anything to write */
+    if (requested) wisp_checkpoint_request(checkpoint, 0);
 }
+
+void catch_only_noted(bool only) { only_noted = only; }
 
 void catch_signals(wisp_ctx *ctx)
 {

@@ -65,6 +65,8 @@ void monitor_error(monitor *mon, const char *message);
 void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
+/* From now on a first one is only noted; false: as before. */
+void catch_only_noted(bool only);
 const char *caught_signal(void); /* in words; NULL if there was none */
 const char *stop_reason(void);   /* of a run that was stopped: that, or a request */
 

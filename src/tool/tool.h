@@ -35,7 +35,7 @@ struct tool {
     bool machine_unknown;        /* there is none that is taken */
     bool machine_other;          /* it is of this one, but of other threads or kernels */
     char *done;                  /* names of the output files that are complete; NULL: none */
-    bool keeping;                /* the run was stopped, and what it has is being written */
+    bool keeping;                /* what the run has is being written, whatever signal has come or comes */
     int64_t *weights;            /* [ranks] that were found in this run; NULL: none */
     bool dealt;                  /* they are not those of the context: sources are dealt out by them */
     wisp_state *resumed;         /* that the run goes on from; NULL: it begins */
@@ -70,8 +70,9 @@ int tool_fail_matrix(tool *t, wisp_status status); /* the same, of a call that w
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
 bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
-/* A run that was stopped, be it at the last moment, goes on to write what it has. */
+/* A run that was stopped, be it at the last moment, goes on to write what it has, and no first signal ends that. */
 void tool_keep(tool *t);
+void tool_heed(tool *t); /* what follows can be stopped again */
 /* What a command begins with, once its options are checked: what is given is looked at, the context is made, outputs
    are tried. */
 int tool_begin(tool *t);

@@ -161,6 +161,7 @@ static int compute(tool *t, apply_run *r)
     checkpoint_set(t, &o);
     const wisp_status status = wisp_chebyshev_apply(&r->e, &r->v, r->A, r->v, 1, &r->f, &o);
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
     if (status == WISP_ERR_CANCELLED && (checkpoint_ended(t) || t->kept.file)) return checkpoint_stopped(t);
     if (status) return tool_fail_matrix(t, status);
     if (wisp_norm(r->v, r->norm + r->width)) return tool_fail_ctx(t);

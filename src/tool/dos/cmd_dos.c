@@ -183,6 +183,7 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
     operator_conjugate(k, m);
     if (r->pencil.C) m->nnz = r->stored.nnz;
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
     if (double_may_do(k, status)) return again(r, source, tool_message(t));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return pencil_fail(t, &r->pencil, status);
     if (bounds_seconds > 0) {

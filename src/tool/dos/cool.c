@@ -267,6 +267,7 @@ int cool_run(tool *t, results *r, const wisp_mat *A)
     checkpoint_again(t, NULL, NULL);
     status = cool_all(&c);
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
 out:
     r->cool_seconds = wisp_now() - start;
     wisp_blk_free(c.psi);

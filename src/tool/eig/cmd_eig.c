@@ -258,6 +258,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     checkpoint_set(t, &r->opts);
     r->status = eig_singular(r) ? wisp_svd(&r->e, A, r->sides[0], &r->opts) : wisp_eig(&r->e, searched(r, A), &r->opts);
     checkpoint_pause(t);
+    if (has_pairs(r->status) && r->status != WISP_ERR_CANCELLED) checkpoint_whole(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
     if (r->status) {
         const char *why = tool_message(t), *const own = "svd: ";

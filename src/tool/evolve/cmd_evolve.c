@@ -271,6 +271,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     eo.observe_arg = o;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
     if (r->absorbs) expectations_absorbed(&r->x, &r->e.bounds, &r->e.absorption, r->done, r->off, r->norm);
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);

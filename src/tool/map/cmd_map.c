@@ -111,6 +111,7 @@ static int compute(tool *t, map_run *r, wisp_mat *A, wisp_bounds *found)
     const double start = wisp_now();
     const wisp_status status = map_compute(t, r, A);
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
     r->seconds = wisp_now() - start;
     if (status == WISP_ERR_CANCELLED && t->opt.average) return EXIT_CUT;
     if (status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);

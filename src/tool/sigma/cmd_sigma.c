@@ -145,6 +145,7 @@ static int compute_once(tool *t, sigma_results *r, wisp_moments *m, wisp_bounds 
         like_matrix(t, &r->stored, r->kubo.width);
         rc = found ? find_bounds(t, r, A, found) : run_moments(t, r, m, A, V_a, V_b);
         if (!rc && !found) rc = sigma_rounding(t, r);
+        if (!rc && !found) checkpoint_whole(t);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     velocity_free(V_a, V_b);

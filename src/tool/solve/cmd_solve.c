@@ -280,6 +280,7 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     checkpoint_set(t, &r->opts);
     r->status = wisp_solve(&r->s, x, A, b, &r->opts);
     checkpoint_pause(t);
+    if (has_x(r->status) && r->status != WISP_ERR_CANCELLED) checkpoint_whole(t);
     monitor_iteration(&t->monitor, 0, NAN);   /* not beside what comes after */
     const bool known = !isnan(r->s.residual); /* else not even the preconditioner could be made, or it was stopped */
     /* With no state that was written last, x is what there is to be kept. */
