@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define COOL_STATE "cooling"               /* this item is in states of this part of the run alone */
 enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; the stream of random numbers that moments take */
@@ -45,20 +47,6 @@ static wisp_type type_of(wisp_type matrix) { return type_in(matrix, WISP_Z); }
 static int width_of(int64_t vectors) { return vectors < COOL_WIDTH ? (int)vectors : COOL_WIDTH; }
 
 /* ---- how cold -------------------------------------------------------------------------------------- */
-
-/* How many temperatures the moments serve, from the highest one on. */
-static int find_served(tool *t, const wisp_moments *m, int64_t *served)
-{
-    const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
-    const int64_t n = t->opt.temperature_count;
-    wisp_ensemble e;
-    for (*served = 0; *served < n; ++*served) {
-        const wisp_status status = wisp_thermal(t->ctx, m, &o, t->opt.temperatures[n - 1 - *served], &e);
-        if (status == WISP_ERR_ARG) break;
-        if (status) return tool_fail_ctx(t);
-    }
-    return EXIT_FINE;
-}
 
 /* Energy and spread of each state. */
 static wisp_status look(run *c)
@@ -205,7 +193,8 @@ static wisp_status items(void *arg, wisp_state *s)
     const int64_t all = r->m->vectors, count = r->cool_count;
     const size_t numbers = (size_t)(count * all);
     wisp_status status;
-    WISP_TRY(wisp_state_samef(s, "--temperatures", "%lld, %.17g to %.17g", (long long)count, T[0], T[count - 1]));
+    WISP_TRY(wisp_state_samef(s, "--temperatures", "%lld, %016llx", (long long)count,
+                              (unsigned long long)XXH3_64bits(T, (size_t)count * sizeof *T)));
     WISP_TRY(wisp_state_samef(s, "--vectors", "%lld from %lld on, seed %llu", (long long)all,
                               (long long)c->t->opt.first_vector, (unsigned long long)c->t->opt.seed));
     WISP_TRY(wisp_state_samef(s, "--precision", "%s", wisp_type_name(r->stored.type)));
@@ -253,12 +242,10 @@ int cool_run(tool *t, results *r, const wisp_mat *A)
 {
     const wisp_moments *m = r->m;
     run c = {.t = t, .r = r, .A = A, .edge = m->bounds.center - m->bounds.halfwidth};
-    int64_t served;
     if (!t->opt.cool) return EXIT_FINE;
-    qsort(t->opt.temperatures, (size_t)t->opt.temperature_count, sizeof *t->opt.temperatures, by_value);
-    int rc = tool_agree(t, find_served(t, m, &served));
+    int rc = tool_agree(t, thermal_served(t, r));
     if (rc) return rc;
-    r->cool_count = t->opt.temperature_count - served;
+    r->cool_count = t->opt.temperature_count - r->served;
     if (!r->cool_count) return rc;
     const double start = wisp_now();
     wisp_status status;

@@ -260,6 +260,8 @@ csv_table_fn traces_table;
 /* thermal.c: the same of thermal alone. */
 enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
 int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method);
+/* By moments, from the highest temperature down to the first one that these refuse (r->served, r->refused). */
+int thermal_served(tool *t, results *r);
 int thermal_evaluate(tool *t, results *r);
 void thermal_json(json_t *o, const tool *t, const results *r);
 void thermal_summary(const tool *t, const results *r);

@@ -34,17 +34,13 @@ int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method 
    and rounding may add to each, its bar without chance, is in the bar of the mean. Returns the scatter. */
 static double average_quantity(const wisp_ensemble *of, int64_t N, int i, wisp_estimate *mean)
 {
-    double value = 0, beside[2] = {0}, squares = 0;
+    enum { APART = sizeof *of / sizeof(double) }; /* from one value to the next */
+    double error, beside[2] = {0};
+    const double value = average_mean(N, APART, &quantity(of, i)->value, &error);
     for (int64_t n = 0; n < N; n++) {
         const wisp_estimate *e = quantity(of + n, i);
-        value += e->value / (double)N;
         beside[0] += (e->value - e->low) / (double)N, beside[1] += (e->high - e->value) / (double)N;
     }
-    for (int64_t n = 0; n < N; n++) {
-        const double d = quantity(of + n, i)->value - value;
-        squares += d * d;
-    }
-    const double error = N > 1 ? sqrt(squares / ((double)N * (double)(N - 1))) : (double)NAN;
     const double half = wisp_student95(N) * error;
     *mean = (wisp_estimate){value, error, value - half - beside[0], value + half + beside[1]};
     return error * sqrt((double)N);
@@ -85,45 +81,43 @@ out:
     return status;
 }
 
-/* Why, and what serves lower ones, unless cooled states have said it. */
-static void say_refused(tool *t, results *r)
-{
-    const bool cools = r->m->trace == WISP_TRACE_RANDOM && !t->opt.cool && !r->m->realizations;
-    if (*r->refused) return;
-    snprintf(r->refused, sizeof r->refused, "%s%s%s", tool_message(t), cools ? ", and so does --cool" : "",
-             cools && t->opt.from ? " in a new run" : "");
-}
-
-/* From the highest temperature down to the first one that is refused, as are all below it. */
-static int evaluate_served(tool *t, results *r)
+int thermal_served(tool *t, results *r)
 {
     const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
     const int64_t n = t->opt.temperature_count;
+    if (r->heat) return EXIT_FINE; /* it is known */
+    if (wisp_alloc(t->ctx, &r->heat, (size_t)n, sizeof *r->heat)) return tool_fail_ctx(t);
+    qsort(t->opt.temperatures, (size_t)n, sizeof *t->opt.temperatures, by_value);
     for (; r->served < n; r->served++) {
         const int64_t k = n - 1 - r->served;
         if (wisp_ctx_step(t->ctx, "temperatures", (double)r->served / (double)n, 0)) return tool_fail_ctx(t);
         const double T = t->opt.temperatures[k];
         const wisp_status status = r->m->realizations ? of_realizations(t, r->m, &o, T, r->heat + k)
                                                       : wisp_thermal(t->ctx, r->m, &o, T, r->heat + k);
-        if (status == WISP_OK || (status == WISP_ERR_ARG && cool_fill(t, r, k))) continue;
-        if (status == WISP_ERR_ARG) say_refused(t, r);
+        if (status == WISP_OK) continue;
         if (status != WISP_ERR_ARG) return tool_fail_ctx(t);
-        if (r->served == 0) return tool_fail(t, "%s", r->refused);
+        const bool cools = r->m->trace == WISP_TRACE_RANDOM && !t->opt.cool && !r->m->realizations;
+        snprintf(r->refused, sizeof r->refused, "%s%s%s", tool_message(t), cools ? "; or take --cool" : "",
+                 cools && t->opt.from ? " in a new run" : "");
         break;
     }
+    return EXIT_FINE;
+}
+
+/* By the moments, and below by cooled states. */
+int thermal_evaluate(tool *t, results *r)
+{
+    const int64_t n = t->opt.temperature_count;
+    const int rc = thermal_served(t, r);
+    if (rc) return rc;
+    while (r->served < n && cool_fill(t, r, n - 1 - r->served)) r->served++;
+    if (r->served == 0) return tool_fail(t, "%s", r->refused);
+    if (r->served == n) *r->refused = '\0';
     for (int64_t k = 0; k < n - r->served; k++) {
         const wisp_estimate none = {NAN, NAN, NAN, NAN};
         r->heat[k] = (wisp_ensemble){t->opt.temperatures[k], none, none, none, none, NAN, 0};
     }
     return EXIT_FINE;
-}
-
-int thermal_evaluate(tool *t, results *r)
-{
-    const int64_t n = t->opt.temperature_count;
-    if (wisp_alloc(t->ctx, &r->heat, (size_t)n, sizeof *r->heat)) return tool_fail_ctx(t);
-    qsort(t->opt.temperatures, (size_t)n, sizeof *t->opt.temperatures, by_value);
-    return evaluate_served(t, r);
 }
 
 /* ---- results ---- */
