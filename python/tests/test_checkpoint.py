@@ -64,8 +64,11 @@ def python(script, *args):
                           stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("name, calls", [("density", 30), ("operator", 30), ("eigs", 6), ("chebfd", 40), ("solve", 8),
-                                         ("evolve", 12), ("operators", 12)])
+CALLS = pytest.mark.parametrize("name, calls", [("density", 30), ("operator", 30), ("eigs", 6), ("chebfd", 40), ("solve", 8),
+                                                ("evolve", 12), ("operators", 12)])
+
+
+@CALLS
 def test_a_killed_process_goes_on(name, calls, tmp_path):
     path, out = tmp_path / "run.ck", tmp_path / "out"
     killed = python(KILLED, name, path, calls)
@@ -78,6 +81,40 @@ def test_a_killed_process_goes_on(name, calls, tmp_path):
     for a, b in zip(found, whole):
         np.testing.assert_array_equal(a, b)
     assert name != "density" or done["moments"] > 0
+
+
+@CALLS
+def test_ctrl_c_keeps_the_state(name, calls, tmp_path, monkeypatch):
+    monkeypatch.setattr(wisp._context, "_PATIENCE", 1e9)  # no machine is too slow
+    path, tasks, left = tmp_path / "run.ck", [], []
+    code = {}
+    exec(SCRIPT, code)
+
+    def progress(task, done):
+        tasks.append(task)
+        if len(tasks) == calls:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        code["run"](name, checkpoint=wisp.Checkpoint(path, every=1e9), progress=progress)
+    assert path.exists()
+    assert len(tasks) == calls  # it is not told of any more
+    found = code["run"](name, checkpoint=path, progress=lambda task, done: left.append(task))
+    assert not path.exists()
+    for a, b in zip(found, code["run"](name)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_ctrl_c_does_not_wait_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(wisp._context, "_PATIENCE", -1.0)  # as if no step came to its end
+    path = tmp_path / "run.ck"
+    H = wisp.gallery("graphene", nx=12, ny=12)
+
+    def progress(task, done):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        H.spectral_density(8, 256, bounds=(-3.1, 3.1), checkpoint=wisp.Checkpoint(path, every=1e9), progress=progress)
 
 
 def interrupted(call, path, **options):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from ._arguments import checked, not_negative, shown
-from ._context import callback
+from ._context import callback, keep_by
 from ._lib import ffi, lib, pointer, struct
 
 
@@ -22,7 +22,8 @@ class Checkpoint:
     threads, it ends with the same bits as one that was never interrupted. The file is of one call, of one matrix: a call of
     another matrix, or with other arguments, raises an ArgumentError that says what is not the same. (Of a function or a
     LinearOperator only that there is one is compared.) When the call has ended well, the file is removed; after an exception it
-    is left.
+    is left. Ctrl-C has the state written before it ends the call, where a step comes to its end within two seconds; a second
+    Ctrl-C ends it at once.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class Run:
         self.words = {name: words_of(value) for name, value in self.same.items()}
         path = os.fsencode(self.of.path)
         self.items = callback("wisp_items_fn", self._items, lib.WISP_ERR_CALLBACK)
-        self.offer = callback("wisp_offer_fn", self._offer, 1)
+        self.offer = callback("wisp_offer_fn", self._offer, 1, waits=True)
         if self.ctx.agreed(os.path.exists(path)):
             kept = ffi.new("wisp_state **")
             self.ctx.call(lib.wisp_state_open, kept, self.ctx._ctx, path)
@@ -105,6 +106,7 @@ class Run:
         made = ffi.new("wisp_checkpoint **")
         self.ctx.call(lib.wisp_checkpoint_create_sized, made, self.ctx._ctx, o, size)
         self.made = made[0]
+        keep_by(lambda: lib.wisp_checkpoint_request(self.made, 1))
         return self
 
     def set(self, o: Any) -> None:
@@ -139,6 +141,7 @@ class Run:
 
     def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
         if self.made:
+            keep_by(None)
             if value is None:
                 lib.wisp_checkpoint_remove(self.made)
             lib.wisp_checkpoint_free(self.made)

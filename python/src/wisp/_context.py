@@ -7,6 +7,7 @@ import logging
 import re
 import sys
 import threading
+import time
 from types import TracebackType
 from typing import Any, Callable
 
@@ -19,6 +20,7 @@ from ._lib import ffi, lib, struct, text
 _LEVELS = {lib.WISP_LOG_WARN: logging.WARNING, lib.WISP_LOG_PERF: logging.INFO, lib.WISP_LOG_INFO: logging.INFO,
            lib.WISP_LOG_DEBUG: logging.DEBUG}
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_PATIENCE = 2.0  # seconds that a call has after Ctrl-C until it comes to a step at which its state can be kept
 
 
 class Frame:
@@ -26,6 +28,8 @@ class Frame:
 
     def __init__(self, progress: Any = None) -> None:
         self.error: BaseException | None = None
+        self.keep: Callable[[], None] | None = None  # asks for the state to be kept, and for the end
+        self.until = 0.0  # when it is to end, kept or not
         self.progress = _Bar(progress) if progress is True or hasattr(progress, "update") else progress
 
 
@@ -55,6 +59,7 @@ class _Bar:
 class _Thread(threading.local):
     def __init__(self) -> None:
         self.frames: list[Frame] = []  # the last one is the innermost call
+        self.keep: Callable[[], None] | None = None  # of the next call
 
 
 _thread = _Thread()
@@ -66,28 +71,48 @@ def _failed(kind: Any, value: BaseException, trace: TracebackType | None) -> Non
         _thread.frames[-1].error = value
 
 
-def callback(signature: str, function: Callable[..., Any], failed: Any, frame: Frame | None = None) -> Any:
+def _interrupted(kind: Any, value: BaseException, trace: TracebackType | None) -> int | None:
+    """The first Ctrl-C of a call with a checkpoint: it goes on until its state is kept. A second one ends it."""
+    frame = _thread.frames[-1] if _thread.frames else None
+    first = frame is not None and frame.error is None
+    _failed(kind, value, trace)
+    if frame is None or not first or frame.keep is None or not isinstance(value, KeyboardInterrupt):
+        return None
+    frame.keep()
+    frame.until = time.monotonic() + _PATIENCE
+    return 0
+
+
+def callback(signature: str, function: Callable[..., Any], failed: Any, frame: Frame | None = None,
+             waits: bool = False) -> Any:
     """function for the library. An exception in it makes it return `failed`, and is raised by the call that is under
-    way in this thread, or that of `frame`."""
+    way in this thread, or that of `frame`. waits: after a Ctrl-C in it the call may go on until its state is kept."""
 
     def keep(kind: Any, value: BaseException, trace: TracebackType | None) -> None:
         if frame is not None and frame.error is None:
             frame.error = value
 
-    return ffi.callback(signature, error=failed, onerror=keep if frame else _failed)(function)
+    return ffi.callback(signature, error=failed, onerror=keep if frame else _interrupted if waits else _failed)(function)
 
 
 def _on_progress(arg: Any, progress: Any) -> int:
     frame = _thread.frames[-1] if _thread.frames else None
     if frame is None:
         return 0
+    if frame.error is not None:
+        return int(time.monotonic() >= frame.until)
     if frame.progress is not None:
         frame.progress(text(progress.task), progress.done)
-    return int(frame.error is not None)
+    return 0
 
 
 # It is there in every context: the interpreter is entered, which is what makes Ctrl-C end a call.
-_progress = callback("wisp_progress_fn", _on_progress, 1)
+_progress = callback("wisp_progress_fn", _on_progress, 1, waits=True)
+
+
+def keep_by(ask: Callable[[], None] | None) -> None:
+    """How the calls of this thread that follow have their state kept on Ctrl-C; None: not."""
+    _thread.keep = ask
 
 
 @ffi.callback("wisp_log_fn", onerror=_failed)
@@ -221,11 +246,13 @@ class Context:
         if self.rank and (progress is True or hasattr(progress, "update")):  # one bar is enough
             progress = None
         frame = frame or Frame(progress)
+        frame.keep, _thread.keep = _thread.keep, None  # which is not of calls within it
         _thread.frames.append(frame)
         try:
             status = function(*args)
         finally:
             _thread.frames.pop()
+            _thread.keep = frame.keep
             if isinstance(frame.progress, _Bar):
                 frame.progress.close()
         failure, frame.error = frame.error, None
