@@ -16,7 +16,7 @@ SITE = 2 * (128 * 256 + 128)  # in the middle
 
 
 def wisp_command(o, arguments):
-    """Seconds of the moments, and of the whole job less reading nothing; a value to compare."""
+    """What the command says with --json."""
     said = subprocess.run([o.wisp, *arguments, "--threads", str(o.threads), "--json", "--quiet"], check=True,
                           capture_output=True, text=True).stdout
     return json.loads(said)
