@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the value of a key of a gallery spec begins; NULL: it has none. */
-static const char *key_of(const char *spec, const char *key)
-{
-    const size_t n = strlen(key);
-    for (const char *at = strchr(spec, ':'); at; at = strchr(at, ',')) {
-        at++;
-        if (!strncmp(at, key, n) && at[n] == '=') return at + n + 1;
-    }
-    return NULL;
-}
-
 /* Plane waves are as many with any number of rows. */
 static bool vacancies_fit(const tool *t) { return t->cmd->bit == CMD_SPECTRAL; }
 
@@ -27,8 +16,8 @@ int average_check(tool *t)
     if (!o->average || o->from) return EXIT_FINE;
     if (o->checkpoint || o->resume)
         return tool_usage(t, "--average does not go with --checkpoint and --resume; --save keeps whole realizations");
-    const bool vacancies = key_of(o->arg[0], "vacancies");
-    if (!key_of(o->arg[0], "disorder") && !vacancies)
+    const bool vacancies = average_key(o->arg[0], "vacancies");
+    if (!average_key(o->arg[0], "disorder") && !vacancies)
         return tool_usage(t, "--average needs a lattice of the gallery with disorder=W%s, and %s has none",
                           vacancies_fit(t) ? " or vacancies=P" : "", o->arg[0]);
     if (vacancies && !vacancies_fit(t))
@@ -37,29 +26,11 @@ int average_check(tool *t)
                           "realization; wisp spectral takes them",
                           t->cmd->name);
     if (o->overlap) return tool_usage(t, "--average does not go with --overlap");
-    const char *seed = key_of(o->arg[0], "seed");
+    const char *seed = average_key(o->arg[0], "seed");
     if (seed && (strspn(seed, "0123456789") != strcspn(seed, ",") || !isdigit((unsigned char)*seed)))
         return tool_usage(t, "--average counts up from the seed of %s, which must be a whole number from 0 on",
                           o->arg[0]);
     return EXIT_FINE;
-}
-
-/* The seed of a realization: the spec's own one, or 1, and so many more. */
-static unsigned long long seed_of(const char *spec, int64_t more)
-{
-    const char *at = key_of(spec, "seed");
-    return (at ? strtoull(at, NULL, 10) : 1) + (unsigned long long)more;
-}
-
-/* A copy of the spec with it. */
-static char *with_seed(const char *spec, int64_t more)
-{
-    const char *at = key_of(spec, "seed");
-    const unsigned long long seed = seed_of(spec, more);
-    char *text = NULL;
-    if (!at) return asprintf(&text, "%s,seed=%llu", spec, seed) < 0 ? NULL : text;
-    const char *rest = at + strcspn(at, ",");
-    return asprintf(&text, "%.*s%llu%s", (int)(at - spec), spec, seed, rest) < 0 ? NULL : text;
 }
 
 /* What t->opt was before, and the spec of the realization that it tells now. */
@@ -71,13 +42,17 @@ typedef struct {
     char *text;
 } realization;
 
-/* Other random vectors as well: an error that all have would be in no bar. */
+/* Other random vectors as well: an error that all have would be in no bar. They go by the disorder's seed, so that
+   those of other realizations are others in other runs, too. */
 static int set_realization(tool *t, realization *of, int64_t number)
 {
+    const uint64_t seed = average_seed(of->spec, number);
+    char word[TEXT];
+    snprintf(word, sizeof word, "%llu", (unsigned long long)seed);
     free(of->text);
-    of->text = with_seed(of->spec, number);
+    of->text = average_name(of->spec, word);
     t->opt.arg[0] = of->text ? of->text : of->spec;
-    t->opt.seed = of->seed + (uint64_t)number;
+    t->opt.seed = of->seed + seed;
     monitor_part(&t->monitor, (int)number + 1, (int)t->opt.average);
     return tool_agree(t, of->text ? EXIT_FINE : tool_fail(t, "out of memory for the name of a realization"));
 }
@@ -292,22 +267,21 @@ void average_bars(int64_t N, int64_t count, bool positive, const double *value, 
 
 void average_summary(const average *a, const char *matrix, int64_t done)
 {
-    char n[TEXT], each[TEXT_BAR] = "", v[TEXT];
+    char n[TEXT], each[TEXT_BAR] = "", v[TEXT], seeds[TEXT_BAR];
     if (done < 1) return;
-    const unsigned long long first = seed_of(matrix, 0);
     if (a->vectors && a->trace == WISP_TRACE_EXACT)
         snprintf(each, sizeof each, ", exact trace each");
     else if (a->vectors && a->trace == WISP_TRACE_RANDOM)
         snprintf(each, sizeof each, ", %s random vector%s each", text_count(v, a->vectors), a->vectors == 1 ? "" : "s");
-    text_line("average", "%s realization%s of disorder, seed %llu to %llu%s", text_count(n, done), done == 1 ? "" : "s",
-              first, first + (unsigned long long)done - 1, each);
+    text_line("average", "%s realization%s of disorder, seed %s%s", text_count(n, done), done == 1 ? "" : "s",
+              average_seeds(matrix, done, seeds), each);
 }
 
 void average_json(json_t *o, const tool *t, const average *a, const char *matrix, int64_t done)
 {
     if (done < 1) return;
     json_t *seeds = json_array();
-    for (int64_t i = 0; i < done; i++) json_array_append_new(seeds, json_seed(seed_of(matrix, i)));
+    for (int64_t i = 0; i < done; i++) json_array_append_new(seeds, json_seed(average_seed(matrix, i)));
     JSON_PUT(o, J("realizations", done), J_MAYBE(t->opt.average, "realizations_asked", t->opt.average),
              J_MAYBE(a->vectors, "vectors_each", a->vectors), J("disorder_seeds", seeds));
 }

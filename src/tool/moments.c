@@ -1,4 +1,5 @@
 /* Moments that are kept in files: loaded, taken together, saved, also by a run that is stopped. */
+#include "average.h"
 #include "moments.h"
 #include "out/out.h"
 #include "out/text.h"
@@ -108,6 +109,23 @@ static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int co
     return tool_fail_ctx(t); /* for want of memory */
 }
 
+/* Of several realizations of disorder each: as those of one run. */
+static int merge_averages(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
+{
+    wisp_moments as[LIST];
+    char *name = NULL;
+    memcpy(as, runs, (size_t)count * sizeof *as);
+    int rc = average_fit(t, as, count, &name);
+    if (!rc) rc = merge_runs(t, m, as, count);
+    if (!rc && wisp_moments_label(t->ctx, m, name, runs[0].command)) rc = tool_fail_ctx(t);
+    free(name);
+    if (rc) return rc;
+    m->realizations = (int)m->vectors;
+    m->first_vector = runs[0].first_vector;
+    m->seed = runs[0].seed;
+    return EXIT_FINE;
+}
+
 int moments_load(tool *t, wisp_moments *m, uint64_t *seed)
 {
     wisp_moments runs[LIST] = {0};
@@ -122,7 +140,9 @@ int moments_load(tool *t, wisp_moments *m, uint64_t *seed)
         *m = runs[0];
         return EXIT_FINE;
     }
-    if (!rc) rc = merge_runs(t, m, runs, count);
+    bool averages = false;
+    for (int i = 0; i < count; i++) averages |= runs[i].realizations > 0 && runs[i].trace == WISP_TRACE_RANDOM;
+    if (!rc) rc = averages ? merge_averages(t, m, runs, count) : merge_runs(t, m, runs, count);
     for (int i = 0; i < count; i++) wisp_moments_free(&runs[i]);
     return rc;
 }
