@@ -400,6 +400,7 @@ for ranks in "" 3; do
     unbroken INT:evaluating:0 csv dos $h --moments 400
     unbroken TERM:temperatures:0 csv thermal $h --moments 64 --temperatures 1,2
     unbroken TERM:conductivity:0 csv sigma $h --direction xx --moments 64 --vectors 4
+    unbroken TERM:conductivity:0 csv sigma $h --direction xx --moments 64 --vectors 4 --precision auto --left-bytes 20000
     unbroken TERM:expansion:1 mtx apply $h --function fermi:0,0.1
     unbroken TERM:map:1 csv map $h --energies 0 --moments 64 --vectors 4
 done
@@ -407,9 +408,24 @@ export WISP_RANKS=
 unbroken HUP:evolution:1 csv evolve $h --time 5 --steps 5 --site 0
 # What comes after the moments takes long: it is stopped, and its state kept.
 cooled=(thermal $h --moments 64 --temperatures 0.001,1 --vectors 2 --cool --quiet --checkpoint cooled.ck -o cooled.csv)
-at TERM:moments:1 "${cooled[@]}"
-[ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume cooled.ck' err || fail "cooling, stopped: $rc, $(cat err)"
-"$wisp" "${cooled[@]}" --resume cooled.ck 2>err || fail "cooling, going on: $(cat err)"
+for ranks in "" 3; do
+    export WISP_RANKS=$ranks
+    at TERM:moments:1 "${cooled[@]}"
+    [ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume cooled.ck' err || fail "cooling, stopped: $rc, $(cat err)"
+    # Moments are made anew then, without states: a signal ends that at once.
+    at TERM:moments:0.5 "${cooled[@]}" --resume cooled.ck
+    [ $rc = 1 ] && grep -q 'the last state that was kept is in cooled.ck' err || fail "cooling, stopped again: $rc, $(cat err)"
+    "$wisp" "${cooled[@]}" --resume cooled.ck 2>err || fail "cooling, going on: $(cat err)"
+done
+export WISP_RANKS=
+# A terminal's Ctrl-C is for all that it has started: what draws goes on as well.
+if drawer=$(command -v gnuplot); then
+    mkdir -p draws
+    printf '#!/bin/sh\nkill -s INT -- -$PPID\nexec %s "$@"\n' "$drawer" >draws/gnuplot
+    chmod +x draws/gnuplot
+    PATH=$PWD/draws:$PATH setsid -w env --default-signal=INT "$wisp" "${quick[@]}" --quiet --checkpoint drawn.ck --plot drawn.svg 2>err &&
+        [ -s drawn.svg ] || fail "drawing: $(cat err)"
+fi
 
 echo "- memory: as planned"
 bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 4608 * 4 * 16 else 0)')

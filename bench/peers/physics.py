@@ -65,7 +65,8 @@ def kite_hall(o, cells, moments, vectors, divisions):
     import h5py
     import kite
     began = time.perf_counter()
-    path = os.path.join(tempfile.mkdtemp(), "kite.h5")
+    folder = tempfile.TemporaryDirectory()
+    path = os.path.join(folder.name, "kite.h5")
     conf = kite.Configuration(divisions=divisions, length=[cells, cells], boundaries=["periodic", "periodic"], is_complex=True,
                               precision=1, spectrum_range=[-HALDANE, HALDANE])
     calculation = kite.Calculation(conf)
@@ -168,8 +169,7 @@ def main():
                 said = subprocess.run([sys.executable, __file__, "--wisp", o.wisp, "--threads", str(o.threads), "--job", row, name],
                                       env={**os.environ, "OMP_NUM_THREADS": str(o.threads)}, capture_output=True, text=True)
                 if said.returncode:
-                    print(f"{row}, {name}: {(said.stderr or said.stdout).strip().splitlines()[-1]}")
-                    continue
+                    return f"{row}, {name}: {(said.stderr or said.stdout or 'it says nothing').strip()[-200:]}"
                 found[name].append(json.loads(said.stdout.splitlines()[-1]))
         for name, runs in found.items():
             cells = [f"{part} {spread([r[part] for r in runs])} s" for part in ("moments", "job") if runs]

@@ -304,6 +304,7 @@ wisp_status wisp_checkpoint_wait(wisp_checkpoint *checkpoint)
     wisp_ctx *ctx = checkpoint->ctx;
     wisp_status status;
     double ends = (atomic_exchange(&checkpoint->wish, 0) & WISH_END) != 0; /* for which there is no offer any more */
+    checkpoint->next_look = 0; /* offers of what comes then may be far apart */
     wisp_ctx_enter(ctx);
     WISP_TRY(ctx->comm->sum(ctx, &ends, 1));
     if (ends > 0) checkpoint->info.ended = 1;

@@ -9,6 +9,12 @@
 
 static const double EVERY = 600; /* seconds */
 
+/* Signals are for one rank of a process. */
+static void catch_for(const tool *t, wisp_checkpoint *checkpoint)
+{
+    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(checkpoint);
+}
+
 static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resume) && !t->opt.plan; }
 
 int checkpoint_check(tool *t)
@@ -129,17 +135,22 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
                                     .every = stop_at_names(&t->monitor.stop, "checkpoint") ? always : every,
                                     .after = t->resumed};
     if (wisp_checkpoint_create(&t->checkpoint, t->ctx, &o)) return tool_fail_ctx(t);
-    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(t->checkpoint);
+    catch_for(t, t->checkpoint);
     return EXIT_FINE;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
 
+void checkpoint_rest(tool *t)
+{
+    if (t->checkpoint) catch_for(t, NULL);
+}
+
 void checkpoint_pause(tool *t)
 {
     char why[WISP_MESSAGE];
     if (!t->checkpoint) return;
-    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(NULL);
+    checkpoint_rest(t);
     wisp_ctx_message(t->ctx, why, sizeof why); /* of the solver: a disk that fails has its own words */
     (void)wisp_checkpoint_wait(t->checkpoint);
     (void)wisp_ctx_fail(t->ctx, WISP_OK, why);
@@ -156,8 +167,9 @@ void checkpoint_again(tool *t, wisp_items_fn more, void *more_arg)
 {
     t->kept.more = more;
     t->kept.more_arg = more_arg;
-    if (t->checkpoint) tool_heed(t);
-    if (t->checkpoint && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_for_checkpoint(t->checkpoint);
+    if (!t->checkpoint) return;
+    catch_for(t, t->checkpoint);
+    tool_heed(t);
 }
 
 bool checkpoint_ended(const tool *t) { return t->kept.info.ended; }

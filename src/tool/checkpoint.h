@@ -27,10 +27,11 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
 int checkpoint_offer(void *tool, wisp_state *state);
 #define checkpoint_set(t, opts) \
     ((opts)->offer = (t)->checkpoint ? checkpoint_offer : NULL, (opts)->offer_arg = (t), (opts)->resume = (t)->resumed)
+void checkpoint_rest(tool *t); /* what follows offers no state: signals end it at once */
 /* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
 void checkpoint_pause(tool *t);
-/* Behind that: what took long is done, and a state of it can't be kept any more. So where there are checkpoints, what is
-   left (to evaluate and to write) goes to its end, whatever signal has come or comes. */
+/* Behind that: what took long is done, and a state of it can't be kept any more. So where there are checkpoints, what
+   is left (to evaluate and to write) goes to its end, whatever signal has come or comes. */
 void checkpoint_whole(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
 int checkpoint_stopped(tool *t);

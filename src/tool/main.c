@@ -57,7 +57,7 @@ void tool_keep(tool *t)
 
 void tool_heed(tool *t)
 {
-    catch_only_noted(false);
+    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_only_noted(false);
     t->keeping = false;
 }
 

@@ -44,11 +44,21 @@ void catch_for_checkpoint(wisp_checkpoint *checkpoint)
     if (requested) wisp_checkpoint_request(checkpoint, 0);
 }
 
-void catch_only_noted(bool only) { only_noted = only; }
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+void catch_only_noted(bool only)
+{
+    struct sigaction is;
+    only_noted = only;
+    for (int i = 0; i < 3; i++) {
+        if (sigaction(numbers[i], NULL, &is) || is.sa_handler != on_signal) continue;
+        is.sa_flags = only ? SA_RESTART : 0; /* what is written then is written to its end */
+        sigaction(numbers[i], &is, NULL);
+    }
+}
 
 void catch_signals(wisp_ctx *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     signal_ctx = ctx;
     for (int i = 0; i < 3; i++) {
         struct sigaction old, new = {.sa_handler = ctx ? on_signal : SIG_DFL};

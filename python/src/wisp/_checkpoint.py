@@ -22,8 +22,8 @@ class Checkpoint:
     threads, it ends with the same bits as one that was never interrupted. The file is of one call, of one matrix: a call of
     another matrix, or with other arguments, raises an ArgumentError that says what is not the same. (Of a function or a
     LinearOperator only that there is one is compared.) When the call has ended well, the file is removed; after an exception it
-    is left. Ctrl-C has the state written before it ends the call, where a step comes to its end within two seconds; a second
-    Ctrl-C ends it at once.
+    is left. Ctrl-C has the state written before it ends the call, where a step comes to its end within two seconds and Ctrl-C does
+    not come within a function of your own; a second Ctrl-C does not wait for a step.
 
     Parameters
     ----------
@@ -95,7 +95,8 @@ class Run:
         self.words = {name: words_of(value) for name, value in self.same.items()}
         path = os.fsencode(self.of.path)
         self.items = callback("wisp_items_fn", self._items, lib.WISP_ERR_CALLBACK)
-        self.offer = callback("wisp_offer_fn", self._offer, 1, waits=True)
+        # Of several ranks each makes all offers, or the call is cancelled.
+        self.offer = callback("wisp_offer_fn", self._offer, 1, waits=self.ctx.ranks == 1)
         if self.ctx.agreed(os.path.exists(path)):
             kept = ffi.new("wisp_state **")
             self.ctx.call(lib.wisp_state_open, kept, self.ctx._ctx, path)

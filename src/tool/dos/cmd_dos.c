@@ -177,7 +177,10 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
     const int rc = checkpoint_begin(t, r->pencil.C ? r->pencil.A : A, k->width, items_of_run, &items);
     if (rc) return rc;
     checkpoint_set(t, k);
-    if (cool_resumes(t)) k->offer = NULL, k->resume = NULL;
+    if (cool_resumes(t)) {
+        k->offer = NULL, k->resume = NULL;
+        checkpoint_rest(t);
+    }
     wisp_status status = wisp_kpm(m, A, k);
     near_done(&s->near, t, r, m);
     operator_conjugate(k, m);

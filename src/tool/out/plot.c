@@ -119,7 +119,9 @@ static int start_gnuplot(const int fd[3], pid_t *pid)
         sigemptyset(&usual);
         sigaddset(&usual, SIGXFSZ);
         posix_spawnattr_setsigdefault(&how, &usual);
-        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+        /* Ctrl-C of a terminal is for this process, which ends gnuplot if it ends the run. */
+        posix_spawnattr_setpgroup(&how, 0);
+        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
         for (int i = 0; i < 3; i++) posix_spawn_file_actions_adddup2(&actions, fd[i], i);
         error = posix_spawnp(pid, "gnuplot", &actions, &how, argv, environ);
         posix_spawnattr_destroy(&how);

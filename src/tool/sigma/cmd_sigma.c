@@ -105,6 +105,7 @@ static int run_moments(tool *t, sigma_results *r, wisp_moments *m, const wisp_ma
     checkpoint_set(t, &r->kubo);
     const wisp_status status = wisp_kubo(m, A, V_a, V_b, &r->kubo);
     checkpoint_pause(t);
+    if (status == WISP_OK) checkpoint_whole(t);
     const int64_t wanted = m->trace == WISP_TRACE_EXACT ? 1 : sigma_random(r);
     if (status && status != WISP_ERR_CANCELLED) return tool_fail_matrix(t, status);
     m->volume = r->has_volume ? r->eval.volume : 0;
@@ -145,7 +146,6 @@ static int compute_once(tool *t, sigma_results *r, wisp_moments *m, wisp_bounds 
         like_matrix(t, &r->stored, r->kubo.width);
         rc = found ? find_bounds(t, r, A, found) : run_moments(t, r, m, A, V_a, V_b);
         if (!rc && !found) rc = sigma_rounding(t, r);
-        if (!rc && !found) checkpoint_whole(t);
         wisp_mat_get_info(A, &r->stored); /* with the halo's way that was found */
     }
     velocity_free(V_a, V_b);
@@ -184,6 +184,8 @@ static int compute(tool *t, sigma_results *r)
     int rc = of_all(t, r);
     if (rc != EXIT_AGAIN) return rc;
     if (checkpoint_ended(t)) return checkpoint_stopped(t);
+    tool_heed(t);
+    if ((rc = tool_agree(t, tool_is_stopped(t) ? tool_stopped(t) : EXIT_FINE))) return rc;
     t->opt.precision = PRECISION_DOUBLE;
     rc = checkpoint_done(t, EXIT_FINE);
     t->opt.resume = NULL;
