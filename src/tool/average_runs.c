@@ -60,9 +60,11 @@ const char *average_seeds(const char *spec, int64_t all, char *buf)
     size_t n = 0;
     uint64_t first;
     *buf = '\0';
-    for (int64_t count; n < TEXT_BAR && next_stretch(&at, all, &first, &count); n = strlen(buf))
-        snprintf(buf + n, TEXT_BAR - n, "%s%llu to %llu", n ? ", " : "", (unsigned long long)first,
-                 (unsigned long long)first + (unsigned long long)count - 1);
+    for (int64_t count; n < TEXT_BAR && next_stretch(&at, all, &first, &count); n = strlen(buf)) {
+        n += (size_t)snprintf(buf + n, TEXT_BAR - n, "%s%llu", n ? ", " : "", (unsigned long long)first);
+        if (n < TEXT_BAR && count > 1)
+            snprintf(buf + n, TEXT_BAR - n, " to %llu", (unsigned long long)first + (unsigned long long)count - 1);
+    }
     return buf;
 }
 
