@@ -93,6 +93,18 @@ if [ $have_hdf5 = 1 ]; then
     refused 1 "both have some realization" dos --from w9.h5 --from w3.h5 --from cut.h5
     worker $lattice,seed=20 more.h5 --vectors 4
     refused 1 "their --vectors differ" dos --from w3.h5 --from more.h5
+    worker $lattice,seed=30 usual.h5
+    worker $lattice,seed=40 told.h5 --vectors 32
+    ok dos --from usual.h5 --from told.h5
+    many=()
+    for s in $(seq 26); do
+        worker $lattice,seed=$((s * 1000)) many$s.h5 --vectors 1
+        many+=(--from many$s.h5)
+    done
+    ok dos "${many[@]}"
+    check "as many seeds as have room" grep -q '^average *52 realizations of disorder, seed 1000 to 1001, .* to [0-9]*001, \.\.\.$' out
+    ok ldos $lattice,seed=50 --sites 0 --moments 40 $given --average 2 --save rows.h5
+    refused 1 "of traces alone, not of rows" dos --from w3.h5 --from rows.h5
     worker $lattice,seed=20 exact.h5 --trace exact
     refused 1 "one of them has exact traces" dos --from w3.h5 --from exact.h5
     worker $lattice,seed=20 other.h5 --vectors 3 --seed 11

@@ -60,9 +60,14 @@ const char *average_seeds(const char *spec, int64_t all, char *buf)
     size_t n = 0;
     uint64_t first;
     *buf = '\0';
-    for (int64_t count; n < TEXT_BAR && next_stretch(&at, all, &first, &count); n = strlen(buf)) {
+    enum { LEAVE = 60 }; /* of two numbers, and "..." */
+    for (int64_t count; next_stretch(&at, all, &first, &count); n = strlen(buf)) {
+        if (n > TEXT_BAR - LEAVE) {
+            snprintf(buf + n, TEXT_BAR - n, ", ...");
+            break;
+        }
         n += (size_t)snprintf(buf + n, TEXT_BAR - n, "%s%llu", n ? ", " : "", (unsigned long long)first);
-        if (n < TEXT_BAR && count > 1)
+        if (count > 1)
             snprintf(buf + n, TEXT_BAR - n, " to %llu", (unsigned long long)first + (unsigned long long)count - 1);
     }
     return buf;
@@ -81,25 +86,47 @@ static bool overlap(const wisp_moments *a, const wisp_moments *b)
     return false;
 }
 
+/* Whether its name tells a seed for each realization. */
+static bool tells_seeds(const wisp_moments *m)
+{
+    const uint64_t most = INT64_MAX;
+    const char *at = m->matrix ? seeds_of(m->matrix) : "";
+    uint64_t first;
+    int64_t sum = 0;
+    for (int64_t count; next_stretch(&at, m->realizations, &first, &count); sum += count)
+        if (count < 1 || count > m->realizations || first > most - (uint64_t)count) return false;
+    return sum == m->realizations && (!*at || *at == ',');
+}
+
+/* Random vectors of each realization, as its command has them or leaves them. */
+static double vectors_of(const wisp_moments *m)
+{
+    char *asked = moments_value(m->command, "vectors");
+    const double vectors = asked ? strtod(asked, NULL) : m->square ? 4 : 32;
+    free(asked);
+    return vectors;
+}
+
 /* Why a run does not go with the first one; NULL: it does. */
 static const char *other_run(const wisp_moments *a, const wisp_moments *b)
 {
     const char *why = NULL;
     if (!a->realizations != !b->realizations) return "one of them is of realizations of disorder, the other is not";
-    if (!a->matrix || !b->matrix) return "of one of them it is not known of which matrix it is";
+    if (a->trace != WISP_TRACE_RANDOM || b->trace != WISP_TRACE_RANDOM)
+        return "realizations are taken together of traces alone, not of rows or vectors";
+    if (!tells_seeds(a) || !tells_seeds(b)) return "of one of them it is not known which realizations it has";
     char *x = average_name(a->matrix, ""), *y = average_name(b->matrix, "");
-    char *v = moments_value(a->command, "vectors"), *w = moments_value(b->command, "vectors");
     if (!x || !y)
         why = "out of memory";
     else if (strcmp(x, y))
         why = "they are of other lattices, or of the same one with another order of its words";
     else if (a->first_vector != b->first_vector)
         why = "one of them has exact traces, the other random vectors";
-    else if (a->first_vector && (!v != !w || (v && strcmp(v, w))))
+    else if (a->first_vector && vectors_of(a) != vectors_of(b))
         why = "their --vectors differ";
     else if (a->first_vector && a->seed - average_seed(a->matrix, 0) != b->seed - average_seed(b->matrix, 0))
         why = "their --seed differs";
-    free(x), free(y), free(v), free(w);
+    free(x), free(y);
     return why;
 }
 

@@ -43,6 +43,12 @@ int tool_fail_ctx(tool *t)
 int tool_fail_matrix(tool *t, wisp_status status)
 {
     if (status != WISP_ERR_HERMITIAN && status != WISP_ERR_NUMERIC) return tool_fail_ctx(t);
+    return tool_fail_named(t);
+}
+
+int tool_fail_named(tool *t)
+{
+    if (tool_is_stopped(t)) return tool_stopped(t);
     return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
 }
 

@@ -52,7 +52,7 @@ static int open_whole(tool *t, wisp_src *src)
     if (wisp_src_open(&whole, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     const wisp_status status = wisp_src_hermitian_part(src, t->ctx, &whole, &t->hermitian_change);
     wisp_src_close(&whole);
-    if (status == WISP_ERR_HERMITIAN) return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+    if (status == WISP_ERR_HERMITIAN) return tool_fail_named(t);
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 

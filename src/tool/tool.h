@@ -67,6 +67,7 @@ const char *tool_message_of(tool *t, const wisp_ctx *ctx); /* of another context
 /* Fails with it, after a Ctrl-C in the words of that. */
 int tool_fail_ctx(tool *t);
 int tool_fail_matrix(tool *t, wisp_status status); /* the same, of a call that works on MATRIX */
+int tool_fail_named(tool *t);                      /* the same, behind the name of MATRIX, whatever the status */
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
 bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */

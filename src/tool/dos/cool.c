@@ -193,8 +193,8 @@ static wisp_status items(void *arg, wisp_state *s)
     const int64_t all = r->m->vectors, count = r->cool_count;
     const size_t numbers = (size_t)(count * all);
     wisp_status status;
-    WISP_TRY(wisp_state_samef(s, "--temperatures", "%lld, %016llx", (long long)count,
-                              (unsigned long long)XXH3_64bits(T, (size_t)count * sizeof *T)));
+    WISP_TRY(wisp_state_samef(s, "--temperatures", "%lld from %.17g to %.17g, with the hash %016llx", (long long)count,
+                              T[0], T[count - 1], (unsigned long long)XXH3_64bits(T, (size_t)count * sizeof *T)));
     WISP_TRY(wisp_state_samef(s, "--vectors", "%lld from %lld on, seed %llu", (long long)all,
                               (long long)c->t->opt.first_vector, (unsigned long long)c->t->opt.seed));
     WISP_TRY(wisp_state_samef(s, "--precision", "%s", wisp_type_name(r->stored.type)));

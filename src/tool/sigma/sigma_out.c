@@ -54,7 +54,8 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
              J("trace", trace_names[m->trace]), J("vectors", m->vectors),
              J_IF(moments_have_seed(m), "first_vector", m->first_vector),
              J_IF(r->runs <= 1 && moments_have_seed(m), "seed", json_seed(m->seed)),
-             J_MAYBE(r->runs > 1, "seeds", json_incref(seeds)), J("width", m->width), J("threads", m->threads));
+             J_MAYBE(r->runs > 1 && !m->realizations, "seeds", json_incref(seeds)), J("width", m->width),
+             J("threads", m->threads));
     if (own) json_run(o, t, &r->stored, &(like_run){.width = m->width, .bytes = r->kubo.left_bytes});
     JSON_PUT(o, J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
              J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),

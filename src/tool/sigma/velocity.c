@@ -25,7 +25,7 @@ static int open_one(tool *t, const sigma_sources *s, wisp_src *v, int along)
         return tool_fail(t, "%s does not extend along %c; take another --direction than %s", t->opt.arg[0], 'x' + along,
                          direction_names[t->opt.direction]);
     if (wisp_src_velocity(v, t->ctx, &s->h, &s->positions, direction, is_complex ? WISP_VELOCITY : WISP_VELOCITY_REAL))
-        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+        return tool_fail_named(t);
     return EXIT_FINE;
 }
 
@@ -60,7 +60,7 @@ int velocity_field(tool *t, sigma_sources *s)
     s->bare = s->h;
     s->h = (wisp_src){0};
     if (wisp_src_peierls(&s->h, t->ctx, &s->bare, &s->positions, t->opt.peierls))
-        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
+        return tool_fail_named(t);
     return EXIT_FINE;
 }
 
