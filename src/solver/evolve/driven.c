@@ -92,6 +92,7 @@ static wisp_status exponential(wisp__driven *s, double t)
             "evolve: opts.drive_at makes H(t) so large after time %.10g, up to %.3g, that rounding of one "
             "step is more than opts.tolerance",
             s->t, s->parts.center + s->parts.halfwidth);
+    WISP_TRY(wisp__evolve_fits(s->psi, s->start_norm, &s->now, t, s->o.tolerance));
     g->count = 1;
     g->terms[0] = g->most = wisp__chebyshev_terms(x, share);
     if (g->most < wisp__least_vectors(given)) g->most = wisp__least_vectors(given);
@@ -408,10 +409,7 @@ static wisp_status begin(wisp__driven *s)
     double unused;
     WISP_TRY(find_bounds(s));
     WISP_TRY(wisp__evolve_rounding(s->ctx, &s->o, s->of, wisp_blk_type(s->psi), s->times, s->time, &unused));
-    WISP_TRY(wisp_norm(s->psi, s->start_norm));
-    for (int j = 0; j < wisp_blk_width(s->psi); j++)
-        if (!isfinite(s->start_norm[j]))
-            return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+    WISP_TRY(wisp__evolve_start(s->psi, s->start_norm));
     WISP_TRY(wisp__driven_survey(s));
     status = first_step(s);
 out:

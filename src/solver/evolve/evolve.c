@@ -272,16 +272,15 @@ out:
 static wisp_status find_start(evolution *s)
 {
     wisp_status status = WISP_OK;
-    const int width = wisp_blk_width(s->sum.v);
-    WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
-    for (int j = 0; j < width; j++)
-        if (!isfinite(s->start_norm[j]))
-            return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
-    if (s->absorbed.on) return wisp__absorbed_begin(&s->absorbed, s->sum.v, s->o.start_off);
-    if (wisp__evolve_damps(&s->o)) {
+    double span = 0;
+    WISP_TRY(wisp__evolve_start(s->sum.v, s->start_norm));
+    if (wisp__evolve_damps(&s->o) && !s->absorbed.on) {
         WISP_TRY(wisp__damped_begin(&s->damped, s->sum.v));
         WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
     }
+    for (int64_t i = 0; i < s->times; i++) span = fmax(span, fabs(s->time[i] - s->base));
+    WISP_TRY(wisp__evolve_fits(s->sum.v, s->start_norm, &s->e->bounds, span, s->o.tolerance));
+    if (s->absorbed.on) status = wisp__absorbed_begin(&s->absorbed, s->sum.v, s->o.start_off);
 out:
     return status;
 }

@@ -74,6 +74,12 @@ wisp_status wisp__evolve_rounding(wisp_ctx *ctx, const wisp_evolve_opts *o, cons
                                   int64_t times, const double *time, double *rounding);
 /* That of one step of so much time. */
 double wisp__evolve_rounding_of(const wisp_evolve_opts *o, const wisp_bounds *b, wisp_type type, double time);
+/* The norms of psi's columns, which must be finite. */
+wisp_status wisp__evolve_start(const wisp_blk *psi, double *norm);
+/* WISP_ERR_NUMERIC: products with a column of this norm leave what its type holds, for so much time and on these
+ * bounds. */
+wisp_status wisp__evolve_fits(const wisp_blk *psi, const double *norm, const wisp_bounds *b, double t,
+                              double tolerance);
 /* What is told of it is so many times as much: of center and halfwidth, an entry, the center, the product with each,
    the time, and the phase or the growth are rounded by up to half an epsilon each, and where a state is at the edge of
    the bounds, all in the same way in each step; sums of long rows may add to it. A constant error E of H changes exp(-i

@@ -1,5 +1,7 @@
 /* What evolutions under H and H(t) share: the coefficients of times that are summed at once, and times in a state. */
 #include "evolve.h"
+#include <float.h>
+#include <math.h>
 
 wisp_scalar wisp__evolve_coefficient(const void *group, int i, int64_t k)
 {
@@ -35,4 +37,38 @@ wisp_status wisp__evolve_same_times(wisp_ctx *ctx, int64_t times, const double *
 out:
     wisp_free(ctx, kept);
     return status;
+}
+
+wisp_status wisp__evolve_start(const wisp_blk *psi, double *norm)
+{
+    wisp_status status;
+    WISP_TRY(wisp_norm(psi, norm));
+    for (int j = 0; j < wisp_blk_width(psi); j++)
+        if (!isfinite(norm[j]))
+            return wisp_ctx_failf(wisp_blk_ctx(psi), WISP_ERR_NUMERIC,
+                                  "evolve: psi has a NaN or an infinity in column %d", j);
+out:
+    return status;
+}
+
+/* Products of entries and elements are rounded to denormal numbers: after t in a series of h t terms, each of which
+   divides by h, by about that times t, and by h t as much where that is over 1. */
+wisp_status wisp__evolve_fits(const wisp_blk *psi, const double *norm, const wisp_bounds *b, double t, double tolerance)
+{
+    const wisp_type type = wisp_blk_type(psi);
+    const bool is_single = wisp__is_single(type);
+    const double tiny = is_single ? 0x1p-149 : 0x1p-1074, most = is_single ? FLT_MAX : DBL_MAX, h = b->halfwidth,
+                 rows = (double)wisp_map_rows(wisp_blk_map(psi));
+    for (int j = 0; j < wisp_blk_width(psi); j++) {
+        const double off = tiny / norm[j] * 2 * sqrt(rows) * fabs(t) * fmax(1, h * fabs(t));
+        const bool is_large = norm[j] > most / 16 / (fabs(b->center) + h);
+        if (norm[j] == 0 || (off <= tolerance && !is_large)) continue;
+        return wisp_ctx_failf(
+            wisp_blk_ctx(psi), WISP_ERR_NUMERIC,
+            "evolve: column %d of psi, of norm %.3g, times a matrix of %.3g is too %s for %s: multiply "
+            "psi by about 1e%+.0f%s",
+            j, norm[j], fabs(b->center) + h, is_large ? "large" : "small", wisp_type_name(type), -floor(log10(norm[j])),
+            is_single ? ", or take double precision" : "");
+    }
+    return WISP_OK;
 }
