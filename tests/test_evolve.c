@@ -142,6 +142,39 @@ static void bond_and_chain(void **state)
     }
 }
 
+/* A bond and a state of any size, in its own time: right, or refused, whose products leave what numbers hold. */
+static void any_size(void **state)
+{
+    wisp_ctx *ctx = *state;
+    int right = 0, refused = 0;
+    for (int single = 0; single < 2; single++) {
+        const wisp_type type = single ? WISP_C : WISP_Z;
+        const int most = single ? 30 : 290;
+        const double tolerance = single ? 1e-3 : 1e-9, a = 2;
+        for (int h = -most; h <= most; h += most / 5)
+            for (int p = -most; p <= most; p += most / 5) {
+                const double t = a / 0.7 * pow(10, -h), size = pow(10, p);
+                ref_mat H = chain(2, 0.7 * pow(10, h), 0), start = ref_new(2, 1);
+                wisp_mat *A = ref_mat_of(ctx, H, type);
+                wisp_blk *psi;
+                start.a[0] = size;
+                REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), type, 1));
+                ref_put(psi, start);
+                const wisp_status status =
+                    wisp_evolve(NULL, A, psi, 1, &t, &(wisp_evolve_opts){.tolerance = tolerance});
+                ref_mat end = ref_get(psi);
+                const double off = hypot(cabs(end.a[0] / size - cos(a)), cabs(end.a[1] / size + i_unit * sin(a)));
+                if (status != WISP_ERR_NUMERIC && (status != WISP_OK || !(off <= tolerance)))
+                    fail_msg("|H| 1e%d, |psi| 1e%d, type %d: status %d, off by %g", h, p, (int)type, (int)status, off);
+                right += status == WISP_OK, refused += status != WISP_OK;
+                assert_true(status == WISP_OK || h * p > 0);
+                wisp_blk_free(psi), wisp_mat_free(A);
+                ref_free(H), ref_free(start), ref_free(end);
+            }
+    }
+    assert_true(right > 100 && refused > 10);
+}
+
 /* A chain of n sites from its closed form, in extended precision: what the tolerance is measured with. */
 static ref_mat exact_chain(int64_t n, int64_t start, long double hop, long double on, long double t)
 {
@@ -403,9 +436,10 @@ static void failing_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bessel_functions),   cmocka_unit_test(random_matrices), cmocka_unit_test(bond_and_chain),
-        cmocka_unit_test(tolerances_are_met), cmocka_unit_test(refusals),        cmocka_unit_test(small_parts_outside),
-        cmocka_unit_test(start_time),         cmocka_unit_test(cancelled),       cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bessel_functions),    cmocka_unit_test(random_matrices),
+                                       cmocka_unit_test(bond_and_chain),      cmocka_unit_test(any_size),
+                                       cmocka_unit_test(tolerances_are_met),  cmocka_unit_test(refusals),
+                                       cmocka_unit_test(small_parts_outside), cmocka_unit_test(start_time),
+                                       cmocka_unit_test(cancelled),           cmocka_unit_test(failing_memory)};
     return REF_RUN_CTX(tests);
 }
