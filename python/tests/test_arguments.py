@@ -155,3 +155,49 @@ def test_what_goes_with_a_matrix():
         H.spectral_density(operator=np.eye(3))
     with pytest.raises(TypeError, match="target is a number"):
         H.eigs(target="x")
+
+
+def test_what_reads_as_something_else(tmp_path):
+    D = wisp.Matrix(np.diag([1.0, 2, 3]))
+    assert list(D.ldos(np.array([False, True, True]), 64).sites) == [1, 2]  # a mask
+    for sites in ([0.0], [3], [True, False], []):
+        with pytest.raises((ValueError, TypeError), match="sites"):
+            D.ldos(sites, 64)
+    A = sp.csr_matrix([[1, 0], [0, 2]])
+    for H in (A, np.eye(2), sp.eye(2).tocsc(), sp.csr_matrix((np.ones(4)[::2], A.indices, A.indptr))):
+        with pytest.raises(ValueError, match="copy=False"):  # it would not be used in place
+            wisp.Matrix(H, copy=False)
+    F = A.astype(float)
+    M = wisp.Matrix(F, copy=False)
+    F.data[:] = 7
+    assert M.borrowed and list(M @ np.ones(2)) == [7, 7]
+    assert wisp.Matrix(sp.csr_matrix((0, 0)), copy=False).shape == (0, 0)
+    twice = sp.csr_matrix((np.array([True, True]), [0, 0], [0, 2]), (1, 1))
+    assert wisp.Matrix(twice).tocsr()[0, 0] == 1 and twice.nnz == 2
+    rho = D.spectral_density(2, 16)
+    for call in (rho.save, wisp.load, lambda name: D.spectral_density(2, 16, checkpoint=name), wisp.Checkpoint, wisp.Matrix):
+        for name in (str(tmp_path / "m.h5") + "\0x", ""):
+            with pytest.raises(ValueError, match="zero byte|is empty|not empty|named ''|neither a file"):
+                call(name)
+    assert not list(tmp_path.iterdir())
+    for call in (lambda: D.solve(np.zeros((3, 0))), lambda: D.evolve(np.zeros((3, 0)), [1.0]),
+                 lambda: D.spectral_density(vectors=np.zeros((3, 0)))):
+        with pytest.raises(ValueError, match="(b|psi|vectors) has no column"):
+            call()
+    with pytest.raises(ValueError, match="interval is a pair"):
+        D.eigs(interval=(2, 1))
+    with pytest.raises(ValueError, match="memory_limit"):
+        wisp.Context(memory_limit="..GB")
+    with pytest.raises(NotImplementedError, match="take method='chebfd'") as told:
+        wisp.gallery("graphene", nx=20, ny=20).eigs(4, which="SM", method="lanczos")
+    assert "WISP" not in str(told.value)
+
+
+def test_integrals_of_some_rows():
+    H = wisp.gallery("graphene", nx=6, ny=6, disorder=1)
+    rho = H.spectral_density(16, 64, rows=range(10))
+    got = rho.integrate()
+    assert got.bar95[0] - 1e-9 <= 10 <= got.bar95[1] + 1e-9
+    w, v = np.linalg.eigh(H.tocsr().toarray())
+    got, exact = rho.integrate(np.exp), ((abs(v[:10])**2) * np.exp(w)).sum()
+    assert abs(got.value - exact) < 6 * got.stderr

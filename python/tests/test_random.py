@@ -31,7 +31,7 @@ class System:
         self.dense = A.toarray().astype(complex)
         self.w, self.v = np.linalg.eigh(self.dense)
         self.bounds = float(self.w[0]) - 0.5, float(self.w[-1]) + 0.5
-        self.M = wisp.Matrix(self.A, copy=bool(self.rng.random() < 0.7))
+        self.M = wisp.Matrix(self.A, copy=bool(self.rng.random() < 0.7) or self.A.format != "csr")
         self.size = abs(self.w).max() + 1
         self.eps = 3e-4 if np.finfo(self.dtype).bits == 32 else 1e-9
 

@@ -143,6 +143,9 @@ def progress(name: str, value: Any) -> Any:
 def path(name: str, value: Any) -> Any:
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise TypeError(f"{name} is the name of a file, not {shown(value)}")
+    words = os.fsencode(value)
+    if not words or b"\0" in words:
+        raise ValueError(f"{name} is the name of a file, and not {'empty' if not words else 'with a zero byte in it'}")
     return value
 
 

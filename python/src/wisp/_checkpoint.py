@@ -9,7 +9,7 @@ from typing import Any, Callable
 import numpy as np
 import scipy.sparse
 
-from ._arguments import checked, not_negative, shown
+from ._arguments import checked, not_negative, path, shown
 from ._context import callback, keep_by
 from ._lib import ffi, lib, pointer, struct
 
@@ -80,7 +80,7 @@ class Run:
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
             if not isinstance(checkpoint, (str, bytes, os.PathLike)):
                 raise TypeError(f"checkpoint is the name of a file, or a wisp.Checkpoint, not {shown(checkpoint)}")
-            checkpoint = Checkpoint(checkpoint)
+            checkpoint = Checkpoint(path("checkpoint", checkpoint))
         self.of, self.ctx, self.more = checkpoint, matrix.ctx, more
         # The solver's own items are named after arguments as well.
         own = {"argument " + name: value for name, value in same.items()}
@@ -93,16 +93,16 @@ class Run:
         if self.of is None:
             return self
         self.words = {name: words_of(value) for name, value in self.same.items()}
-        path = os.fsencode(self.of.path)
+        name = os.fsencode(self.of.path)
         self.items = callback("wisp_items_fn", self._items, lib.WISP_ERR_CALLBACK)
         # Of several ranks each makes all offers, or the call is cancelled.
         self.offer = callback("wisp_offer_fn", self._offer, 1, waits=self.ctx.ranks == 1)
-        if self.ctx.agreed(os.path.exists(path)):
+        if self.ctx.agreed(os.path.exists(name)):
             kept = ffi.new("wisp_state **")
-            self.ctx.call(lib.wisp_state_open, kept, self.ctx._ctx, path)
+            self.ctx.call(lib.wisp_state_open, kept, self.ctx._ctx, name)
             self.kept = ffi.gc(kept[0], lib.wisp_state_free)
             self.ctx.call(self.items, ffi.NULL, self.kept)
-        where = ffi.new("char[]", path)
+        where = ffi.new("char[]", name)
         o, size = struct("wisp_checkpoint_opts", path=where, every=self.of.every, after=self.kept)
         made = ffi.new("wisp_checkpoint **")
         self.ctx.call(lib.wisp_checkpoint_create_sized, made, self.ctx._ctx, o, size)

@@ -137,7 +137,11 @@ def _bytes(limit: float | str | None) -> int:
     match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", limit.lower())
     if not match:
         raise ValueError(f"memory_limit is a number of bytes, or such as '20GB', not {limit!r}")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** _UNITS[match[2]])
+    try:
+        number = float(match[1])
+    except ValueError:
+        raise ValueError(f"memory_limit is a number of bytes, or such as '20GB', not {limit!r}") from None
+    return int(number * (1024 if match[3] else 1000) ** _UNITS[match[2]])
 
 
 _shared: list[Any] = []  # contexts of several ranks, which free them together: when the process ends

@@ -127,7 +127,7 @@ class EvolveCalls(MatrixParts):
 
     def _start(self, psi: ArrayLike) -> np.ndarray:
         dtype = np.result_type(np.asarray(psi).dtype, self.dtype, np.complex64)
-        return self._columns("psi", psi, self.shape[0], dtype if dtype.char in TYPES else "D")
+        return self._some_columns("psi", psi, dtype if dtype.char in TYPES else "D")
 
     def _evolve(self, block: Any, t: np.ndarray, tol: float, bounds: Sequence[float] | None, look: Any, progress: Any,
                 kept: Run | None = None, **fields: Any) -> None:

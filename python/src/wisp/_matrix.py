@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 import scipy.sparse
 
-from ._arguments import checked, mapping, numbers, shown, whole
+from ._arguments import checked, mapping, numbers, path, shown, whole
 from ._context import Context, Frame, callback, context
 from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
@@ -34,7 +34,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken, and positions of its sites.
     copy : bool
         False: the arrays of a CSR matrix stay where they are and must keep their pattern; values that the program writes
-        there count from then on. Products are slower that way.
+        there count from then on. Products are slower that way. Another matrix, whose arrays would be copied, is refused.
     dtype : dtype, optional
         Of the stored values (float32, float64, complex64, complex128). None: that of H; integers become float64.
     params : dict, optional
@@ -177,6 +177,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     def _open(self, name: Any, dtype: Any) -> None:
         src, size = struct("wisp_src")
+        path("H", name)
         opened = lib.wisp_src_open_sized if isinstance(name, str) else lib.wisp_src_open_file_sized
         self.ctx.call(opened, src, size, self.ctx._ctx, os.fsencode(name))
         try:
@@ -190,6 +191,10 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             if H.ndim != 2:
                 raise ValueError(f"{name} is a matrix, of two dimensions, not {H.ndim}")
             H = H.astype(as_type(H.dtype), copy=False)  # also halves, and other orders of bytes, which scipy does not take
+        elif H.dtype == bool and copy:
+            H = H.tocsr(copy=True)
+            H.sum_duplicates()  # as truth values: True and True are True
+        given = H
         H = H.tocsr() if hasattr(H, "tocsr") else scipy.sparse.csr_matrix(H)
         H = H.astype(as_type(H.dtype, name), copy=False)
         arrays = [np.ascontiguousarray(a) for a in (H.indptr, H.indices, H.data)]
@@ -198,6 +203,10 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
                                rowptr_int=ints[arrays[0].itemsize], col_int=ints[arrays[1].itemsize])
         crs.rowptr, crs.col, crs.val = (pointer(a) for a in arrays)
         if not copy:
+            own = [getattr(given, part, None) for part in ("indptr", "indices", "data")]
+            if getattr(given, "format", "") != "csr" or any(a.size and not np.may_share_memory(a, b) for a, b in zip(arrays, own)):
+                raise ValueError(f"copy=False uses the arrays of a CSR matrix of scipy in place, of a type that wisp has; {name} "
+                                 "would be copied: leave copy=False out")
             if dtype is not None and as_type(dtype) != H.dtype:
                 raise ValueError(f"values of {H.dtype} can't be used in place as {np.dtype(dtype)}: leave copy=False out")
             self._keep = arrays
@@ -344,6 +353,13 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         if dtype is None:
             dtype = as_type(np.result_type(x.dtype, self.dtype))
         return np.ascontiguousarray(x if x.ndim == 2 else x[:, None], dtype)
+
+    def _some_columns(self, name: str, x: ArrayLike, dtype: Any = None) -> np.ndarray:
+        """The same as columns of so many rows as the matrix has, of which there must be one at least."""
+        X = self._columns(name, x, self.shape[0], dtype)
+        if not X.shape[1]:
+            raise ValueError(f"{name} has no column")
+        return X
 
     def __matmul__(self, x: ArrayLike) -> np.ndarray:
         """A x: x of shape (columns,) or (columns, k); the result likewise."""

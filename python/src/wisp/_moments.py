@@ -240,6 +240,8 @@ class Moments:
         if kernel not in (None, "jackson"):
             raise ValueError(f"kernel is 'jackson' or None, not {kernel!r}")
         m, size = self._raw()
+        if getattr(self, "of_rows", False):
+            m.imag = ffi.NULL  # of chance alone
         function, keep = function_of(f or (lambda energy: 1.0))
         o, osize = struct("wisp_function_opts", tolerance=tol, jackson=self.num_moments if kernel else 0)
         t, tsize = struct("wisp_traced")

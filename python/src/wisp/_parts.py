@@ -29,6 +29,7 @@ class MatrixParts:
     _get: Callable[..., np.ndarray]
     _own: Callable[..., slice]
     _columns: Callable[..., np.ndarray]
+    _some_columns: Callable[..., np.ndarray]
     _beside: Callable[..., Any]
     _of: Callable[..., Any]
     _like: Callable[..., Any]

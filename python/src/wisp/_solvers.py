@@ -104,6 +104,8 @@ class SolverCalls(MatrixParts):
         if interval is not None:
             if near is not None:
                 raise ValueError("give either an interval or a target")
+            if interval[0] > interval[1]:
+                raise ValueError(f"interval is a pair (low, high), and {shown(interval)} falls")
             o.which, (o.low, o.high) = lib.WISP_EIG_INTERVAL, interval
         else:
             o.count = k
@@ -304,7 +306,7 @@ class SolverCalls(MatrixParts):
         """
         from ._matrix import function_of_blocks
 
-        B = self._columns("b", b, self.shape[0])
+        B = self._some_columns("b", b)
         X0 = None if x0 is None else self._columns("x0", x0, self.shape[1], B.dtype)
         if X0 is not None and X0.shape[1] != B.shape[1]:
             raise ValueError(f"x0 has as many columns as b, of shape {np.shape(b)}; its own has {X0.shape[1]}")

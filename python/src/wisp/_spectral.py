@@ -31,14 +31,14 @@ def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
     return ctx.agreed(int(np.random.default_rng(rng).integers(2**63)))
 
 
-def rows_of(rows: ArrayLike, count: int) -> np.ndarray:
-    """Numbers of rows, of a list of them or a mask of all; each once."""
-    r = np.atleast_1d(numbers("rows", rows, "biu"))
+def rows_of(rows: ArrayLike, count: int, name: str = "rows") -> np.ndarray:
+    """Numbers of rows, of a list of them or a mask of all."""
+    r = np.atleast_1d(numbers(name, rows, "biu"))
     if r.dtype == bool and r.shape == (count,):
         r = np.flatnonzero(r)
     if r.ndim != 1 or not r.size or r.dtype.kind not in "iu" or r.min() < 0 or r.max() >= count:
-        raise ValueError(f"rows are a list of rows from 0 to {count - 1}, or a mask of all, one at least")
-    return np.unique(r)
+        raise ValueError(f"{name} are a list of rows from 0 to {count - 1}, or a mask of all, one at least")
+    return np.ascontiguousarray(r, np.int64)
 
 
 class SpectralCalls(MatrixParts):
@@ -181,7 +181,7 @@ class SpectralCalls(MatrixParts):
         if rows is not None:
             if operator is not None or vectors is not None or overlap is not None:
                 raise ValueError("rows go neither with operator, vectors nor overlap")
-            r = rows_of(rows, self.shape[0])
+            r = np.unique(rows_of(rows, self.shape[0]))
             operator = sp.csr_matrix((np.ones(r.size), (r, r)), self.shape)
         if overlap is not None:
             if operator is not None or vectors is not None:
@@ -207,7 +207,7 @@ class SpectralCalls(MatrixParts):
             if B.dtype.kind == "c" and dtype.kind == "f":  # vectors that it goes with
                 dtype, fields["type"] = B.dtype, TYPES[B.dtype.char]
         if vectors is not None:
-            X = self._columns("vectors", vectors, self.shape[0])
+            X = self._some_columns("vectors", vectors)
             X = X.astype(as_type(np.result_type(X, dtype)), copy=False)
             keep.append(self._block(X))
             fields.update(trace=lib.WISP_TRACE_GIVEN, right=keep[-1])
@@ -245,17 +245,15 @@ class SpectralCalls(MatrixParts):
     @checked()
     def ldos(self, sites: ArrayLike, num_moments: int | None = None, *, energy_resolution: float | None = None,
              kernel: str = "jackson", bounds: Sequence[float] | None = None, progress: Any = None) -> LocalDensity:
-        """Local densities of states <s|delta(E - H)|s> at sites (rows of the matrix), exact but for the kernel.
+        """Local densities of states <s|delta(E - H)|s> at sites (rows of the matrix, or a mask of all), exact but for the kernel.
 
-        Parameters are those of ``spectral_density``.
+        Other parameters are those of ``spectral_density``.
 
         Returns
         -------
         LocalDensity
         """
-        if np.ndim(sites) > 1 or not np.size(sites):
-            raise ValueError("sites are a list of rows, one at least")
-        s = np.ascontiguousarray(np.atleast_1d(sites), np.int64)
+        s = rows_of(sites, self.shape[0], "sites")
         moments, bounds = self._number(num_moments, energy_resolution, bounds)
         return self._moments(lambda m: LocalDensity(self, self.ctx, m, kernel), kernel,
                              self._kpm(moments, s.size, bounds, progress, trace=lib.WISP_TRACE_SITES,
