@@ -193,6 +193,12 @@ def test_what_reads_as_something_else(tmp_path):
     assert "WISP" not in str(told.value)
 
 
+def test_counts_of_an_operator():
+    rho = wisp.Matrix(np.diag([-1.0, 1])).spectral_density(num_moments=64, exact=True, operator=(1 + 2j) * np.eye(2), bounds=(-2, 2))
+    assert abs(rho.count(-2, 2).value - (2 + 4j)) < 1e-9
+    assert abs(rho.count(0, 2).value - (1 + 2j)) < 1e-3
+
+
 def test_integrals_of_some_rows():
     H = wisp.gallery("graphene", nx=6, ny=6, disorder=1)
     rho = H.spectral_density(16, 64, rows=range(10))

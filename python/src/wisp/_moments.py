@@ -206,16 +206,23 @@ class Moments:
     def count(self, a: float, b: float) -> Estimate:
         """How many eigenvalues lie in [a, b], whose ends may be infinite.
 
-        The integral of the density between them. Bars are of chance alone: states within one ``resolution`` of an end
-        count by a part.
+        The integral of the density between them: complex where that is, of an operator. Bars are of chance alone: states within
+        one ``resolution`` of an end count by a part.
         """
+        parts = self._counted(a, b, lib.WISP_REAL_PART)
+        if self._imag is not None and not getattr(self, "of_rows", False):
+            parts = [x + 1j * y for x, y in zip(parts, self._counted(a, b, lib.WISP_IMAGINARY_PART))]
+        value, err, low, high = parts
+        return Estimate(value, err, (low, high))
+
+    def _counted(self, a: float, b: float, part: int) -> list[Any]:
         m, size = self._raw()
-        o, osize = self._eval()
+        o, osize = self._eval(part)
         v, err, low, high = np.zeros((4, 1))
         self._ctx.call(lib.wisp_count_sized, self._ctx._ctx, m, size, o, osize, -1, a, b, pointer(v, "double"),
                        pointer(err, "double"))
         lib.wisp_bars95_sized(m, size, o, osize, 1, *(pointer(x, "double") for x in (v, err, low, high)))
-        return Estimate(float(v[0]), float(err[0]), (float(low[0]), float(high[0])))
+        return [float(x[0]) for x in (v, err, low, high)]
 
     @checked()
     def integrate(self, f: Callable[[float], float] | None = None, *, tol: float = 0, kernel: str | None = None) -> Estimate:
