@@ -59,8 +59,7 @@ int velocity_field(tool *t, sigma_sources *s)
     if (rc || !field) return rc;
     s->bare = s->h;
     s->h = (wisp_src){0};
-    if (wisp_src_peierls(&s->h, t->ctx, &s->bare, &s->positions, t->opt.peierls))
-        return tool_fail_named(t);
+    if (wisp_src_peierls(&s->h, t->ctx, &s->bare, &s->positions, t->opt.peierls)) return tool_fail_named(t);
     return EXIT_FINE;
 }
 
