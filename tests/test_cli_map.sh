@@ -46,7 +46,9 @@ for m in chain.mtx turned.mtx; do
               all(a <= v <= b for l, low, high in zip(d["ldos"], d["ldos_low"], d["ldos_high"]) for v, a, b in zip(l, low, high))'
 done
 : >hits
-for seed in $(seq 40); do
+seeds=40
+[ -n "${SANITIZED:-}" ] && seeds=1 # to which others differ in numbers alone
+for seed in $(seq $seeds); do
     ok map turned.mtx --energies 0.3 --moments 40 --bounds=-2.3,2.3 --vectors 12 --width 5 --seed $seed --json
     cat out >>hits
 done
@@ -122,7 +124,7 @@ done
 refused 2 "--kernel lorentz is for --trace exact" map chain.mtx --energies 0 --kernel lorentz
 
 # ---- several ranks: the same numbers, also where a site's rows are of two of them
-for ranks in 2 3 5; do
+for ranks in $([ -n "${SANITIZED:-}" ] && echo 3 || echo 2 3 5); do
     for how in "chain.mtx $some --vectors 7 --width 3" "turned.mtx $some --trace exact" \
         "topi:nx=3,ny=3,nz=1 --energies 0.5,1 --moments 40 --bounds=-7,7 --vectors 6 --where x<2"; do
         ok map $how --json
@@ -166,6 +168,7 @@ if [ $have_hdf5 = 1 ]; then
         json out 'd["ldos"] == e["ldos"] and d["number_of_moments"] == 60 and d["site_row"] == e["site_row"] and d["site_rows"] == e["site_rows"] and d.get("x") == e.get("x") and
                   d.get("vectors") == e.get("vectors") and d.get("ldos_low") == e.get("ldos_low") and d.get("where") == e.get("where") and d["moments_command"] == e["command"]' kept.json
         for other in "--energies=-1.5,0.3 --kernel fejer" "--energies 2 --moments 33"; do
+            [ -z "${SANITIZED:-}" ] || break # they differ in numbers alone
             ok map $how --bounds=-7,7 --moments 60 $other --json
             cp out direct.json
             ok map --from m.h5 $other --json

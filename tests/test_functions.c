@@ -299,7 +299,7 @@ static void small_parts_outside(void **state)
     int told = 0, met = 0;
     for (int kind = 0; kind < KINDS; kind++)
         for (double coupling = 1e-8; coupling < 0.3; coupling *= few ? 64 : 8)
-            for (double cut = 1e-3; cut < 0.4; cut *= 3)
+            for (double cut = 1e-3; cut < 0.4; cut *= few ? 9 : 3)
                 for (double sharp = 1; sharp < 30; sharp *= 3) {
                     const double tolerance = 1e-10;
                     ref_mat H = ref_new(N, N), start = ref_new(N, 1);
