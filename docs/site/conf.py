@@ -26,7 +26,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True  # attributes are told once, in the docstring
 suppress_warnings = ["ref.python"]  # attributes that several results have
-if importlib.util.find_spec("kwant") is None:  # it is compiled for minutes
+if importlib.util.find_spec("kwant") is None:
     print("-- LEFT OUT: the cells of tutorials/hall.md are not executed, for there is no Kwant")
     nb_execution_excludepatterns = ["tutorials/hall.md"]
     suppress_warnings.append("myst-nb.lexer")
