@@ -76,7 +76,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = squared ? ldexp(k->own[j].re, 2 * c->b_exponent) : k->own[j].re;
-        c->best = c->least = c->own_least = c->own_best = INFINITY;
+        c->best = c->least = c->own_least = c->own_best = c->tried = INFINITY;
         c->ratio = 1;
         c->target = target_of(k, c);
         const double wanted = fmax(k->o.tolerance, absolute_of(k, c) / sqrt(c->bb));

@@ -30,6 +30,10 @@ typedef struct {
     double least;     /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at; /* the iteration of that */
     int64_t iterations;
+    int64_t proving; /* steps of all its proofs: see singular.c */
+    /* The last proof by A z = A r that failed: |r|^2 then, the steps that it might take, and what it knew at last. */
+    double tried, tried_part;
+    int64_t tried_most;
 } wisp__krylov_column;
 
 /* The longest restart; the most shadow vectors; how often a residual may be no less than before. */
@@ -172,8 +176,9 @@ struct wisp__krylov {
     double *stamp;    /* [3][columns] what b is known by; NULL: it is of no interest */
     double layout[2]; /* what the ranks' shares of rows are known by */
     wisp_state *live; /* NULL: it is not offered */
-    /* wisp_solve, within one: see inner. */
-    wisp_status (*prove)(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
+    /* wisp_solve, within one (see inner), and the iterations that it took. */
+    wisp_status (*prove)(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts,
+                         int64_t *iterations);
 };
 
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
@@ -391,8 +396,16 @@ wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_co
 /* Columns that the proof holds at most. singular.c: 16. singular_any.c: 6, and 56 bytes a row: 32 for sums and sizes,
    24 for the entries of one row, if that is full. */
 static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 20 : 16; }
-/* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
-wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least, double *part);
+/* Steps that all proofs of a column may take together, those of the whole call. */
+static inline int64_t wisp__proof_steps(const wisp__krylov_column *c)
+{
+    enum { FEW = 1000, EACH = 4 };
+    return FEW + EACH * c->iterations;
+}
+/* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. `last`: the
+   column ends else; until then only a part of its steps is spent. *part: |A r| over |A| |r|, or of most of r; else 1.
+ */
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool last, bool *least, double *part);
 
 /* ---- singular_any.c ---- */
 

@@ -21,6 +21,7 @@ typedef struct {
     char *meets; /* [chunks] */
     int64_t *col;
     void *val;
+    int64_t steps;             /* that were taken */
     void *w_number, *g_number; /* [rows] of w and g, in the blocks' type */
     double complex *sum;       /* [chunk] */
     double *size;              /* [rows] of each column: the sum of its entries, each over the largest of its row */
@@ -288,6 +289,7 @@ static wisp_status iterate(normal *n, int64_t most, bool *found)
         status = wisp_ctx_step(k->ctx, "proving", k->progress, 0);
         k->together = status != WISP_OK;
         if (status != WISP_OK) goto out;
+        n->steps++;
         WISP_TRY(step(n));
     }
     if (*found) WISP_TRY(wisp_blk_put(n->w, WISP_ROW_MAJOR, n->w_number, 1));
@@ -326,10 +328,13 @@ wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least)
     normal n = {.k = k};
     wisp_status status = WISP_OK;
     int exponent;
-    const int64_t most = 4 * k->col[j].iterations + FEW;
+    wisp__krylov_column *c = &k->col[j];
+    const int64_t left = wisp__proof_steps(c) - c->proving, own = 4 * c->iterations + FEW;
+    const int64_t most = left < own ? left : own;
     double ww;
     bool found;
     *least = false;
+    if (most <= 0) goto out;
     WISP_TRY(make(&n));
     WISP_TRY(begin(&n, j));
     WISP_TRY(wisp_norm(n.w, &ww));
@@ -340,6 +345,7 @@ wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least)
     WISP_TRY(wisp__scale_column(k, n.z, -exponent));
     WISP_TRY(compare(&n, j, least));
 out:
+    c->proving += n.steps;
     release(&n);
     return status;
 }

@@ -330,7 +330,8 @@ static void describe(const wisp__krylov *k)
     }
 }
 
-static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
+static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts,
+                               int64_t *iterations);
 
 wisp_status wisp__solve_once(wisp_solver *S, wisp_solution *s, wisp_blk *x, const wisp_blk *b, int guess)
 {
@@ -397,9 +398,14 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     return solve(s, x, A, b, opts, false);
 }
 
-static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
+static wisp_status solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts,
+                               int64_t *iterations)
 {
-    return solve(NULL, x, A, b, opts, true);
+    wisp_solution s;
+    const wisp_status status = solve(&s, x, A, b, opts, true);
+    *iterations = s.iterations;
+    wisp_solution_free(&s);
+    return status;
 }
 
 void wisp_solution_free(wisp_solution *s)

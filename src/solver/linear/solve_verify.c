@@ -125,8 +125,20 @@ static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, 
     return ends_level(k, c, why);
 }
 
-/* *why becomes SINGULAR where it is so. *part: |A r| over |A| |r|, or of most of r, as far as that was asked; else 1.
- */
+/* Whether another method is left where this one can't go on. */
+static bool can_change(const wisp__krylov *k, wisp_status why)
+{
+    if (!k->hermitian || !k->method->next) return false;
+    return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
+}
+
+/* And goes on. */
+static bool changes(const wisp__krylov *k, wisp_status why)
+{
+    return can_change(k, why) && k->s->iterations < k->o.max_iterations;
+}
+
+/* *why becomes SINGULAR where it is so. *part: see wisp__prove_least, as far as that was asked. */
 static wisp_status find_proof(wisp__krylov *k, int j, wisp_status *why, double *part)
 {
     wisp__krylov_column *c = &k->col[j];
@@ -135,7 +147,7 @@ static wisp_status find_proof(wisp__krylov *k, int j, wisp_status *why, double *
     *part = 1;
     if (!asks_for_proof(k, c, *why)) goto out;
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
-    WISP_TRY(wisp__prove_least(k, j, &least, part));
+    WISP_TRY(wisp__prove_least(k, j, *why != WISP_OK && !changes(k, *why), &least, part));
     if (least) *why = WISP_ERR_SINGULAR;
     k->fresh |= !k->method->is_best; /* x may be an earlier one */
 out:
@@ -148,13 +160,6 @@ static void be_careful(wisp__krylov *k)
     if (!WISP__ASK(k, can_be_careful, k)) return;
     k->careful = k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
-}
-
-/* Whether another method is left where this one can't go on. */
-static bool can_change(const wisp__krylov *k, wisp_status why)
-{
-    if (!k->hermitian || !k->method->next) return false;
-    return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
 }
 
 /* What columns ask of the whole run. */
@@ -185,13 +190,11 @@ static wisp_status judge(wisp__krylov *k, int j, wish *w)
         goto out;
     }
     WISP_TRY(find_proof(k, j, &why, &part));
-    if (can_change(k, why)) {
-        if (k->s->iterations < k->o.max_iterations) {
-            w->change = why;
-            goto out;
-        }
-        why = WISP_ERR_ITERATIONS;
+    if (changes(k, why)) {
+        w->change = why;
+        goto out;
     }
+    if (can_change(k, why)) why = WISP_ERR_ITERATIONS;
     hint(k, j, why, part);
     if (why != WISP_OK) status = wisp__end(k, j, why);
 out:
