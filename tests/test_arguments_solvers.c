@@ -254,28 +254,30 @@ ON_STATE(wisp_state_sums, P(1, "x"), P(2, val), ROWS)
 ON_STATE(wisp_state_block, P(1, "x"), P(2, f->x))
 ON_STATE(wisp_state_same, P(1, "x"), P(2, "words"))
 ON_STATE(wisp_state_add, P(1, no_items), f)
+CALL(wisp_state_is_whole) { return (void)f, wisp_state_is_whole(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 CALL(wisp_state_is_kept) { return (void)f, wisp_state_is_kept(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 PROCEDURE(wisp_state_free, P(0, (wisp_state *)NULL))
 CALL(wisp_state_words) { return (void)f, wisp_state_words(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
 CALL(wisp_state_bytes) { return (void)f, wisp_state_bytes(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
 /* A call with a checkpoint `c` and a live state `s`. */
-#define WITH_CHECKPOINT(name, call)                                                                \
-    CALL(name)                                                                                     \
-    {                                                                                              \
-        wisp_state *s;                                                                             \
-        wisp_checkpoint *c;                                                                        \
-        char path[112];                                                                            \
-        snprintf(path, sizeof path, "%s/c", f->folder);                                            \
-        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f));                                \
-        REF_OK(f->ctx, wisp_checkpoint_create(&c, f->ctx, &(wisp_checkpoint_opts){.path = path})); \
-        wisp_checkpoint_request(c, 0);                                                             \
-        assert_int_equal(wisp_checkpoint_offer(c, s), 0);                                          \
-        REF_OK(f->ctx, wisp_checkpoint_wait(c));                                                   \
-        const wisp_status status = call;                                                           \
-        wisp_checkpoint_remove(c);                                                                 \
-        wisp_checkpoint_free(c);                                                                   \
-        wisp_state_free(s);                                                                        \
-        return status;                                                                             \
+#define WITH_CHECKPOINT(name, call)                                                                            \
+    CALL(name)                                                                                                 \
+    {                                                                                                          \
+        wisp_state *s;                                                                                         \
+        wisp_checkpoint *c;                                                                                    \
+        char path[112];                                                                                        \
+        snprintf(path, sizeof path, "%s/c", f->folder);                                                        \
+        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f));                                            \
+        REF_OK(f->ctx, wisp_checkpoint_create(&c, f->ctx, &(wisp_checkpoint_opts){.path = path, .holds = 1})); \
+        wisp_checkpoint_request(c, 0);                                                                         \
+        assert_int_equal(wisp_checkpoint_offer(c, s), 0);                                                      \
+        REF_OK(f->ctx, wisp_checkpoint_wait(c));                                                               \
+        REF_OK(f->ctx, wisp_state_offer_whole(s, wisp_checkpoint_offer, c));                                   \
+        const wisp_status status = call;                                                                       \
+        wisp_checkpoint_remove(c);                                                                             \
+        wisp_checkpoint_free(c);                                                                               \
+        wisp_state_free(s);                                                                                    \
+        return status;                                                                                         \
     }
 static wisp_status open_kept(wisp_state **to, wisp_ctx *ctx, const char *path)
 {
@@ -288,6 +290,8 @@ static wisp_status open_kept(wisp_state **to, wisp_ctx *ctx, const char *path)
 WITH_CHECKPOINT(wisp_state_open, open_kept(P(0, &(wisp_state *){NULL}), P(1, f->ctx), P(2, path)))
 WITH_CHECKPOINT(wisp_checkpoint_offer, (wisp_status)wisp_checkpoint_offer(P(0, c), P(1, s)))
 WITH_CHECKPOINT(wisp_state_offer, wisp_state_offer(P(0, s), P(1, wisp_checkpoint_offer), c))
+WITH_CHECKPOINT(wisp_state_offer_whole, wisp_state_offer_whole(P(0, s), P(1, wisp_checkpoint_offer), c))
+WITH_CHECKPOINT(wisp_checkpoint_keep, wisp_checkpoint_keep(P(0, c)))
 WITH_CHECKPOINT(wisp_checkpoint_wait, wisp_checkpoint_wait(P(0, c)))
 WITH_CHECKPOINT(wisp_checkpoint_request, VOID(wisp_checkpoint_request(P(0, c), 1)))
 WITH_CHECKPOINT(wisp_checkpoint_remove, VOID(wisp_checkpoint_remove(P(0, c))))
@@ -370,6 +374,8 @@ static const argument_row table[] = {
     ROW(wisp_state_same, 3, 0, 1),
     ROW(wisp_state_add, 2, 0, 1),
     ROW(wisp_state_offer, 2, 0, 1),
+    ROW(wisp_state_offer_whole, 2, 0, 1),
+    ROW(wisp_state_is_whole, 1, 1, ALL),
     ROW(wisp_state_is_kept, 1, 1, ALL),
     ROW(wisp_state_open, 3, 0, 2),
     ROW(wisp_state_free, 1, 0, ALL),
@@ -379,6 +385,7 @@ static const argument_row table[] = {
     ROW(wisp_checkpoint_offer, 2, 0, 1),
     ROW(wisp_checkpoint_request, 1, 0, ALL),
     ROW(wisp_checkpoint_wait, 1, 0, 1),
+    ROW(wisp_checkpoint_keep, 1, 0, 1),
     ROW(wisp_checkpoint_remove, 1, 0, ALL),
     ROW(wisp_checkpoint_get_info, 2, 0, ALL),
     ROW(wisp_checkpoint_free, 1, 0, ALL),

@@ -226,7 +226,7 @@ static int watch(void *arg, int64_t moments, int64_t vectors)
 static int count_offers(void *arg, wisp_state *state)
 {
     assert_false(wisp_state_is_kept(state));
-    ((watching *)arg)->offers++;
+    ((watching *)arg)->offers += !wisp_state_is_whole(state);
     return 0;
 }
 

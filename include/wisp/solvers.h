@@ -97,7 +97,7 @@ typedef struct {
        WISP_ERR_PRECISION. 0: rounding is not estimated. */
     double rounding_limit;
     /* See state.h. The state is offered before each call of wisp_mpk; the vectors' moments so far, the moments of those
-       under way, and two blocks make it up. */
+       under way, and two blocks make it up. A whole one has the moments alone. */
     wisp_offer_fn offer; /* may be NULL */
     void *offer_arg;     /* passed to offer() */
     wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */

@@ -25,7 +25,8 @@ typedef struct wisp_state wisp_state;
 
 /* Called by a solver between two steps, on all ranks together, from the calling thread. `state` is live, and valid for
    the time of the call alone. Anything but 0 ends the solver's call (WISP_ERR_CANCELLED), with what it has said by
-   wisp_ctx_fail as the message. One rank is enough for that. */
+   wisp_ctx_fail as the message. One rank is enough for that. The last one of a call that has all of its results may be
+   whole: see wisp_state_is_whole. What is returned for that one does not count. */
 typedef int (*wisp_offer_fn)(void *arg, wisp_state *state);
 
 /* ---- for those who write solvers --------------------------------------------------------------- */
@@ -56,6 +57,11 @@ WISP_API wisp_status wisp_state_create(wisp_state **state, wisp_ctx *ctx, wisp_i
 WISP_API wisp_status wisp_state_add(wisp_state *state, wisp_items_fn items, void *arg);
 /* Offers a live state: calls offer(arg, state). WISP_ERR_CANCELLED: that was not 0. */
 WISP_API wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg);
+/* Offers it as the last one, when what takes long is done: the call that goes on from it has no more than that to do
+   anew which takes little. offer() ends nothing here. */
+WISP_API wisp_status wisp_state_offer_whole(wisp_state *state, wisp_offer_fn offer, void *arg);
+/* 1: it is live, and is offered so. */
+WISP_API int wisp_state_is_whole(const wisp_state *state);
 /* 1: it is kept, and items are given back; 0: it is live. */
 WISP_API int wisp_state_is_kept(const wisp_state *state);
 
@@ -82,6 +88,8 @@ typedef struct {
     double every;            /* seconds from one to the next; 0: only when wisp_checkpoint_request asks for one */
     const wisp_state *after; /* what was read from the same path, and may be replaced. NULL, or of another */
                              /* path: nothing may be there */
+    int64_t holds;           /* 1: a whole state is copied, until another one is, and only wisp_checkpoint_keep */
+                             /* writes it; 0: it is not looked at */
 } wisp_checkpoint_opts;
 /* What has become of it, on this rank. */
 typedef struct {
@@ -109,6 +117,9 @@ WISP_API int wisp_checkpoint_offer(void *checkpoint, wisp_state *state);
 WISP_API void wisp_checkpoint_request(wisp_checkpoint *checkpoint, int end);
 /* All ranks together: waits for the one that is being written, until it is valid. */
 WISP_API wisp_status wisp_checkpoint_wait(wisp_checkpoint *checkpoint);
+/* All ranks together: writes the whole state that is held (opts.holds), and waits until it is valid: the results of the
+   call could not be kept elsewhere. WISP_ERR_UNSUPPORTED: none is held. WISP_ERR_IO: it could not be written. */
+WISP_API wisp_status wisp_checkpoint_keep(wisp_checkpoint *checkpoint);
 /* All ranks together: removes its files, for the work is complete, and its results are kept. One that is being written
    is waited for. */
 WISP_API void wisp_checkpoint_remove(wisp_checkpoint *checkpoint);

@@ -40,6 +40,9 @@ struct wisp_checkpoint {
     char why[WHY]; /* of a failure, by the task */
     char *whys;    /* [ranks] of all */
     bool failing;  /* the last generation could not be written */
+    bool holds;    /* whole states are copied */
+    bool held;     /* image is that of a whole one, which was not written */
+    bool final;    /* it is being written, and is not tried again */
     int64_t offers, next_look;
     int64_t looked_at;
     double looked, due;
@@ -140,7 +143,7 @@ static wisp_status share_why(wisp_checkpoint *c)
 static wisp_status give_up(wisp_checkpoint *c)
 {
     const wisp_status status = share_why(c);
-    if (!c->failing)
+    if (!c->failing && !c->final)
         wisp_ctx_logf(c->ctx, WISP_LOG_WARN, "no checkpoint was kept: %s; the run goes on, and tries again",
                       *c->why ? c->why : "another process failed");
     c->failing = true;
@@ -158,17 +161,18 @@ static void is_valid(wisp_checkpoint *c)
     c->last = c->writing;
     c->info.written++;
     c->info.bytes = (int64_t)c->image.bytes;
-    if (c->failing) wisp_ctx_logf(c->ctx, WISP_LOG_WARN, "checkpoints are kept again: %s", c->path);
+    if (c->failing && !c->final) wisp_ctx_logf(c->ctx, WISP_LOG_WARN, "checkpoints are kept again: %s", c->path);
     c->failing = false;
     c->stage = IDLE;
 }
 
-/* Copies the state, and starts to write it. */
-static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
+/* Copies the state; *all: on all ranks. */
+static wisp_status copy(wisp_checkpoint *c, wisp_state *state, bool *all)
 {
     wisp_ctx *ctx = c->ctx;
     double id = 0, failed;
     wisp_status status = WISP_OK;
+    *all = c->held = false;
     c->writing =
         (generation){(c->last.number > c->writing.number ? c->last.number : c->writing.number) + 1, ctx->ranks};
     if (ctx->rank == 0) {
@@ -185,10 +189,26 @@ static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
     failed = copied != WISP_OK;
     WISP_TRY(ctx->comm->sum(ctx, &failed, 1));
     c->info.memory = (int64_t)c->image.room;
-    if (failed > 0) return give_up(c);
+    *all = failed == 0;
+out:
+    return status;
+}
+
+static void write_copy(wisp_checkpoint *c)
+{
     c->info.last = wisp_now();
     c->stage = WRITING;
     start_task(c, write_file);
+}
+
+/* Copies the state, and starts to write it. */
+static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
+{
+    bool copied;
+    wisp_status status;
+    WISP_TRY(copy(c, state, &copied));
+    if (!copied) return give_up(c);
+    write_copy(c);
 out:
     return status;
 }
@@ -285,15 +305,28 @@ out:
     return status;
 }
 
+/* Copies a whole state, which is not written unless it is asked for. */
+static wisp_status hold(wisp_checkpoint *c, wisp_state *state)
+{
+    wisp_status status;
+    bool copied = false;
+    WISP_TRY(finish(c)); /* the copy that is being written takes its place */
+    WISP_TRY(copy(c, state, &copied));
+    c->held = copied;
+out:
+    return status;
+}
+
 int wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
 {
     wisp_checkpoint *c = checkpoint;
     if (!c) return (int)wisp_ctx_fail(NULL, WISP_ERR_ARG, "wisp_checkpoint_offer: checkpoint is NULL");
     if (!state) return (int)wisp_ctx_fail(c->ctx, WISP_ERR_ARG, "wisp_checkpoint_offer: state is NULL");
-    if (++c->offers < c->next_look) return WISP_OK;
+    const bool whole = wisp_state_is_whole(state);
+    if (whole ? !c->holds : ++c->offers < c->next_look) return WISP_OK;
     const double before = wisp_now();
     wisp_ctx_enter(c->ctx);
-    const wisp_status status = wisp_ctx_leave(c->ctx, meet(c, state));
+    const wisp_status status = wisp_ctx_leave(c->ctx, whole ? hold(c, state) : meet(c, state));
     c->info.seconds += wisp_now() - before;
     return (int)status;
 }
@@ -311,6 +344,25 @@ wisp_status wisp_checkpoint_wait(wisp_checkpoint *checkpoint)
     status = finish(checkpoint);
 out:
     return wisp_ctx_leave(ctx, status);
+}
+
+wisp_status wisp_checkpoint_keep(wisp_checkpoint *checkpoint)
+{
+    WISP_NEED(NULL, checkpoint);
+    wisp_checkpoint *c = checkpoint;
+    wisp_status status = WISP_OK;
+    if (!c->held) return wisp_ctx_failf(c->ctx, WISP_ERR_UNSUPPORTED, "no state is held that could be kept");
+    const int64_t written = c->info.written;
+    wisp_ctx_enter(c->ctx);
+    c->held = false;
+    c->final = true;
+    write_copy(c);
+    WISP_TRY(finish(c));
+    if (c->info.written == written)
+        status = wisp_ctx_failf(c->ctx, WISP_ERR_IO, "%s", *c->why ? c->why : "another process failed");
+out:
+    c->final = false;
+    return wisp_ctx_leave(c->ctx, status);
 }
 
 void wisp_checkpoint_request(wisp_checkpoint *checkpoint, int end)
@@ -405,6 +457,7 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     WISP_TRY(wisp_alloc(ctx, &c, 1, sizeof *c));
     c->ctx = ctx;
     c->every = opts->every;
+    c->holds = opts->holds != 0;
     c->looked = wisp_now();
     c->due = c->looked + c->every;
     c->look = c->every > 0 && c->every < look_seconds ? c->every : look_seconds;

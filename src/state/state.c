@@ -51,6 +51,18 @@ wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg)
     return wisp_ctx_failf(ctx, WISP_ERR_CANCELLED, "ended by offer()");
 }
 
+wisp_status wisp_state_offer_whole(wisp_state *state, wisp_offer_fn offer, void *arg)
+{
+    WISP_NEED(NULL, state);
+    WISP_NEED(state->ctx, offer);
+    state->whole = true;
+    (void)offer(arg, state);
+    state->whole = false;
+    return WISP_OK;
+}
+
+int wisp_state_is_whole(const wisp_state *state) { return state && state->whole; }
+
 static void forget_items(wisp_state *s)
 {
     for (int i = 0; i < s->items; i++)

@@ -14,6 +14,7 @@ static int offer_look(void *arg, wisp_state *state)
 {
     wisp__chebfd *c = arg;
     const wisp_eig_opts *o = &c->k->o;
+    if (wisp_state_is_whole(state)) return 0; /* the moments are, the pairs are not */
     return wisp_state_add(state, wisp__chebfd_items, c) != WISP_OK || o->offer(o->offer_arg, state) != 0;
 }
 

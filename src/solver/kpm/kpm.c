@@ -293,6 +293,9 @@ static wisp_status run(wisp__kpm_run *k, wisp_moments *m)
         if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) WISP_TRY(find_rounding(k, m));
         WISP_TRY(observe(k, m->n, done));
     }
+    k->first = k->vectors;
+    k->sweeps = 0;
+    if (k->live) WISP_TRY(wisp_state_offer_whole(k->live, k->opts->offer, k->opts->offer_arg));
     WISP_TRY(wisp_ctx_step(k->ctx, k->task, 1, k->flops));
 out:
     m->partial = status == WISP_ERR_CANCELLED;

@@ -140,11 +140,13 @@ static wisp_status take_position(wisp__kpm_run *k, const position *at)
 {
     wisp_status status;
     wisp_moments *m = k->m;
-    if (at->first < 0 || at->sweeps < 0 || at->sweeps > wisp__kpm_sweeps(k->opts) || at->width < 1 ||
-        at->first + at->width > k->vectors || at->width > wisp__kpm_width(k->opts, k->vectors))
+    const bool whole = at->first == k->vectors && at->sweeps == 0;
+    if (at->first < 0 || at->sweeps < 0 || at->sweeps > wisp__kpm_sweeps(k->opts) ||
+        (!whole &&
+         (at->width < 1 || at->first + at->width > k->vectors || at->width > wisp__kpm_width(k->opts, k->vectors))))
         return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, step %lld",
                               (long long)at->first, (long long)at->sweeps);
-    WISP_TRY(wisp__kpm_set_width(k, (int)at->width));
+    if (!whole) WISP_TRY(wisp__kpm_set_width(k, (int)at->width));
     k->first = at->first;
     k->sweeps = at->sweeps;
     k->flops = at->flops;
@@ -154,6 +156,7 @@ static wisp_status take_position(wisp__kpm_run *k, const position *at)
     m->bounds_seconds = at->bounds_seconds;
     m->rounding = at->rounding;
     if (m->trace != WISP_TRACE_EXACT) m->vectors = k->first;
+    if (whole) return WISP_OK;
     if (k->column) WISP_TRY(wisp__kpm_start(k, k->first));
     k->goes_on = true;
 out:
@@ -177,12 +180,13 @@ wisp_status wisp__kpm_items(void *arg, wisp_state *s)
     const int64_t lines = m->trace == WISP_TRACE_EXACT ? 1 : k->first;
     WISP_TRY(wisp_state_data(s, "mu", m->mu, (size_t)(lines * m->n) * sizeof *m->mu));
     if (m->imag) WISP_TRY(wisp_state_data(s, "imag", m->imag, (size_t)(lines * m->n) * sizeof *m->imag));
+    if (o->trace == WISP_TRACE_SITES) WISP_TRY(same_sites(k, s));
+    if (k->first == k->vectors) goto out; /* all is there */
     const size_t dots = (size_t)((k->parts == 2 ? k->sweeps + 1 : k->sweeps) * 2 * k->width);
     if (wisp__kpm_whole_each_step(o))
         WISP_TRY(wisp_state_data(s, "eta", k->eta, dots * sizeof *k->eta));
     else
         WISP_TRY(wisp_state_sums(s, "eta", k->eta, dots));
-    if (o->trace == WISP_TRACE_SITES) WISP_TRY(same_sites(k, s));
     WISP_TRY(wisp_state_block(s, "v", k->v));
     WISP_TRY(wisp_state_block(s, "w", k->w));
 out:

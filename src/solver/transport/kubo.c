@@ -308,6 +308,7 @@ static wisp_status run(wisp__kubo_run *k)
         k->from = (wisp__kubo_place){0};
     }
     if (exact) m->vectors = 1;
+    if (k->live) WISP_TRY(wisp_state_offer_whole(k->live, k->o->offer, k->o->offer_arg));
     WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
 out:
     wisp_state_free(k->live);

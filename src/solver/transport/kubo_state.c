@@ -42,9 +42,10 @@ out:
 static wisp_status take_place(wisp__kubo_run *k, int64_t left)
 {
     wisp__kubo_place *at = &k->at;
-    const int64_t M = k->o->moments;
-    if (at->vector < 0 || at->vector >= wisp__kubo_vectors(k->o, k->m->rows) || at->j < 0 || at->j >= M || at->l < 0 ||
-        at->l >= M || left < 1)
+    const int64_t M = k->o->moments, vectors = wisp__kubo_vectors(k->o, k->m->rows);
+    const bool whole = at->vector == vectors && at->j == 0 && at->l == 0;
+    if (at->vector < 0 || (at->vector >= vectors && !whole) || at->j < 0 || at->j >= M || at->l < 0 || at->l >= M ||
+        left < 1)
         return wisp_ctx_failf(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, %lld, %lld",
                               (long long)at->vector, (long long)at->j, (long long)at->l);
     if (left != k->o->left) at->j -= at->j % k->o->left, at->l = 0;
@@ -74,7 +75,8 @@ wisp_status wisp__kubo_items(void *arg, wisp_state *s)
         m->bounds_seconds = seconds[1];
     }
     /* With the line of the vector at hand, which an exact trace has apart. */
-    const size_t lines = k->one ? 1 : (size_t)k->at.vector + 1, bytes = (size_t)m->n * sizeof *m->mu;
+    const int64_t all = wisp__kubo_vectors(k->o, m->rows), begun = k->at.vector < all ? k->at.vector + 1 : all;
+    const size_t lines = k->one ? 1 : (size_t)begun, bytes = (size_t)m->n * sizeof *m->mu;
     WISP_TRY(wisp_state_data(s, "mu", m->mu, lines * bytes));
     WISP_TRY(wisp_state_data(s, "imag", m->imag, lines * bytes));
     if (k->one) WISP_TRY(wisp_state_data(s, "one", k->one, 2 * bytes));
