@@ -153,7 +153,8 @@ if [ -c /dev/full ]; then
             # shellcheck disable=SC2086 # words; each step writes a checkpoint, and no signal comes
             WISP_STOP_AT=USR1:checkpoint:1000000 "$wisp" "${quick[@]}" --checkpoint full.ck $what >/dev/full 2>err &&
                 fail "to a full device, $what: it passes"
-            [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: cannot write .*No space left" err || fail "to a full device, $what: $(cat err)"
+            [ "$(wc -l <err)" = 2 ] && grep -q "^wisp: cannot write .*No space left" err &&
+                grep -q "^wisp: what was computed is kept in full.ck; .* --resume full.ck" err || fail "to a full device, $what: $(cat err)"
             "$wisp" "${quick[@]}" --resume full.ck --checkpoint full.ck --json >full.json 2>err || fail "after a full device, $what: $(cat err)"
             same quick.json full.json "after a full device, $what"
             nothing_left full.ck "after a full device, $what"

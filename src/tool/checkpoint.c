@@ -73,8 +73,9 @@ int checkpoint_offer(void *arg, wisp_state *state)
     if (!t->checkpoint) return 0;
     if (wisp_state_add(state, items, t)) return 1;
     if (t->kept.more && wisp_state_add(state, t->kept.more, t->kept.more_arg)) return 1;
-    return stop_at_names(&t->monitor.stop, "checkpoint") ? offer_counted(t, state)
-                                                         : wisp_checkpoint_offer(t->checkpoint, state);
+    return !wisp_state_is_whole(state) && stop_at_names(&t->monitor.stop, "checkpoint")
+               ? offer_counted(t, state)
+               : wisp_checkpoint_offer(t->checkpoint, state);
 }
 
 /* ---- going on ------------------------------------------------------------------------------------- */
@@ -133,7 +134,8 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
     const double always = 1e-9, every = t->opt.every > 0 ? t->opt.every : EVERY;
     const wisp_checkpoint_opts o = {.path = t->opt.checkpoint,
                                     .every = stop_at_names(&t->monitor.stop, "checkpoint") ? always : every,
-                                    .after = t->resumed};
+                                    .after = t->resumed,
+                                    .holds = 1};
     if (wisp_checkpoint_create(&t->checkpoint, t->ctx, &o)) return tool_fail_ctx(t);
     catch_for(t, t->checkpoint);
     return EXIT_FINE;
@@ -192,10 +194,33 @@ static int flush_printed(tool *t)
     return tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
 }
 
+/* Results that could not be written, or not be made of what took long: that is kept. A disk that is full of the one may
+   have room for the other, or the other is on another disk. All ranks together; of one that has failed, or of all. */
+static void keep_whole(tool *t, int rc)
+{
+    double failures = rc == EXIT_FAILED;
+    char why[WISP_MESSAGE];
+    if (!t->checkpoint || wisp_ctx_sum(t->ctx, &failures, 1) || failures == 0) return;
+    const wisp_status status = wisp_checkpoint_keep(t->checkpoint);
+    if (status == WISP_OK) {
+        t->kept.file = t->opt.checkpoint;
+        monitor_error_more(&t->monitor,
+                           "what was computed is kept in %s; to write results of it, repeat the command with "
+                           "--resume %s, and outputs that can be written",
+                           t->opt.checkpoint, t->opt.checkpoint);
+    } else if (status != WISP_ERR_UNSUPPORTED) {
+        monitor_error_more(&t->monitor, "what was computed is not kept: %s%s%s",
+                           wisp_ctx_message(t->ctx, why, sizeof why), t->kept.file ? "; the last state is in " : "",
+                           t->kept.file ? t->kept.file : "");
+    }
+}
+
 int checkpoint_done(tool *t, int rc)
 {
     if (t->checkpoint && !rc) rc = flush_printed(t);
+    const int own = rc;
     if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
+    if (rc) keep_whole(t, own);
     if (rc) return rc;
     wisp_checkpoint_remove(t->checkpoint);
     t->kept.file = NULL;

@@ -122,16 +122,28 @@ static char *one_line(char *text)
     return text;
 }
 
-void monitor_error(monitor *mon, const char *message)
+static void print_error(monitor *mon, const char *message)
 {
-    snprintf(mon->error, sizeof mon->error, "%s", message);
-    message = one_line(mon->error);
     if (mon->off || mon->waits) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
         json_line(JSON_NEW(J("event", "error"), J("message", message)));
     else
         fprintf(stderr, "wisp: %s\n", message);
+}
+
+void monitor_error(monitor *mon, const char *message)
+{
+    snprintf(mon->error, sizeof mon->error, "%s", message);
+    print_error(mon, one_line(mon->error));
+}
+
+void monitor_error_more(monitor *mon, const char *format, ...)
+{
+    WISP_FORMATTED(text, sizeof mon->error, format);
+    const size_t n = strlen(mon->error);
+    snprintf(mon->error + n, sizeof mon->error - n, "%s%s", n ? "; " : "", one_line(text));
+    print_error(mon, text);
 }
 
 static void print_message(monitor *mon, wisp_log_level level, const char *message)

@@ -62,6 +62,8 @@ void monitor_part(monitor *mon, int part, int parts);
 void monitor_pairs(monitor *mon, int round, int found, double wanted, double residual);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
+/* What is to be known besides: a line of its own, and behind the error that there is. */
+void monitor_error_more(monitor *mon, const char *format, ...) WISP_PRINTF(2, 3);
 void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);

@@ -1,0 +1,41 @@
+#!/bin/bash
+# Results that can't be written: with --checkpoint what was computed is kept, and the same command goes on from it, with
+# the same results; the other outputs are written. The disk is /dev/full, or a folder that goes away.
+. "$2/tests/cli.sh"
+[ -c /dev/full ] || finish
+topi=topi:nx=6,ny=6,nz=4
+for kind in csv json h5 mtx svg; do ln -s /dev/full full.$kind; done
+kept='what was computed is kept in d.ck; to write results of it, repeat the command with --resume d.ck'
+
+# unwritten KIND TASK ARGS...: fails to write a file of this kind; the command that is repeated with what is kept makes
+# that of a run that nothing happens to, and does not begin the task anew that takes long.
+unwritten() {
+    local kind=$1 task=$2
+    shift 2
+    checks=$((checks + 1))
+    rm -f d.ck* got.* want.*
+    "$wisp" "$@" --quiet -o "want.$kind" 2>err || fail "wisp $*: $(cat err)"
+    "$wisp" "$@" --quiet -o "full.$kind" --checkpoint d.ck 2>err
+    [ $? = 1 ] && [ "$(wc -l <err)" = 2 ] && grep -q "^wisp: cannot write full.$kind: No space left" err &&
+        grep -q "^wisp: $kept" err && [ -e d.ck ] || fail "wisp $* to a full disk: $(cat err)"
+    "$wisp" "$@" --quiet --log json -o "got.$kind" --checkpoint d.ck --resume d.ck 2>err || fail "wisp $* goes on: $(cat err)"
+    [ -z "$task" ] || ! grep -q "\"task\":\"$task\",\"done\":0\(\.0\)\?[,}]" err || fail "wisp $* goes on, and begins anew: $(cat err)"
+    cmp -s <(grep -v '^[#%]' "want.$kind") <(grep -v '^[#%]' "got.$kind") || fail "wisp $* goes on: not the same"
+    [ -z "$(ls | grep -F d.ck)" ] || fail "wisp $* goes on, and leaves $(echo d.ck*)"
+    [ -z "$(find . -name '*.tmp*')" ] || fail "wisp $* leaves $(echo ./*.tmp*)"
+}
+
+for ranks in "" 3; do
+    export WISP_RANKS=$ranks
+    unwritten csv moments dos $topi --moments 33 --vectors 6 --width 4
+    unwritten csv moments sigma $topi --direction xx --moments 16 --vectors 2
+done
+export WISP_RANKS=
+unwritten csv moments dos $topi --moments 20 --trace exact
+unwritten csv moments ldos $topi --sites 3,40 --moments 50
+unwritten csv moments count $topi --interval 0,1 --moments 50
+unwritten csv moments thermal $topi --temperatures 1,2 --moments 50
+unwritten csv moments dos $topi --resolution 0.5 --vectors 4
+unwritten csv moments dos $topi --moments 64 --vectors 8 --precision auto
+unwritten csv moments sigma $topi --direction xy --moments 16 --trace exact
+finish
