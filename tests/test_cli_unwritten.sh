@@ -29,6 +29,9 @@ for ranks in "" 3; do
     export WISP_RANKS=$ranks
     unwritten csv moments dos $topi --moments 33 --vectors 6 --width 4
     unwritten csv moments sigma $topi --direction xx --moments 16 --vectors 2
+    unwritten mtx expansion apply $topi --function exp --width 2
+    unwritten mtx solving solve laplace:nx=8,ny=8,nz=8 --rhs random:3x3 --tol 1e-10 --method minres
+    unwritten csv map map haldane:nx=8,ny=8,disorder=1 --energies=-1,0,1 --moments 64 --vectors 6
 done
 export WISP_RANKS=
 unwritten csv moments dos $topi --moments 20 --trace exact
@@ -38,4 +41,15 @@ unwritten csv moments thermal $topi --temperatures 1,2 --moments 50
 unwritten csv moments dos $topi --resolution 0.5 --vectors 4
 unwritten csv moments dos $topi --moments 64 --vectors 8 --precision auto
 unwritten csv moments sigma $topi --direction xy --moments 16 --trace exact
+unwritten csv map map haldane:nx=8,ny=8,disorder=1 --energies=-1,0,1 --moments 64 --trace exact
+unwritten csv cooling thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 100 --vectors 40 --cool
+evolution=(evolve laplace:nx=6,ny=6,nz=4 --time 3 --steps 5 --site 5)
+unwritten csv evolution "${evolution[@]}"
+unwritten csv evolution "${evolution[@]}" --angle 90
+unwritten csv evolution "${evolution[@]}" --drive 'laplace:nx=6,ny=6,nz=4:sin(t)'
+unwritten csv evolution "${evolution[@]}" --absorb 'x<2:0.6'
+for method in cg gmres bicgstab "cg --precond ic"; do
+    # shellcheck disable=SC2086
+    unwritten mtx solving solve laplace:nx=8,ny=8,nz=8 --rhs random:3x3 --tol 1e-10 --method $method
+done
 finish

@@ -257,7 +257,14 @@ static int64_t vectors_of(int64_t terms, bool given)
     return terms > least ? terms : least;
 }
 
-/* The state between two calls of wisp_mpk. */
+/* All sums are made, and y holds the results: the sequence's vectors count no more. */
+static bool is_whole(const expansion *s)
+{
+    const wisp_expansion *e = s->e;
+    return e->sweeps + 1 == vectors_of(e->terms, isnan(e->bounds.failure_probability));
+}
+
+/* The state between two calls of wisp_mpk, or behind the last one. */
 static wisp_status items(void *arg, wisp_state *state)
 {
     expansion *s = arg;
@@ -284,8 +291,10 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "series", "%d of %lld terms, %016llx", s->functions, (long long)e->terms,
                               (unsigned long long)wisp__series_hash(s->s, s->functions)));
     WISP_TRY(wisp_state_data(state, "norms", s->start, 3 * (size_t)width * sizeof *s->start));
-    WISP_TRY(wisp_state_block(state, "v", s->sum.v));
-    WISP_TRY(wisp_state_block(state, "w", s->sum.w));
+    if (!is_whole(s)) {
+        WISP_TRY(wisp_state_block(state, "v", s->sum.v));
+        WISP_TRY(wisp_state_block(state, "w", s->sum.w));
+    }
     for (int i = 0; i < s->functions; i++) {
         char name[16];
         snprintf(name, sizeof name, "y%d", i);
@@ -331,7 +340,8 @@ out:
     return status;
 }
 
-static wisp_status run(expansion *s)
+/* From the step at hand to the results. */
+static wisp_status expand(expansion *s)
 {
     wisp_status status = WISP_OK;
     wisp__chebyshev_sum *sum = &s->sum;
@@ -342,7 +352,6 @@ static wisp_status run(expansion *s)
     int count;
     WISP_TRY(wisp_spmmv_cost(s->A, s->type, width, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &cost));
     WISP_TRY(wisp_ctx_sum(s->ctx, &cost.flops, 1));
-    if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
     sum->terms = vectors_of(e->terms, isnan(e->bounds.failure_probability));
     while (sum->step + 1 < sum->terms) {
         WISP_TRY(wisp_ctx_step(s->ctx, "expansion", (double)sum->step / (double)sum->terms, e->flops));
@@ -359,7 +368,17 @@ static wisp_status run(expansion *s)
     for (int i = 0; i < s->functions; i++) e->flops += 8 * rows * width * (double)s->s[i].terms;
     WISP_TRY(wisp__chebyshev_sum_check(sum, s->start, s->norm));
     for (int i = 0; i < s->functions; i++) WISP_TRY(finish(s, i));
-    status = wisp_ctx_step(s->ctx, "expansion", 1, e->flops);
+out:
+    return status;
+}
+
+static wisp_status run(expansion *s)
+{
+    wisp_status status = WISP_OK;
+    if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
+    if (!is_whole(s)) WISP_TRY(expand(s));
+    if (s->live) WISP_TRY(wisp_state_offer_whole(s->live, s->o.offer, s->o.offer_arg));
+    status = wisp_ctx_step(s->ctx, "expansion", 1, s->e->flops);
 out:
     return status;
 }

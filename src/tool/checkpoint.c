@@ -71,11 +71,23 @@ int checkpoint_offer(void *arg, wisp_state *state)
 {
     tool *t = arg;
     if (!t->checkpoint) return 0;
+    if (t->kept.in_parts && wisp_state_is_whole(state)) return 0;
     if (wisp_state_add(state, items, t)) return 1;
     if (t->kept.more && wisp_state_add(state, t->kept.more, t->kept.more_arg)) return 1;
     return !wisp_state_is_whole(state) && stop_at_names(&t->monitor.stop, "checkpoint")
                ? offer_counted(t, state)
                : wisp_checkpoint_offer(t->checkpoint, state);
+}
+
+void checkpoint_offer_whole(tool *t)
+{
+    wisp_state *live = NULL;
+    if (!t->checkpoint) return;
+    t->kept.in_parts = false;
+    wisp_ctx_enter(t->ctx);
+    const wisp_status made = wisp_state_create(&live, t->ctx, t->kept.more, t->kept.more_arg);
+    if (wisp_ctx_leave(t->ctx, made) == WISP_OK) (void)wisp_state_offer_whole(live, checkpoint_offer, t);
+    wisp_state_free(live);
 }
 
 /* ---- going on ------------------------------------------------------------------------------------- */

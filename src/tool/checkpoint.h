@@ -27,6 +27,9 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
 int checkpoint_offer(void *tool, wisp_state *state);
 #define checkpoint_set(t, opts) \
     ((opts)->offer = (t)->checkpoint ? checkpoint_offer : NULL, (opts)->offer_arg = (t), (opts)->resume = (t)->resumed)
+/* A run of several calls of solvers (t->kept.in_parts), whose own results are no results of the run: what these have
+   come to, which the command's items are, as the last state. */
+void checkpoint_offer_whole(tool *t);
 void checkpoint_rest(tool *t); /* what follows offers no state: signals end it at once */
 /* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
 void checkpoint_pause(tool *t);

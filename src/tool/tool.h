@@ -46,6 +46,7 @@ struct tool {
         int64_t *weights;
         wisp_items_fn more; /* of the command; NULL: none */
         void *more_arg;
+        bool in_parts; /* see checkpoint_offer_whole */
         wisp_checkpoint_info info;
         const char *file; /* with a state of this run, until the results are there; NULL: none */
     } kept;

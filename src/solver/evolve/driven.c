@@ -303,7 +303,7 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(wisp_state_data(state, "norms", s->start_norm, width * sizeof *s->start_norm));
     WISP_TRY(wisp_state_block(state, "psi", s->psi));
     if (!wisp_state_is_kept(state)) goto out;
-    if (at.done < 0 || at.done >= s->times || !isfinite(at.t) || !isfinite(at.step))
+    if (at.done < 0 || at.done > s->times || !isfinite(at.t) || !isfinite(at.step))
         return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld of %lld",
                               (long long)at.done, (long long)s->times);
     e->done = at.done, e->steps = at.steps, e->refused = at.refused, e->sequences = at.sequences;
@@ -330,6 +330,9 @@ static wisp_status run(wisp__driven *s)
         }
         WISP_TRY(take(s, i));
     }
+    s->then = *s->e;
+    s->wanted = s->step;
+    if (s->live) WISP_TRY(wisp_state_offer_whole(s->live, s->o.offer, s->o.offer_arg));
     status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
 out:
     return status;

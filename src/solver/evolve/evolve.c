@@ -345,8 +345,9 @@ static wisp_status go_to(evolution *s, const position *at)
 {
     if (s->most < 1 || s->most > WISP__MOST_AT_ONCE)
         return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution of %d times at once", s->most);
-    if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > WISP__MOST_AT_ONCE ||
-        at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
+    const bool whole = at->done == s->times && at->count == 0;
+    if (at->done < 0 || at->first != at->done || (at->count < 1 && !whole) || at->count > WISP__MOST_AT_ONCE ||
+        at->count > s->times - at->first || at->step < 0 || (at->step >= at->most && !whole))
         return wisp_ctx_failf(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
                               (long long)at->first, (long long)at->step);
     wisp_evolution *e = s->e;
@@ -359,11 +360,11 @@ static wisp_status go_to(evolution *s, const position *at)
     s->sum.depth_used = e->depth;
     s->base = at->base;
     s->before = at->seconds;
-    s->goes_on = true;
+    s->goes_on = !whole;
     return WISP_OK;
 }
 
-/* The state between two calls of wisp_mpk. */
+/* The state between two calls of wisp_mpk; at the end psi is all that there is of it. */
 static wisp_status items(void *arg, wisp_state *state)
 {
     evolution *s = arg;
@@ -396,7 +397,7 @@ static wisp_status items(void *arg, wisp_state *state)
     if (wisp_state_is_kept(state)) WISP_TRY(fill_group(s));
     WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->sum.v) * sizeof *s->start_norm));
     if (wisp__evolve_damps(&s->o)) WISP_TRY(wisp__damped_items(&s->damped, state));
-    WISP_TRY(wisp_state_block(state, "w", s->sum.w));
+    if (s->g.count > 0) WISP_TRY(wisp_state_block(state, "w", s->sum.w));
     for (int i = 0; i < s->g.count; i++) {
         char name[] = "z0";
         name[1] = (char)('0' + i);
@@ -420,6 +421,8 @@ static wisp_status run(evolution *s)
         WISP_TRY(observe_group(s));
         empty_group(s);
     }
+    s->g.first = s->e->done;
+    if (s->live) WISP_TRY(wisp_state_offer_whole(s->live, s->o.offer, s->o.offer_arg));
     status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
 out:
     return status;

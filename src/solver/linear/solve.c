@@ -166,6 +166,9 @@ static wisp_status go_on(wisp__krylov *k)
         if (k->live && k->s->iterations > before) WISP_TRY(wisp_state_offer(k->live, k->o.offer, k->o.offer_arg));
         last = k->s->iterations >= k->o.max_iterations;
     }
+    /* What is left is to verify x, unless a claim turns out not to hold. */
+    if (k->live && (last || wisp__columns_going(k) == 0))
+        WISP_TRY(wisp_state_offer_whole(k->live, k->o.offer, k->o.offer_arg));
 out:
     return status;
 }

@@ -205,12 +205,12 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "cooled", r->cooled, numbers * sizeof *r->cooled));
     WISP_TRY(wisp_state_data(s, "off", r->cool_off, 2 * (size_t)count * sizeof *r->cool_off));
     if (wisp_state_is_kept(s)) {
-        if (c->at.first < 0 || c->at.first >= all || c->at.temperature < 0 || c->at.temperature >= count)
+        if (c->at.first < 0 || c->at.first > all || c->at.temperature < 0 || c->at.temperature >= count)
             return wisp_ctx_failf(c->t->ctx, WISP_ERR_FORMAT, "a state of cooling that can't be: vector %lld",
                                   (long long)c->at.first);
-        WISP_TRY(make_blocks(c, width_of(all - c->at.first)));
+        if (c->at.first < all) WISP_TRY(make_blocks(c, width_of(all - c->at.first)));
     }
-    status = wisp_state_block(s, "psi", c->psi);
+    if (c->at.first < all) status = wisp_state_block(s, "psi", c->psi);
 out:
     return status;
 }
@@ -232,6 +232,8 @@ static wisp_status cool_all(run *c)
         WISP_TRY(go_on(c));
         c->r->cool_vectors = c->at.first + width;
     }
+    c->at.temperature = 0;
+    if (c->live) status = wisp_state_offer_whole(c->live, checkpoint_offer, c->t);
 out:
     wisp_state_free(c->live);
     return status;

@@ -198,8 +198,12 @@ out:
 wisp_status map_compute(tool *t, map_run *r, wisp_mat *A)
 {
     wisp_status status;
-    if (r->exact) return all_rows(t, r, A);
-    if (!r->keeps) return all_vectors(t, r, A);
+    if (r->exact || !r->keeps) {
+        t->kept.in_parts = true;
+        status = r->exact ? all_rows(t, r, A) : all_vectors(t, r, A);
+        if (status == WISP_OK) checkpoint_offer_whole(t);
+        return status;
+    }
     status = map_kept_vectors(t, r, A);
     if (status == WISP_ERR_CANCELLED && r->done > 1) wisp_ctx_resume(t->ctx); /* its vectors are evaluated */
     const wisp_status evaluated = status == WISP_OK || r->done > 1 ? map_kept_evaluate(t, r) : status;
