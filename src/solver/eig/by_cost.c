@@ -40,7 +40,7 @@ static bool has_room(const wisp__eig *k, int64_t bytes, int64_t held)
     return true;
 }
 
-static bool is_kept(const wisp__eig *k, wisp_eig_method method)
+bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method)
 {
     const char *words = k->o.resume ? wisp_state_words(k->o.resume, "opts.method:") : NULL;
     return words && strcmp(words, wisp__eig_method_name(method)) == 0;
@@ -69,7 +69,7 @@ wisp_status wisp__eig_by_cost(wisp__eig *k)
     int64_t before, now;
     k->dense_work = k->most_work;
     if (!may_invert(k)) return WISP_OK;
-    if (is_kept(k, WISP_EIG_INVERT)) {
+    if (wisp__eig_is_kept(k, WISP_EIG_INVERT)) {
         take_inverse(k);
         return wisp__inverse_open(k);
     }

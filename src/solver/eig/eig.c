@@ -204,7 +204,8 @@ static wisp_status run(wisp__eig *k)
 {
     wisp_status status = begin(k);
     if (status != WISP_OK) return status;
-    k->e->method = k->o.method;
+    k->e->method = k->began_as = k->o.method;
+    if (wisp__eig_has_ended(k->o.resume)) return wisp__eig_take_end(k);
     if (k->o.resume && k->o.method == WISP_EIG_DENSE)
         return wisp_ctx_failf(k->ctx, WISP_ERR_MISMATCH,
                               "eig: the dense method has no states from which it could go on");
@@ -220,7 +221,7 @@ static wisp_status run(wisp__eig *k)
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
     tell_proof(k->e);
-    return status;
+    return wisp__eig_offer_end(k, status);
 }
 
 static const wisp_eigen nothing = {.expected = NAN, .expected_error = NAN, .orthogonality = NAN};

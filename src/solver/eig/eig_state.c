@@ -20,7 +20,7 @@ static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
 
 /* The limit of rounds may be another one: it says when to end, and not how. That of bytes is the first call's. By the
    colon names differ from those of wisp_kpm, whose moments may be in the same state. */
-static wisp_status same(const wisp__eig *k, wisp_state *s)
+wisp_status wisp__eig_same(const wisp__eig *k, wisp_state *s)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &k->o;
@@ -76,7 +76,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
 {
     wisp_status status = WISP_OK;
     wisp_eigen *e = k->e, now = *e;
-    WISP_TRY(same(k, s));
+    WISP_TRY(wisp__eig_same(k, s));
     now.value = NULL, now.residual = now.condition = NULL, now.vectors = NULL, now.moments = NULL, now.filter.c = NULL;
     now.seconds = wisp_now() - k->started;
     WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));

@@ -28,7 +28,8 @@ typedef struct {
     wisp__scaled scaled;
     wisp_eig_opts o; /* with every default filled in, but for bounds, search and block */
     wisp_eigen *e;
-    wisp_type type; /* of the vectors */
+    wisp_eig_method began_as; /* the method that was chosen first */
+    wisp_type type;           /* of the vectors */
     bool is_complex, hermitian;
     int64_t rows;               /* of all ranks */
     double eps;                 /* of the vectors' type */
@@ -77,6 +78,8 @@ int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
 /* ---- by_cost.c --- */
 
+/* Whether a search by this method goes on, as the state has it. */
+bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method);
 /* CHEBFD by default becomes INVERT at once; or k->inverse is there and most_work its own, so that a filter's plan that
    takes more is "whole". */
 wisp_status wisp__eig_by_cost(wisp__eig *k);
@@ -162,8 +165,15 @@ wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
 void wisp__eig_begin_anew(wisp__eig *k);
 /* Between two steps, on all ranks. */
 wisp_status wisp__eig_offer(const wisp__eig *k);
+/* What has to be the same in the call that goes on. */
+wisp_status wisp__eig_same(const wisp__eig *k, wisp_state *state);
 /* The items of all methods: what has to be the same, and the result so far, with its times. */
 wisp_status wisp__eig_items(wisp__eig *k, wisp_state *state);
+/* eig_end.c: offers the result as a whole state, of a search that has ended so, and returns that with its message.
+   Whether a kept state is one, which is all that the call gives back then; NULL is accepted. */
+wisp_status wisp__eig_offer_end(wisp__eig *k, wisp_status ended);
+bool wisp__eig_has_ended(const wisp_state *kept);
+wisp_status wisp__eig_take_end(wisp__eig *k);
 /* What a state has so many of: a refusal where that can't be. */
 wisp_status wisp__eig_at_most(const wisp__eig *k, const char *what, int n, int most);
 /* x[n], which is made if it is NULL. */

@@ -47,7 +47,8 @@ wisp_status wisp__eig_dense_or_search(wisp__eig *k)
     if (status != WISP_OK || lacks > 0) return status;
     k->most_work = work(k);
     const double begun = k->o.method == WISP_CHEBFD ? wisp__chebfd_least_work(k) : 0;
-    if (!k->o.resume && (k->most_work <= fmax(little, begun) || !proves)) k->o.method = WISP_EIG_DENSE;
+    const bool at_once = k->most_work <= fmax(little, begun) || !proves;
+    if (k->o.resume ? wisp__eig_is_kept(k, WISP_EIG_DENSE) : at_once) k->o.method = WISP_EIG_DENSE;
     return WISP_OK;
 }
 

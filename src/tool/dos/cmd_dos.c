@@ -422,7 +422,7 @@ int cmd_dos(tool *t)
     const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
     double start = wisp_now();
     if ((rc = tool_agree(t, ended ? save_rc : of_traces(t) ? traces_evaluate(t, &r) : results_evaluate(t, &r))))
-        goto out;
+        goto done;
     overlap_warn(t, &r);
     r.evaluate_seconds = wisp_now() - start;
     r.total_seconds = wisp_now() - t->started;
@@ -438,6 +438,7 @@ int cmd_dos(tool *t)
                        (long long)r.cool_vectors, (long long)m.vectors);
     if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
+done:
     rc = checkpoint_done(t, rc);
 out:
     checkpoint_close(t);

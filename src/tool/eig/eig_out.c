@@ -293,10 +293,11 @@ static int write_vectors(tool *t, const eig_results *r, const json_t *object)
                 {t->opt.left_out, "left", 0, r->sides[0]},
                 {t->opt.right_out, "right", r->sides[0], r->sides[1]}};
     int rc = EXIT_FINE;
-    for (int i = 0; i < 3 && !rc; i++) {
+    for (int i = 0; i < 3 && !(rc && tool_is_stopped(t)); i++) {
         if (!part[i].path) continue;
-        rc = columns_save_rows(t, r->e.vectors, part[i].first, part[i].rows, object, part[i].path);
-        if (!rc && !t->opt.json && !t->opt.quiet) text_line(part[i].what, "%s", part[i].path);
+        const int one = columns_save_rows(t, r->e.vectors, part[i].first, part[i].rows, object, part[i].path);
+        if (!one && !t->opt.json && !t->opt.quiet) text_line(part[i].what, "%s", part[i].path);
+        if (one) rc = one;
     }
     return rc;
 }

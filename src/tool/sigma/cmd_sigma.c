@@ -277,7 +277,7 @@ int cmd_sigma(tool *t)
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
     save_rc = moments_save(t, &r.m);
     const bool ended = save_rc && tool_is_stopped(t); /* which is said already */
-    if ((rc = tool_agree(t, ended ? save_rc : evaluate(t, &r)))) goto out;
+    if ((rc = tool_agree(t, ended ? save_rc : evaluate(t, &r)))) goto done;
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
         sigma_summary(t, &r);
@@ -286,6 +286,7 @@ int cmd_sigma(tool *t)
     rc = sigma_write(t, &r);
     if (!rc && t->opt.average) rc = average_end(t, r.m.realizations, r.m.partial);
     if (!rc) rc = save_rc;
+done:
     rc = checkpoint_done(t, rc);
 out:
     checkpoint_close(t);
