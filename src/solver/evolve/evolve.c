@@ -272,14 +272,13 @@ out:
 static wisp_status find_start(evolution *s)
 {
     wisp_status status = WISP_OK;
-    double span = 0;
+    const double reach = wisp__evolve_reach(s->base, s->times, s->time);
     WISP_TRY(wisp__evolve_start(s->sum.v, s->start_norm));
     if (wisp__evolve_damps(&s->o) && !s->absorbed.on) {
         WISP_TRY(wisp__damped_begin(&s->damped, s->sum.v));
         WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
     }
-    for (int64_t i = 0; i < s->times; i++) span = fmax(span, fabs(s->time[i] - s->base));
-    WISP_TRY(wisp__evolve_fits(s->sum.v, s->start_norm, &s->e->bounds, span, s->o.tolerance));
+    WISP_TRY(wisp__evolve_fits(s->sum.v, s->start_norm, &s->e->bounds, reach, s->o.tolerance));
     if (s->absorbed.on) status = wisp__absorbed_begin(&s->absorbed, s->sum.v, s->o.start_off);
 out:
     return status;

@@ -86,7 +86,8 @@ wisp_status wisp__evolve_fits(const wisp_blk *psi, const double *norm, const wis
    d H t), at most 1 on the bounds, by |d t| E at most. */
 enum { WISP__ROUNDING_MOST = 3 };
 
-/* From time to time, in all. */
+/* From the start to the time that is farthest from it; and from time to time, in all. */
+double wisp__evolve_reach(double start, int64_t times, const double *time);
 double wisp__evolve_path(double start, int64_t times, const double *time);
 /* evolve_group.c: coefficient k of time i of a wisp__evolve_group; 0 behind the last one. */
 wisp_scalar wisp__evolve_coefficient(const void *group, int i, int64_t k);

@@ -71,14 +71,21 @@ double wisp__evolve_share(const wisp_evolve_opts *o, wisp_type type, int64_t tim
     return fmin(share, fmax(share * 0x1p-20, least));
 }
 
+/* The longest time away from the start. */
+double wisp__evolve_reach(double start, int64_t times, const double *time)
+{
+    double reach = 0;
+    for (int64_t i = 0; i < times; i++) reach = fmax(reach, fabs(time[i] - start));
+    return reach;
+}
+
 /* The longest series has about as many terms as the halfwidth times the largest time. */
 wisp_bounds_opts wisp__evolve_bounds_opts(const wisp_evolve_opts *o, const wisp_bounds_opts *of, int width,
                                           int64_t times, const double *time)
 {
     const double tight = 1e4; /* where the norm is not kept, room beside the spectrum costs digits, not sweeps */
-    double longest = 0;
-    for (int64_t i = 0; i < times; i++) longest = fmax(longest, fabs(time[i] - o->start_time));
-    longest *= size_of(o->direction) * (wisp__evolve_damps(o) ? tight : 1);
+    const double longest =
+        wisp__evolve_reach(o->start_time, times, time) * size_of(o->direction) * (wisp__evolve_damps(o) ? tight : 1);
     return wisp__bounds_opts(of, 0, 0, fmax(longest * width, DBL_MIN), width);
 }
 
