@@ -57,8 +57,8 @@ WISP_API wisp_status wisp_state_create(wisp_state **state, wisp_ctx *ctx, wisp_i
 WISP_API wisp_status wisp_state_add(wisp_state *state, wisp_items_fn items, void *arg);
 /* Offers a live state: calls offer(arg, state). WISP_ERR_CANCELLED: that was not 0. */
 WISP_API wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg);
-/* Offers it as the last one, when what takes long is done: the call that goes on from it has no more than that to do
-   anew which takes little. offer() ends nothing here. */
+/* Offers it as the last one, when what takes long is done: the call that goes on from it has little to do anew.
+   offer() ends nothing here. */
 WISP_API wisp_status wisp_state_offer_whole(wisp_state *state, wisp_offer_fn offer, void *arg);
 /* 1: it is live, and is offered so. */
 WISP_API int wisp_state_is_whole(const wisp_state *state);
