@@ -69,6 +69,7 @@ typedef struct {
     char precision[512];           /* why --precision auto took the one it took; empty without it */
     wisp_ensemble *heat;           /* [options.temperature_count], thermal; what is not served has terms = 0 */
     int64_t served;
+    bool served_known;
     char refused[WISP_MESSAGE]; /* why not all of them are */
     /* --cool: how many temperatures, the lowest ones, it has; vectors that have come to all of them; sweeps. */
     int64_t cool_count, cool_vectors, cool_sweeps;

@@ -85,8 +85,9 @@ int thermal_served(tool *t, results *r)
 {
     const wisp_thermal_opts o = {.tolerance = t->opt.tolerance};
     const int64_t n = t->opt.temperature_count;
-    if (r->heat) return EXIT_FINE; /* it is known */
-    if (wisp_alloc(t->ctx, &r->heat, (size_t)n, sizeof *r->heat)) return tool_fail_ctx(t);
+    if (r->served_known) return EXIT_FINE;
+    r->served = 0;
+    if (!r->heat && wisp_alloc(t->ctx, &r->heat, (size_t)n, sizeof *r->heat)) return tool_fail_ctx(t);
     qsort(t->opt.temperatures, (size_t)n, sizeof *t->opt.temperatures, by_value);
     for (; r->served < n; r->served++) {
         const int64_t k = n - 1 - r->served;
@@ -101,6 +102,7 @@ int thermal_served(tool *t, results *r)
                  cools && t->opt.from ? " in a new run" : "");
         break;
     }
+    r->served_known = true;
     return EXIT_FINE;
 }
 
