@@ -145,6 +145,10 @@ stop cooling INT 0.5 $run --cool --json
 check "Ctrl-C keeps whole batches" grep -q 'cooled states are those of 8 of 16 vectors' log
 json out 'd["cooled_vectors"] == 8 and d["temperatures_served"] == 4 and in_bars(d, 0) and in_bars(d, 1)'
 bound=$("$wisp" $run --cool --moments 64 --plan --json | sed -n 's/.*"bound_bytes": \([0-9]*\).*/\1/p')
+ok $run --cool --moments 64 --plan --json
+json out 'd["cool_sweeps"] is None'
+ok $run --cool --moments 64 --plan
+check "the plan says what it does not know of" grep -q '^cooling .*not known before$' out
 "$wisp" $run --cool --moments 64 --mem-limit "${bound:-0}" --quiet 2>err
 check "within the plan: $(cat err)" test $? = 0
 # Moments are none for the cold ones, whatever finds the bounds.

@@ -305,6 +305,7 @@ static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const 
         J_IF(known, "seconds", time->moments), J_MAYBE(known && of_green(t), "evaluate_seconds", time->evaluation),
         J_IF(known, "load_gbs", time->load_gbs), J_IF(known, "ceilings", time->kept ? "kept" : "now"),
         J_IF(known, "limit", time->limit));
+    if (t->opt.cool) JSON_PUT(o, J("cool_sweeps", json_null())); /* they hang on energies that it meets */
     plan_sides_json(o, &p->about.sides, &p->most.sides);
     return json_print_new(t, o);
 }
@@ -369,7 +370,8 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     if (t->opt.json) return show_json(t, &shown, ko, &time);
     show_memory(t, &shown, ko);
     if (time.known) show_time(t, &time);
-    if (t->opt.cool) text_line("cooling", "beside that; how long is known when the moments are");
+    if (t->opt.cool)
+        text_line("cooling", "beside that; its sweeps hang on energies that it meets, and are not known before");
     plan_time_missing(status);
     return EXIT_FINE;
 }
