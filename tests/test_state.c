@@ -106,6 +106,48 @@ typedef struct {
     int ranks; /* that wrote */
 } shelf_case;
 
+static int offered_whole(void *to, wisp_state *live)
+{
+    assert_true(wisp_state_is_whole(live));
+    return wisp_checkpoint_offer(to, live) ? -1 : 1; /* which does not count */
+}
+
+/* A whole state is written when that is asked for, as it was when it was offered, and once. */
+static int write_whole_shelf(void *arg, int rank)
+{
+    const shelf_case *c = arg;
+    wisp_ctx *ctx = own_ctx(2);
+    wisp_state *live;
+    wisp_checkpoint *to;
+    wisp_checkpoint_info info;
+    shelf h;
+    (void)rank;
+    shelf_open(&h, ctx, c->rows, c->order, c->partition);
+    REF_OK(ctx, wisp_state_create(&live, ctx, shelf_items, &h));
+    for (int holds = 0; holds < 2; holds++) {
+        const wisp_checkpoint_opts o = {.path = path, .every = 1e-9, .holds = holds};
+        REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &o));
+        assert_int_equal(wisp_checkpoint_keep(to), WISP_ERR_UNSUPPORTED);
+        shelf_fill(&h);
+        REF_OK(ctx, wisp_state_offer_whole(live, offered_whole, to));
+        assert_false(wisp_state_is_whole(live));
+        memset(h.some, 0, sizeof h.some);
+        REF_OK(ctx, wisp_checkpoint_wait(to));
+        wisp_checkpoint_get_info(to, &info);
+        assert_int_equal(info.written, 0);
+        assert_int_equal(info.memory > 0, holds);
+        if (!holds) wisp_checkpoint_free(to);
+    }
+    REF_OK(ctx, wisp_checkpoint_keep(to));
+    assert_int_equal(wisp_checkpoint_keep(to), WISP_ERR_UNSUPPORTED);
+    wisp_checkpoint_get_info(to, &info);
+    assert_int_equal(info.written, 1);
+    wisp_checkpoint_free(to);
+    wisp_state_free(live);
+    shelf_close(&h);
+    return 0;
+}
+
 static int write_shelf(void *arg, int rank)
 {
     const shelf_case *c = arg;
@@ -199,6 +241,22 @@ static void there_and_back(void **state)
                 assert_int_equal(result, 0);
             }
     unsetenv("WISP_WEIGHTS");
+}
+
+static void held(void **state)
+{
+    (void)state;
+    own_weights = NULL;
+    for (int ranks = 1; ranks <= 3; ranks += 2) {
+        shelf_case s = {103, WISP_ROWS_NATURAL, WISP_PARTITION_ROWS, ranks};
+        int result;
+        assert_int_equal(remove_files(), 0);
+        assert_int_equal(wisp_ranks_run(ranks, write_whole_shelf, &s, &result), WISP_OK);
+        assert_int_equal(result, 0);
+        assert_int_equal(count_files(), ranks);
+        assert_int_equal(wisp_ranks_run(ranks, read_shelf, &s, &result), WISP_OK);
+        assert_int_equal(result, 0);
+    }
 }
 
 /* ---- damage --------------------------------------------------------------------------------------- */
@@ -448,8 +506,8 @@ static void a_disk_that_fails(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(damaged_files),
-                                       cmocka_unit_test(misfits), cmocka_unit_test(hashes),
-                                       cmocka_unit_test(a_disk_that_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(held),
+                                       cmocka_unit_test(damaged_files),  cmocka_unit_test(misfits),
+                                       cmocka_unit_test(hashes),         cmocka_unit_test(a_disk_that_fails)};
     return run_in_folder(tests, sizeof tests / sizeof *tests);
 }
