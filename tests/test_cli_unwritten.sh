@@ -90,5 +90,19 @@ for ranks in "" 2; do
 done
 export WISP_RANKS=
 several out evolve $topi --time 1 --site 0 -o full.csv --json
+# The file of states grows as they come, up to a limit here: the run goes on without it, if it is for other results.
+for kind in mtx h5; do
+    [ $kind$have_hdf5 != h50 ] || continue
+    evolution=(evolve $topi --time 1 --steps 3 --site 0 --quiet --states s.$kind)
+    rm -f o.csv
+    checks=$((checks + 2))
+    (ulimit -f 16 && "$wisp" "${evolution[@]}" -o o.csv 2>err) && fail "states beyond the limit pass"
+    [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: cannot write s.$kind" err && [ "$(grep -c '^[0-9]' o.csv)" = 4 ] ||
+        fail "states beyond the limit, .$kind: $(cat err)"
+    (ulimit -f 16 && "$wisp" "${evolution[@]}" 2>err) && fail "states beyond the limit pass"
+    [ "$(wc -l <err)" = 1 ] || fail "states alone beyond the limit, .$kind: $(cat err)"
+    check "no temporary file is left: $(echo ./*.tmp*)" test -z "$(find . -name '*.tmp*')"
+done
+several out power $topi --powers 3 -o full.mtx --json
 [ $have_gnuplot = 0 ] || several o.csv dos $topi --moments 20 -o o.csv --plot full.svg
 finish

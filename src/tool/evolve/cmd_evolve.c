@@ -56,7 +56,8 @@ typedef struct {
     char *copy;     /* [rows] psi in the user's order; NULL: nobody looks at its numbers */
     uint64_t start; /* what psi(0) is known by */
     states_out states;
-    bool failed; /* and said why */
+    int states_rc; /* of their file */
+    bool failed;   /* and said why */
 } observer;
 
 static const char *start_kind(const tool *t)
@@ -68,6 +69,19 @@ static const char *start_kind(const tool *t)
 static uint64_t number_of(const int64_t *row, int64_t count)
 {
     return count > 0 ? XXH3_64bits(row, (size_t)count * sizeof *row) : 0;
+}
+
+/* Where their file can't be written any more, the run goes on for other results, if any are asked for. */
+static int add_state(observer *o, double off, double norm)
+{
+    evolve_results *r = o->r;
+    const options *opt = &o->t->opt;
+    if (o->states_rc) return EXIT_FINE;
+    o->states_rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
+    if (!o->states_rc) return EXIT_FINE;
+    states_close(&o->states);
+    r->no_states = true;
+    return opt->output || opt->json || opt->plot ? EXIT_FINE : o->states_rc;
 }
 
 static int take(observer *o, const wisp_blk *psi, double norm)
@@ -82,7 +96,7 @@ static int take(observer *o, const wisp_blk *psi, double norm)
     for (int64_t w = 0; w < r->watched; w++)
         r->density[w * r->times + r->done] = type_size2(r->type, o->copy, r->watch[w]);
     int rc = expectations_take(o->t, &r->x, r->done, psi, off, norm);
-    if (!rc) rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
+    if (!rc) rc = add_state(o, off, norm);
     if (!rc) r->done++;
     return rc;
 }
@@ -216,7 +230,7 @@ static int reserve(tool *t, evolve_results *r, observer *o)
 /* Ended early, and why: the times that are done are kept. */
 static int keep_reached(tool *t, const evolve_results *r, states_out *states, const char *why)
 {
-    const char *file = t->opt.output, *kept = t->opt.states;
+    const char *file = t->opt.output, *kept = states->set ? t->opt.states : NULL;
     if (!file && !kept) return tool_fail(t, "%s; nothing was kept (-o FILE keeps what is done)", why);
     if (r->done < 2) return tool_fail(t, "%s; nothing was kept (no time was reached yet)", why);
     tool_keep(t);
@@ -235,7 +249,7 @@ static int keep_reached(tool *t, const evolve_results *r, states_out *states, co
 static int stopped(tool *t, const evolve_results *r, states_out *states)
 {
     char why[64];
-    const bool keeps = (t->opt.output || t->opt.states) && r->done > 1;
+    const bool keeps = (t->opt.output || states->set) && r->done > 1;
     if (t->kept.file && !keeps) return checkpoint_stopped(t);
     snprintf(why, sizeof why, "stopped by %s", stop_reason());
     return keep_reached(t, r, states, why);
@@ -276,7 +290,10 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r, &o->states);
     if (status == WISP_ERR_PRECISION || status == WISP_ERR_NUMERIC) return too_far_off(t, r, &o->states);
-    return status ? tool_fail_matrix(t, status) : states_end(&o->states);
+    if (status) return tool_fail_matrix(t, status);
+    if (!o->states_rc) o->states_rc = states_end(&o->states);
+    r->no_states = o->states_rc != EXIT_FINE;
+    return EXIT_FINE;
 }
 
 /* The last state in a file, which must be of this matrix. */
@@ -365,6 +382,7 @@ int cmd_evolve(tool *t)
     monitor_clear(&t->monitor);
     if (!rc && !o->json && !o->quiet) evolve_summary(t, &r);
     if (!rc) rc = evolve_write(t, &r);
+    if (!rc) rc = obs.states_rc;
 out:
     rc = A ? checkpoint_done(t, rc) : rc;
     checkpoint_close(t);

@@ -27,6 +27,7 @@ typedef struct {
     states_kind kind; /* of what --states writes */
     bool damps;       /* times are not real */
     bool absorbs;     /* the matrix need not be Hermitian */
+    bool no_states;   /* their file could not be written */
     states_last last; /* --from */
 } evolve_results;
 

@@ -35,6 +35,9 @@ static const char *start_name(const tool *t)
     return t->opt.from ? t->opt.from : t->opt.start ? t->opt.start : t->opt.random ? "random" : "site";
 }
 
+/* The file of --states; NULL: there is none. */
+static const char *states_of(const tool *t, const evolve_results *r) { return r->no_states ? NULL : t->opt.states; }
+
 static json_t *make_json(tool *t, const evolve_results *r)
 {
     json_t *o = json_head(t, t->opt.arg[0]), *density = json_array();
@@ -75,7 +78,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
              J_IF(r->damps || r->absorbs, "log_norm", json_numbers(r->log_norm, r->done)),
              J_IF(r->absorbs, "absorption", absorption_json(r)),
              J_IF(r->absorbs, "survival", survival_json(r, survival_at)),
-             J_IF(r->absorbs, "survival_off", survival_json(r, survival_off)), J("states", t->opt.states),
+             J_IF(r->absorbs, "survival_off", survival_json(r, survival_off)), J("states", states_of(t, r)),
              J("from", t->opt.from), J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
              J_IF(r->watched, "density", json_incref(density)), J_IF(x->count, "operators", json_incref(names)),
              J_IF(x->count, "expectation", json_incref(re)), J_IF(x->count, "expectation_imag", json_incref(im)),
@@ -130,7 +133,7 @@ void evolve_summary(tool *t, const evolve_results *r)
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds),
               text_seconds(x[3], r->e.seconds));
     text_rate(r->e.flops, r->e.seconds);
-    if (t->opt.states) text_line("states", "%s", t->opt.states);
+    if (states_of(t, r)) text_line("states", "%s", t->opt.states);
     if (r->damps)
         text_line("norm", "exp(%.12g) at the end, may be off by a factor of exp(%.2g)", r->log_norm[r->done - 1],
                   r->off[r->done - 1]);

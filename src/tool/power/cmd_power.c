@@ -294,20 +294,22 @@ int cmd_power(tool *t)
 {
     powers p = {.n = t->opt.powers, .depth = 1, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
-    int rc = check_options(t);
+    int rc = check_options(t), write_rc = EXIT_FINE;
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = open_all(t, &p);
     if (rc || !p.A) goto out;
     rc = run(t, &p);
-    if (!rc && t->opt.output) rc = write_vectors(t, &p);
+    if (!rc && t->opt.output) write_rc = write_vectors(t, &p);
+    if (write_rc && tool_is_stopped(t)) rc = write_rc; /* which is said already */
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
         rc = json_print_new(t, result_json(t, &p));
     } else if (!rc && !t->opt.quiet) {
         show(t, &p);
-        if (t->opt.output) text_line("written", "%s", t->opt.output);
+        if (t->opt.output && !write_rc) text_line("written", "%s", t->opt.output);
     }
+    if (!rc) rc = write_rc;
 out:
     for (int i = 0; p.v && i < p.stored; i++) wisp_blk_free(p.v[i]);
     wisp_free(t->ctx, p.v);
