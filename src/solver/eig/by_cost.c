@@ -40,12 +40,6 @@ static bool has_room(const wisp__eig *k, int64_t bytes, int64_t held)
     return true;
 }
 
-bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method)
-{
-    const char *words = k->o.resume ? wisp_state_words(k->o.resume, "opts.method:") : NULL;
-    return words && strcmp(words, wisp__eig_method_name(method)) == 0;
-}
-
 static void take_inverse(wisp__eig *k)
 {
     k->o.method = WISP_EIG_INVERT;

@@ -2,6 +2,7 @@
 #include "eigen.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
 {
@@ -107,6 +108,12 @@ void wisp__eig_begin_anew(wisp__eig *k)
 {
     wisp_state_free(k->live);
     k->live = NULL, k->o.resume = NULL;
+}
+
+bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method)
+{
+    const char *words = k->o.resume ? wisp_state_words(k->o.resume, "opts.method:") : NULL;
+    return words && strcmp(words, wisp__eig_method_name(method)) == 0;
 }
 
 wisp_status wisp__eig_offer(const wisp__eig *k)

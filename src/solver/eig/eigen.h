@@ -78,8 +78,6 @@ int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
 /* ---- by_cost.c --- */
 
-/* Whether a search by this method goes on, as the state has it. */
-bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method);
 /* CHEBFD by default becomes INVERT at once; or k->inverse is there and most_work its own, so that a filter's plan that
    takes more is "whole". */
 wisp_status wisp__eig_by_cost(wisp__eig *k);
@@ -163,6 +161,8 @@ int64_t wisp__eig_on_device(const wisp__eig *k, double columns, double numbers);
 wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
 /* Another search takes the place of the one that began, and goes on from no state. */
 void wisp__eig_begin_anew(wisp__eig *k);
+/* Whether a search by this method goes on, as the state has it. */
+bool wisp__eig_is_kept(const wisp__eig *k, wisp_eig_method method);
 /* Between two steps, on all ranks. */
 wisp_status wisp__eig_offer(const wisp__eig *k);
 /* What has to be the same in the call that goes on. */
