@@ -83,26 +83,35 @@ def test_a_killed_process_goes_on(name, calls, tmp_path):
     assert name != "density" or done["moments"] > 0
 
 
+def steps(told):
+    """What progress was told of, but for the look at the matrix, which each call takes anew."""
+    return [each for each in told if each[0] != "checking"]
+
+
 @CALLS
 def test_ctrl_c_keeps_the_state(name, calls, tmp_path, monkeypatch):
     monkeypatch.setattr(wisp._context, "_PATIENCE", 1e9)  # no machine is too slow
-    path, tasks, left = tmp_path / "run.ck", [], []
+    path, told, left, all_of_it = tmp_path / "run.ck", [], [], []
     code = {}
     exec(SCRIPT, code)
 
-    def progress(task, done):
-        tasks.append(task)
-        if len(tasks) == calls:
+    def progress(*step):
+        told.append(step)
+        if len(told) == calls:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         code["run"](name, checkpoint=wisp.Checkpoint(path, every=1e9), progress=progress)
     assert path.exists()
-    assert len(tasks) == calls  # it is not told of any more
-    found = code["run"](name, checkpoint=path, progress=lambda task, done: left.append(task))
+    assert len(told) == calls  # it is not told of any more
+    found = code["run"](name, checkpoint=path, progress=lambda *step: left.append(step))
     assert not path.exists()
-    for a, b in zip(found, code["run"](name)):
+    for a, b in zip(found, code["run"](name, progress=lambda *step: all_of_it.append(step))):
         np.testing.assert_array_equal(a, b)
+    first, second, whole = map(steps, (told, left, all_of_it))
+    assert first == whole[:len(first)]
+    assert second == whole[-len(second):]  # it does what is left, and nothing that the first one has done
+    assert len(second) <= len(whole) - len(first) + 1  # that of the step at which the first one stopped is told again
 
 
 def test_ctrl_c_does_not_wait_for_ever(tmp_path, monkeypatch):
