@@ -193,6 +193,30 @@ def test_what_reads_as_something_else(tmp_path):
     assert "WISP" not in str(told.value)
 
 
+@pytest.mark.parametrize("call, words", [
+    (lambda: H.ldos_map([0.0], [-1]), "rows: the rows of the matrix are from 0 to 17, and -1 is none"),
+    (lambda: H.ldos_map([0.0], [-1], num_vectors=2), "rows: the rows of the matrix are from 0 to 17, and -1 is none"),
+    (lambda: H.ldos([3, 18]), "sites: the rows of the matrix are from 0 to 17, and 18 is none"),
+    (lambda: H.spectral_density(rows=[-3]), "rows: .* and -3 is none"),
+    (lambda: H.greens([1], [99], eta=1.0), "j: .* and 99 is none"),
+    (lambda: H.ldos_map([np.nan]), "energies are a list of finite numbers"),
+    (lambda: H.ldos_map([np.nan], num_vectors=2), "energies are a list of finite numbers"),
+    (lambda: H.ldos_map([0.0], [True, False]), "rows are a list of rows from 0 to 17, or a mask of all"),
+    (lambda: H.evolve(ONE, [1.0], absorb=np.where(np.arange(N) == 4, np.nan, 1)), "absorb holds finite numbers, and that of row 4 is nan"),
+    (lambda: H.evolve(ONE, [1.0], absorb=np.ones(3)), "absorb is .* one for each of 18 rows, not of shape"),
+    (lambda: H.evolve(ONE, [1.0], absorb="x<1:1e"), "absorb='x<1:1e': x<1:1e has something that is no number"),
+    (lambda: H.evolve(ONE, [1.5e308 + 1.5e308j]), "times are too large"),
+])
+def test_what_is_out_of_range(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_times_that_are_tiny():
+    for times in ([-1e-320j], [0, -1e-320j, -1e-310j], [1e-320 + 1e-320j], [-5e-324j]):
+        np.testing.assert_allclose(H.evolve(ONE / N**0.5, times), np.full((len(times), N), N**-0.5), atol=1e-12)
+
+
 def test_counts_of_an_operator():
     rho = wisp.Matrix(np.diag([-1.0, 1])).spectral_density(num_moments=64, exact=True, operator=(1 + 2j) * np.eye(2), bounds=(-2, 2))
     assert abs(rho.count(-2, 2).value - (2 + 4j)) < 1e-9

@@ -170,6 +170,13 @@ def numbers(name: str, value: Any, kinds: str = "biufc") -> np.ndarray:
     return array
 
 
+def in_range(name: str, rows: np.ndarray, count: int) -> None:
+    """Numbers of rows are from 0 to count - 1: those of Python that count from the end would hide mistakes."""
+    wrong = rows[(rows < 0) | (rows >= count)]
+    if wrong.size:
+        raise ValueError(f"{name}: the rows of the matrix are from 0 to {count - 1}, and {wrong[0]} is none of them")
+
+
 def _as_given(kinds: str) -> Check:
     def check(name: str, value: Any) -> Any:
         numbers(name, value, kinds)

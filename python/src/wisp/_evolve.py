@@ -43,12 +43,18 @@ def _line(times: np.ndarray) -> tuple[np.ndarray, complex | None]:
     """Real times t and the direction d, |d| = 1, of times d t on a line through 0; None: they are real."""
     if not np.iscomplexobj(times) or not np.any(times.imag):
         return np.ascontiguousarray(times.real, float), None
-    far = times[np.argmax(abs(times))]
+    size = max(abs(times.real).max(), abs(times.imag).max())
+    near_1 = times.real / size + 1j * (times.imag / size)  # quotients and lengths of numbers that small, or large, are none
+    far = near_1[np.argmax(abs(near_1))]
     d = complex(far / abs(far))
-    along = times * np.conj(d)
-    if np.any(abs(along.imag) > 1e-12 * abs(far)):
+    along = near_1 * np.conj(d)
+    if np.any(abs(along.imag) > 1e-12):
         raise ValueError("complex times lie on one line through 0, such as -1j * tau")
-    return np.ascontiguousarray(along.real), d
+    with np.errstate(over="ignore"):
+        t = along.real * size
+    if not np.all(np.isfinite(t)):
+        raise ValueError(f"times are too large: {times[np.argmax(abs(near_1))]}")
+    return np.ascontiguousarray(t), d
 
 
 class _Expectations:
@@ -149,18 +155,24 @@ class EvolveCalls(MatrixParts):
             match = re.fullmatch(r"([xyz])([<>])=?([-+.\deE]+):([-+.\deE]+)", layer.strip())
             if match is None or "xyz".index(match[1]) >= at.shape[1]:
                 raise ValueError(f"absorb={text!r}: layers are such as 'x<10:0.2,x>90:0.2', each with its strength")
-            depth = (at[:, "xyz".index(match[1])] - float(match[3])) * (1 if match[2] == ">" else -1)
+            try:
+                edge, strength = float(match[3]), float(match[4])
+            except ValueError:
+                raise ValueError(f"absorb={text!r}: {layer.strip()} has something that is no number") from None
+            depth = (at[:, "xyz".index(match[1])] - edge) * (1 if match[2] == ">" else -1)
             if not depth.max() > 0:
                 raise ValueError(f"absorb={text!r}: no row is in the layer {layer.strip()}")
-            w += float(match[4]) * (np.maximum(depth, 0) / depth.max()) ** 2
+            w += strength * (np.maximum(depth, 0) / depth.max()) ** 2
         return w
 
     def _absorbing(self, absorb: ArrayLike | str) -> Any:
         """H - iW as a matrix with the order of rows of this one, for an array of W of the rows, or layers."""
         w = self._layers(absorb) if isinstance(absorb, str) else numbers("absorb", absorb, "biuf")
-        if w.shape != (self.shape[0],) or w.dtype.kind not in "biuf" or not np.all(np.isfinite(w)):
-            raise ValueError(f"absorb is an array of finite real numbers, one for each of {self.shape[0]} rows, not of "
-                             f"shape {w.shape} and {w.dtype}")
+        if w.shape != (self.shape[0],):
+            raise ValueError(f"absorb is an array of real numbers, one for each of {self.shape[0]} rows, not of shape {w.shape}")
+        wrong = np.flatnonzero(~np.isfinite(w))
+        if wrong.size:
+            raise ValueError(f"absorb holds finite numbers, and that of row {wrong[0]} is {w[wrong[0]]}")
         A = self.__class__.__new__(self.__class__)
         A._keep, A.ctx, A._spec = [], self.ctx, None
         dtype = np.complex64 if self.dtype.char in "fF" else complex

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 import numpy as np
 
-from ._arguments import checked, reals
+from ._arguments import checked, reals, shown
 from ._context import callback
 from ._errors import with_result
 from ._lib import DTYPES, TYPES, ffi, lib, pointer
@@ -13,7 +13,7 @@ from ._moments import KERNELS, Moments
 from ._random_map import Sums
 from ._parts import MatrixParts
 from ._show import axes, html
-from ._spectral import seed_of
+from ._spectral import rows_of, seed_of
 from ._transport import kwant_orbitals
 
 if TYPE_CHECKING:
@@ -202,11 +202,9 @@ class MapCalls(MatrixParts):
         ((2, 800), (2, 800))
         """
         e = np.atleast_1d(np.asarray(energies, float))
-        r = np.arange(self.shape[0]) if rows is None else np.atleast_1d(rows)
-        if r.dtype == bool and r.shape == (self.shape[0],):
-            r = np.flatnonzero(r)
-        if e.ndim != 1 or r.ndim != 1 or not r.size or r.dtype.kind not in "iu":
-            raise ValueError("energies are a list; rows are a list of rows, or a mask of all, one at least")
+        if e.ndim != 1 or not np.all(np.isfinite(e)):
+            raise ValueError(f"energies are a list of finite numbers, not {shown(energies)}")
+        r = np.arange(self.shape[0]) if rows is None else rows_of(rows, self.shape[0])
         bounds = self.find_bounds() if bounds is None else bounds
         if num_vectors is not None:
             return self._random_map(e, r, self._number(num_moments, energy_resolution, bounds)[0], num_vectors, rng, kernel,
@@ -236,8 +234,8 @@ class MapCalls(MatrixParts):
             raise ValueError(f"num_vectors is at least 1, not {vectors}")
         if kernel not in ("jackson", "fejer"):
             raise ValueError(f"random vectors take kernel 'jackson' or 'fejer', not {kernel!r}")
-        if not e.size or not np.all(np.isfinite(e)) or r.min() < 0 or r.max() >= self.shape[0]:
-            raise ValueError(f"energies are finite, one at least; rows are from 0 to {self.shape[0] - 1}")
+        if not e.size:
+            raise ValueError("energies are one at least, with random vectors")
         if not 2 <= moments <= lib.WISP_CHEBYSHEV_TERMS:
             raise ValueError(f"num_moments is from 2 to {lib.WISP_CHEBYSHEV_TERMS}, not {moments}")
         terms = moments // 2 + 1

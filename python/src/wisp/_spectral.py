@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ._arguments import checked, numbers
+from ._arguments import checked, in_range, numbers
 from ._checkpoint import Run
 from ._context import Context
 from ._errors import NumericError, with_result
@@ -36,8 +36,9 @@ def rows_of(rows: ArrayLike, count: int, name: str = "rows") -> np.ndarray:
     r = np.atleast_1d(numbers(name, rows, "biu"))
     if r.dtype == bool and r.shape == (count,):
         r = np.flatnonzero(r)
-    if r.ndim != 1 or not r.size or r.dtype.kind not in "iu" or r.min() < 0 or r.max() >= count:
+    if r.ndim != 1 or not r.size or r.dtype.kind not in "iu":
         raise ValueError(f"{name} are a list of rows from 0 to {count - 1}, or a mask of all, one at least")
+    in_range(name, r, count)
     return np.ascontiguousarray(r, np.int64)
 
 
@@ -297,8 +298,8 @@ class SpectralCalls(MatrixParts):
             raise ValueError(f"i and j do not go together: their shapes are {np.shape(i)} and {np.shape(i if j is None else j)}") from None
         if not rows.size or rows.dtype.kind not in "iu" or cols.dtype.kind not in "iu":
             raise ValueError("i and j are rows of the matrix, one at least")
-        if min(rows.min(), cols.min()) < 0 or max(rows.max(), cols.max()) >= self.shape[0]:
-            raise ValueError(f"i and j are rows of the matrix, from 0 to {self.shape[0] - 1}")
+        for name, a in (("i", rows), ("j", cols)):
+            in_range(name, a, self.shape[0])
         if not eta > 0:
             raise ValueError(f"eta is above 0, not {eta}")
         left, right = (np.ascontiguousarray(a, np.int64).reshape(-1) for a in (rows, cols))
