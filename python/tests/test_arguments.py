@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
 
 import wisp
 
@@ -231,3 +232,73 @@ def test_integrals_of_some_rows():
     w, v = np.linalg.eigh(H.tocsr().toarray())
     got, exact = rho.integrate(np.exp), ((abs(v[:10])**2) * np.exp(w)).sum()
     assert abs(got.value - exact) < 6 * got.stderr
+
+
+class Mine(Exception):
+    pass
+
+
+def fails(*args):
+    raise Mine("of the program")
+
+
+def operator(f, dtype=float):
+    """Whose matmat is f, without what scipy itself does there."""
+    op = LinearOperator((N, N), matvec=f, dtype=dtype)
+    op.matmat = f
+    op.adjoint = lambda: op
+    return op
+
+
+# By the argument that the function is: a call that takes it, what is no result of it, and what it says.
+NO_ARRAYS = [(None, "None"), ("x", "no array"), ([1, 2], "shape"), (1.0, "shape"), (np.ones(7), "shape"), ([[1], [1, 2]], "precond|operator|H|no array")]
+NO_NUMBERS = [(None, "None"), ("1.5", "1.5"), ([1, 2], "no number"), (np.ones(7), "no number")]
+GIVEN = {
+    "H": (lambda f: wisp.Matrix(operator(f)).spectral_density(2, 16, bounds=(-4, 4)), NO_ARRAYS + [(lambda X: 1j * X, "complex")]),
+    "operator": (lambda f: H.spectral_density(2, 16, operator=operator(f)), NO_ARRAYS + [(lambda X: 1j * X, "complex")]),
+    "precond": (lambda f: wisp.Matrix(H.tocsr() + 5 * sp.diags(np.arange(N) + 1.0)).solve(ONE, precond=f),
+                NO_ARRAYS + [(lambda X: 1j * X, "complex")]),
+    "rows": (lambda f: wisp.Matrix.from_rows(f, (4, 4), 4), [(None, "None"), ("x", "CSR"), ([[1], [1, 2]], "CSR"),
+                                                             (lambda i: np.ones((len(i), 4)) * 1j, "complex")]),
+    "drive": (lambda f: H.evolve(ONE, [0.1], drive=(sp.eye(N), f)), NO_NUMBERS + [(1j, "real number")]),
+    "f": (lambda f: H.apply(f, ONE), NO_NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_functions_of_the_program_give(name):
+    call, wrong = GIVEN[name]
+    for value, words in wrong:
+        with pytest.raises((TypeError, ValueError), match=words) as told:
+            call(value if callable(value) else lambda *args: value)
+        assert str(told.value).startswith(name + ": the function gives"), told.value
+    with pytest.raises(Mine, match="^of the program$"):
+        call(fails)
+    with pytest.raises(TypeError, match="positional argument"):
+        call(lambda: 1)
+
+
+def test_functions_that_give_what_will_do():
+    """Truth values, whole numbers, arrays of one number, lists of lists."""
+    assert H.apply(lambda energy: energy < 0, ONE, kernel="jackson", max_terms=64).shape == (N,)
+    np.testing.assert_allclose(H.apply(lambda energy: np.array(2), ONE), 2 * ONE)
+    np.testing.assert_allclose(wisp.Matrix(operator(lambda X: X.astype(int).tolist())) @ ONE, ONE)
+    A = wisp.Matrix(H.tocsr() + 5 * sp.eye(N))
+    assert A.solve(ONE, precond=lambda X: (X / 5).tolist())[1].converged
+
+
+def test_words_of_other_functions():
+    rho = H.spectral_density(2, 64)
+    with pytest.raises(ArithmeticError, match="^f is nan"):
+        H.trace(lambda energy: np.nan)
+    with pytest.raises(TypeError, match="^f: the function gives None"):
+        rho.integrate(lambda energy: None)
+    with pytest.raises(ValueError, match="observe: .* one shape"):
+        H.evolve(ONE, [0.1, 0.2], observe=lambda t, psi: np.ones(1 if t < 0.15 else 2))
+    with pytest.raises(ArithmeticError, match="drive tells f_0 = nan at time"):
+        H.evolve(ONE, [0.1], drive=(sp.eye(N), lambda t: np.nan))
+    with pytest.raises(ValueError, match="table of drive .* finite"):
+        H.evolve(ONE, [0.1], drive=(sp.eye(N), ([0, 1], [0, np.nan])))
+    for f in (fails, lambda: None):
+        with pytest.raises((Mine, TypeError), match="of the program|positional"), wisp.Context(log=f, level="debug"):
+            wisp.gallery("graphene", nx=3, ny=3).spectral_density(2, 16)

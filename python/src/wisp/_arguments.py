@@ -53,6 +53,35 @@ def _number(name: str, value: Any) -> complex:
         raise ValueError(f"{name} is too large") from None
 
 
+def given_number(name: str, value: Any, real: bool = False) -> complex:
+    """What a function of the program's, the argument `name`, has given."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        z = complex(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name}: the function gives {shown(value)}, and no number") from None
+    if real and z.imag:
+        raise TypeError(f"{name}: the function gives {shown(value)}, and has to give a real number")
+    return z
+
+
+def given_array(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The same of one that gives an array."""
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        found = np.array(None)
+    if found.dtype.kind not in "biufc":
+        raise TypeError(f"{name}: the function gives {shown(value)}, and no array of numbers")
+    if found.shape != shape:
+        raise ValueError(f"{name}: the function gives an array of shape {found.shape} for columns of shape {shape}")
+    if found.dtype.kind == "c" and dtype.kind != "c":
+        raise TypeError(f"{name}: the function gives complex numbers for {dtype} ones: take its real part, or say that it is complex "
+                        "(dtype=complex)")
+    return found
+
+
 def real(words: str, holds: Callable[[float], bool]) -> Check:
     """A check of real numbers that `holds` is true of; `words` say so in the message."""
 

@@ -129,7 +129,7 @@ _FIELDS = {
     "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
     "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
     "opts.tolerance_abs": "atol", "opts.non_hermitian": "hermitian", "opts.absorption": "absorb",
-    "wisp_overlap_opts.bounds": "overlap_bounds",
+    "opts.drive_at": "drive", "wisp_overlap_opts.bounds": "overlap_bounds",
     "opts.null": "null", "opts.adjoint": "operator", "opts.type": "dtype",
     "opts.eta": "eta", "opts.volume": "volume", "opts.left_bytes": "left_memory",
 }
@@ -150,6 +150,7 @@ def error(status: int, message: str) -> WispError:
     message = re.sub(r"(method|which|side|precond) = WISP_(?:EIG_)?([A-Z_]+)", lambda m: f"{m[1]}={m[2].lower()!r}", message)
     message = re.sub(r"WISP_(LANCZOS|CHEBFD|KRYLOV_SCHUR|DENSE|LSMR|MINRES|GMRES|BICGSTAB|CG|IDR)\b",
                      lambda m: repr(m[1].lower()), message)
+    message = message.replace(" (WISP_PRECOND_APPLY)", "").replace("function 0 is", "f is")
     if message.startswith(_NESTED):
         inner = message[len(_NESTED):]
         status = next((s for s in _BY_STATUS if inner.startswith(text(lib.wisp_status_string(s)) + ": ")), status)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from ._arguments import checked, finite, iterable, list_of, numbers
+from ._arguments import checked, finite, given_number, iterable, list_of, numbers
 from ._checkpoint import Run
 from ._context import callback
 from ._errors import with_result
@@ -86,8 +86,8 @@ class _Expectations:
 def _table(table: Any, t: np.ndarray) -> tuple[Callable[[float], Any], np.ndarray]:
     """The function that follows a table (times, values) along straight lines from 0 to all of t, and its times."""
     at, values = (numbers("drive", x, "biuf").astype(float) for x in table)
-    if at.ndim != 1 or at.shape != values.shape or at.size < 2 or not np.all(np.isfinite(at)) or np.any(np.diff(at) <= 0):
-        raise ValueError("a table of drive has as many values as times, two at least, and its times ascend")
+    if at.ndim != 1 or at.shape != values.shape or at.size < 2 or not np.all(np.isfinite([at, values])) or np.any(np.diff(at) <= 0):
+        raise ValueError("a table of drive has as many values as times, two at least, all finite, and its times ascend")
     low, high = min(0.0, t.min(initial=0)), max(0.0, t.max(initial=0))
     if at[0] > low or at[-1] < high:
         raise ValueError(f"a table of drive goes from time {at[0]:g} to {at[-1]:g}; the evolution from {low:g} to {high:g}")
@@ -111,7 +111,7 @@ class _Drives:
 
     def _at(self, arg: Any, now: float, f: Any) -> int:
         for j, function in enumerate(self.functions):
-            f[j] = float(function(now))
+            f[j] = given_number("drive", function(now), real=True).real
         return 0
 
     def fields(self) -> dict[str, Any]:
@@ -297,11 +297,18 @@ class EvolveCalls(MatrixParts):
             out.append(observe(given[i].item(), found) if observe else found)
             return 0
 
+        def whole() -> np.ndarray:
+            try:
+                return np.array(out)
+            except ValueError:
+                raise ValueError("observe: the function gives arrays of one shape, not one shape at a time and another one at "
+                                 "another") from None
+
         def result() -> Any:
             n = len(out)
             if not info:
-                return np.array(out)
-            return np.array(out), EvolveInfo(given[:n], log_norm[:n, 0] if single else log_norm[:n], off[:n])
+                return whole()
+            return whole(), EvolveInfo(given[:n], log_norm[:n, 0] if single else log_norm[:n], off[:n])
 
         def more(kept: Run, state: Any) -> None:
             """What was looked at by now: values, which are bytes of arrays of one shape and type, norms and errors."""

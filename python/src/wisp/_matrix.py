@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 import scipy.sparse
 
-from ._arguments import checked, mapping, numbers, path, shown, whole
+from ._arguments import checked, given_array, mapping, numbers, path, shown, whole
 from ._context import Context, Frame, callback, context
 from ._errors import UnsupportedError
 from ._evolve import EvolveCalls
@@ -139,9 +139,17 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
         def many(arg: Any, first: int, count: int, room: int, rowptr: Any, col: Any, val: Any) -> int:
             if latest[0] != (first, count):
-                found = rows(np.arange(first, first + count))
-                found = scipy.sparse.csr_matrix(found, shape=(count, shape[1])).astype(dtype, copy=False)
-                latest[:] = (first, count), found
+                given = rows(np.arange(first, first + count))
+                try:
+                    if given is None:
+                        raise TypeError
+                    found = scipy.sparse.csr_matrix(given, shape=(count, shape[1]))
+                except (TypeError, ValueError, AttributeError):
+                    raise TypeError(f"rows: the function gives {shown(given)}, and nothing that scipy makes a CSR matrix of shape "
+                                    f"{(count, shape[1])}") from None
+                if found.dtype.kind == "c" and dtype.kind != "c":
+                    raise TypeError(f"rows: the function gives complex numbers, and dtype is {dtype}")
+                latest[:] = (first, count), found.astype(dtype, copy=False)
             found = latest[1]
             _fill(rowptr, found.indptr, np.int64)
             if 0 < found.nnz <= room:
@@ -221,7 +229,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         finally:
             lib.wisp_src_close_sized(src, size)
 
-    def _operator(self, op: Any, dtype: Any) -> None:
+    def _operator(self, op: Any, dtype: Any, name: str = "H") -> None:
         dtype = as_type(dtype or op.dtype)
         if self.ctx.ranks > 1:
             raise UnsupportedError("a LinearOperator can't be shared by several processes: store the matrix, or give "
@@ -229,7 +237,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         if len(op.shape) != 2 or op.shape[0] != op.shape[1]:
             raise ValueError(f"an operator is square, not of shape {op.shape}")
         self._op = op
-        f = function_of_blocks(op.matmat, self.ctx)
+        f = function_of_blocks(name, op.matmat, self.ctx)
         on, maps, made = getattr(self, "_on", ffi.NULL), ffi.new("wisp_map **"), ffi.new("wisp_mat **")
         if not on:
             self.ctx.call(lib.wisp_map_create, maps, self.ctx._ctx, op.shape[0])
@@ -309,7 +317,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
             B = B.adjoint() if _is_operator(B) else B.conj().T
         dtype = ("F" if np.dtype(B.dtype).kind == "c" else "f") if self.dtype.char in "fF" else None
         if _is_operator(B):
-            other._operator(B, dtype)
+            other._operator(B, dtype, name)
         else:
             other._arrays(B, True, dtype, name)
         return other
@@ -435,18 +443,22 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         return f"<wisp.Matrix: {self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.nnz} entries>"
 
 
-def function_of_blocks(matmat: Callable[[np.ndarray], Any], ctx: Context) -> Any:
-    """A function of columns, in numpy's order of rows, as one of the library's blocks; on one process."""
+def function_of_blocks(name: str, matmat: Callable[[np.ndarray], Any], ctx: Context) -> Any:
+    """A function of columns, in numpy's order of rows, as one of the library's blocks; on one process. It is of the argument
+    `name`."""
+
+    def times(X: np.ndarray, Y: np.ndarray) -> None:
+        Y[...] = given_array(name, matmat(X), Y.shape, Y.dtype)
 
     def apply(arg: Any, y: Any, x: Any) -> int:
         if lib.wisp_map_is_natural(lib.wisp_blk_map(x)):
             with _Lent(x, lib.WISP_READ) as X, _Lent(y, lib.WISP_DISCARD) as Y:
-                Y[...] = matmat(X)
+                times(X, Y)
             return lib.WISP_OK
         X = np.empty((lib.wisp_blk_nrows(x), lib.wisp_blk_width(x)), DTYPES[lib.wisp_blk_type(x)])
         ctx.call(lib.wisp_blk_get, x, lib.WISP_ROW_MAJOR, pointer(X), X.shape[1])
         Y = np.empty_like(X)
-        Y[...] = matmat(X)
+        times(X, Y)
         ctx.call(lib.wisp_blk_put, y, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
         return lib.WISP_OK
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
-from ._arguments import checked, no_nan
+from ._arguments import checked, given_number, no_nan
 from ._context import Context, callback, context
 from ._files import save
 from ._lib import DTYPES, array, ffi, lib, pointer, struct, text
@@ -61,7 +61,7 @@ def function_of(f: Callable[[float], complex]) -> tuple[Any, Any]:
 
     def value(arg: Any, energy: float, to: Any) -> int:
         with np.errstate(all="ignore"):  # what is not finite the library tells
-            z = complex(f(energy))
+            z = given_number("f", f(energy))
         to.re, to.im = z.real, z.imag
         return 0
 

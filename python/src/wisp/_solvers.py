@@ -325,7 +325,7 @@ class SolverCalls(MatrixParts):
         if callable(precond):
             if self.ctx.ranks > 1:
                 raise UnsupportedError("a function can't be a preconditioner on several processes: name one of wisp's")
-            keep = function_of_blocks(precond, self.ctx)
+            keep = function_of_blocks("precond", precond, self.ctx)
             o.precond, o.apply = lib.WISP_PRECOND_APPLY, keep
         else:
             o.precond = _choice("precond", precond, _PRECONDS)
