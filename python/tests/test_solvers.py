@@ -175,6 +175,25 @@ def test_solve_with_a_null_space(precond):
         wisp.Matrix(L).solve(B, null=np.arange(n))
 
 
+def test_bounds_of_a_preconditioner():
+    n = 400
+    rng = np.random.default_rng(3)
+    A = (sp.diags([-1.0, 3, -1.2], [-1, 0, 1], (n, n)) + sp.diags(rng.random(n))).tocsr()  # not Hermitian
+    b, M = rng.standard_normal(n), wisp.Matrix(A)
+    op = wisp.Matrix(sp.linalg.aslinearoperator(A))
+    for precond, matrix in (("chebyshev", M), ("chebyshev", op), ("neumann", op)):
+        with pytest.raises(ValueError, match=f"the {precond.capitalize()} preconditioner needs bounds .*: give bounds,"):
+            matrix.solve(b, precond=precond)
+        x, info = matrix.solve(b, precond=precond, bounds=(0.7, 6.3))
+        assert np.linalg.norm(A @ x - b) < 1e-7 * np.linalg.norm(b)
+        assert info.iterations < matrix.solve(b)[1].iterations  # they are polynomials of it
+    for more in ({}, {"precond": "jacobi"}, {"precond": lambda X: X}):
+        with pytest.raises(ValueError, match="bounds are for precond"):
+            M.solve(b, bounds=(0.7, 6.3), **more)
+    with pytest.raises(ValueError, match="bounds: -6 to -1"):
+        M.solve(b, precond="chebyshev", bounds=(-6, -1))
+
+
 def test_solve_with_a_function_as_preconditioner():
     A = hermitian(200, "float64", 1, 0.02)
     A.setdiag(A.diagonal() + np.linspace(40, 4000, 200))

@@ -252,7 +252,8 @@ class SolverCalls(MatrixParts):
     def solve(self, b: ArrayLike, *, rtol: float = 0, atol: float = 0, x0: ArrayLike | None = None, maxiter: int = 0,
               method: str | None = None, precond: str | Callable[[np.ndarray], np.ndarray] | None = None,
               restart: int = 0, null: ArrayLike | None = None, damp: float = 0, shadow: int = 0, side: str | None = None,
-              checkpoint: Any = None, progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
+              bounds: Sequence[float] | None = None, checkpoint: Any = None,
+              progress: Any = None) -> tuple[np.ndarray, SolveInfo]:
         """Solves A x = b for one or more columns, to a residual that is computed from x itself.
 
         Of a matrix that is not square x makes |b - A x| least (LSMR: Fong and Saunders, SIAM J. Sci. Comput. 33, 2950
@@ -279,6 +280,9 @@ class SolverCalls(MatrixParts):
             Of the matrix, on which ``precond`` of GMRES, BiCGStab and IDR stands. None: right. On the left GMRES makes
             |M^-1 (b - A x)| least; columns converge by |b - A x| all the same, and ``info.history`` has an estimate of
             that. With ``method=None`` a side takes GMRES.
+        bounds : tuple of float, optional
+            The spectrum of the matrix lies between these: for ``precond`` "chebyshev" and "neumann". None: they are found, if
+            the matrix is Hermitian; for "chebyshev" another one, and a LinearOperator, need them, both above 0.
         restart : int
             m of GMRES(m). 0: 30.
         shadow : int
@@ -315,6 +319,9 @@ class SolverCalls(MatrixParts):
         o, size = struct("wisp_solve_opts", tolerance=rtol, tolerance_abs=atol, max_iterations=maxiter,
                          restart=restart, shadow=shadow, method=_choice("method", method, _METHODS),
                          guess=int(x0 is not None), damp=damp, side=_choice("side", side, _SIDES))
+        if bounds is not None and precond not in ("chebyshev", "neumann"):
+            raise ValueError("bounds are for precond='chebyshev' and 'neumann'")
+        self._bounds_opts(o.bounds, bounds)
         keep = adjoint = None
         if o.method == lib.WISP_METHOD_DEFAULT and (damp or self.shape[0] != self.shape[1]):
             o.method = lib.WISP_LSMR
