@@ -166,3 +166,35 @@ def test_what_is_refused(tmp_path):
         with pytest.raises(ValueError, match="checkpoint"):
             call(checkpoint=path, **options)
     assert "run.ck, every 600 s" in repr(wisp.Checkpoint(path))
+
+
+def test_words_of_a_refusal(tmp_path):
+    """What differs is said in words, and no sums of values are shown."""
+    path = tmp_path / "run.ck"
+    H, other = wisp.gallery("graphene", nx=9, ny=9), wisp.gallery("graphene", nx=9, ny=9, disorder=1)
+    x = np.arange(162.0)
+
+    def refused(call, words, **options):
+        with pytest.raises(wisp.ArgumentError) as told:
+            call(checkpoint=path, **options)
+        assert words in str(told.value) and "run.ck is of a call" in str(told.value), told.value
+        assert ", values" not in str(told.value)
+
+    size = dict(num_vectors=4, num_moments=256)
+    interrupted(H.spectral_density, path, **size, rows=[1, 2])
+    for more, words in ((dict(rows=[1, 3]), "other values of rows: both are an array of int64 and shape (2,)"),
+                        (dict(rows=[1, 2, 3]), "rows: an array of int64 and shape (2,); this one has rows: an array of int64 and shape (3,)"),
+                        ({}, "rows: an array of int64 and shape (2,); this one has rows: none"),
+                        (dict(operator=sp.eye(162)), "operator: none; this one has operator: <wisp.Matrix: 162 x 162")):
+        refused(H.spectral_density, words, **size, **more)
+    refused(other.spectral_density, "with matrix: <wisp.Matrix: 162 x 162, float64, ", **size, rows=[1, 2])
+    refused(wisp.Matrix(2 * H.tocsr()).spectral_density, "other values of matrix: both are <wisp.Matrix", **size, rows=[1, 2])
+    refused(H.solve, "a call of spectral_density, and this one is solve", b=x)
+    path = tmp_path / "other" / "run.ck"
+    path.parent.mkdir()
+    interrupted(H.evolve, path, psi=x, times=np.linspace(0, 90, 5), operators=[H])
+    for more, words in ((dict(psi=x + 1), "other values of psi: both are an array of complex128 and shape (162, 1)"),
+                        (dict(times=[0.0, 1]), "times: an array of float64 and shape (5,); this one has times: an array"),
+                        (dict(operators=[sp.eye(162)]), "other values of operators: both are a list of 1"),
+                        (dict(drive=(H, np.sin)), "drive: none; this one has drive: a list of 2")):
+        refused(H.evolve, words, **{"psi": x, "times": np.linspace(0, 90, 5), "operators": [H], **more})

@@ -11,7 +11,8 @@ import scipy.sparse
 
 from ._arguments import checked, not_negative, path, shown
 from ._context import callback, keep_by
-from ._lib import ffi, lib, pointer, struct
+from ._errors import ArgumentError
+from ._lib import ffi, lib, pointer, struct, text
 
 
 class Checkpoint:
@@ -51,22 +52,42 @@ class Checkpoint:
         return f"<wisp.Checkpoint: {os.fsdecode(self.path)}, every {self.every:g} s>"
 
 
+_OWN, _OF = "argument ", " of Python'"  # as names and words of items have it
+_VALUES = ", values "  # what stands behind it tells values apart, and nothing to a reader
+
+
 def words_of(value: Any) -> str:
     """A short text of an argument's value, by which a kept call is compared with this one."""
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return repr(value)
     if hasattr(value, "_hash"):  # a matrix of this package
-        return value._hash()
+        return repr(value) + (_VALUES + value._hash() if value._stored else "")
     if scipy.sparse.issparse(value):
         sparse: Any = value
         whole = sparse.tocsr()
-        return " ".join(words_of(a) for a in (whole.indptr, whole.indices, whole.data))
+        return _told(f"a matrix of {whole.dtype} and shape {whole.shape}", whole.indptr, whole.indices, whole.data)
     if isinstance(value, (list, tuple)):
-        return f"{len(value)}: {zlib.crc32(' '.join(map(words_of, value)).encode()):08x}"
+        return f"a list of {len(value)}" + _VALUES + f"{zlib.crc32(' '.join(map(words_of, value)).encode()):08x}"
     array = np.ascontiguousarray(value)
     if array.dtype.kind not in "biufc":
-        return "given"  # a function, a LinearOperator: what it does is not known
-    return f"{array.dtype.str} {array.shape} {zlib.crc32(array.tobytes()):08x}"
+        return "a function or an operator"  # what it does is not known
+    return _told(f"an array of {array.dtype} and shape {array.shape}", array)
+
+
+def _told(words: str, *arrays: np.ndarray) -> str:
+    return words + _VALUES + " ".join(f"{a.dtype.str} {zlib.crc32(np.ascontiguousarray(a).tobytes()):08x}" for a in arrays)
+
+
+def _unlike(path: str, name: str, kept: str, now: str) -> str:
+    """What is not the same in the call that a file is of, and in this one."""
+    kept, now = (words.partition(_VALUES)[0] for words in (kept, now))
+    if name == "call":
+        return f"checkpoint: {path} is of a call of {kept[1:-len(_OF)]}, and this one is {now[1:-len(_OF)]}"
+    name = name.replace(_OWN, "", 1)
+    if kept == now:
+        return f"checkpoint: {path} is of a call with other values of {name}: both are {now}"
+    kept, now = ("none" if words == "None" else words for words in (kept, now))
+    return f"checkpoint: {path} is of a call with {name}: {kept}; this one has {name}: {now}"
 
 
 class Run:
@@ -83,8 +104,8 @@ class Run:
             checkpoint = Checkpoint(path("checkpoint", checkpoint))
         self.of, self.ctx, self.more = checkpoint, matrix.ctx, more
         # The solver's own items are named after arguments as well.
-        own = {"argument " + name: value for name, value in same.items()}
-        self.same = {"call": f"{call} of Python", "matrix": matrix, **own} if checkpoint is not None else {}
+        own = {_OWN + name: value for name, value in same.items()}
+        self.same = {"call": call + " of Python", "matrix": matrix, **own} if checkpoint is not None else {}
         self.kept, self.made = ffi.NULL, ffi.NULL
         self.width = np.zeros(1, np.int64)
         self.held: Any = None  # what lives until the state is copied
@@ -124,7 +145,10 @@ class Run:
         try:
             for name, words in self.words.items():
                 if lib.wisp_state_same(state, name.encode(), words.encode()):
-                    return lib.WISP_ERR_MISMATCH
+                    kept = text(lib.wisp_state_words(state, name.encode())) if lib.wisp_state_is_kept(state) else ""
+                    if not kept:  # of the command, or of another rank
+                        return lib.WISP_ERR_MISMATCH
+                    raise ArgumentError(_unlike(os.fsdecode(self.of.path), name, kept, words))
             self.keep(state, "width of blocks", self.width)
             if self.more:
                 self.more(self, state)

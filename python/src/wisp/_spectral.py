@@ -179,6 +179,7 @@ class SpectralCalls(MatrixParts):
             raise ValueError("precision='auto' goes neither with operator, rows nor overlap")
         if checkpoint is not None and not (overlap is None and precision is None):
             raise ValueError("checkpoint goes neither with overlap nor with precision='auto'")
+        r = None
         if rows is not None:
             if operator is not None or vectors is not None or overlap is not None:
                 raise ValueError("rows go neither with operator, vectors nor overlap")
@@ -221,7 +222,7 @@ class SpectralCalls(MatrixParts):
                 return self._moments(lambda m: SpectralDensity(single, self.ctx, m, kernel), kernel, run)
             except NumericError:  # single precision is not enough
                 pass
-        with Run(checkpoint, self, "spectral_density", operator=B, vectors=X) as kept:
+        with Run(checkpoint, self, "spectral_density", operator=B if rows is None else None, rows=r, vectors=X) as kept:
             return self._moments(lambda m: SpectralDensity(self, self.ctx, m, kernel, rows is not None), kernel,
                                  self._kpm(moments, num_vectors, bounds, progress, kept, **fields))
 
