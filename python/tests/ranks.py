@@ -44,6 +44,8 @@ def calls(ctx, folder):
     yield "orbitals", H.spectral_function(np.ones((2, 2)), 16, orbitals=np.arange(n) % 3 % 2, **known).moments
     yield "conductivity", H.conductivity("x", "y", 2, 8, **known)([0.0, 0.3])
     yield "thermal", H.thermal([1.0], 4, **known).energy.value
+    cold = H.thermal([0.001, 1.0], 9, cool=True, **known)
+    yield "cooled", [cold.log_z.value, cold.energy.value, cold.entropy.value]
     w, v = H.eigs(2)
     yield "eigs", w
     yield "residuals", abs(H @ v - v * w) < 1e-6

@@ -237,3 +237,58 @@ def test_the_density_of_some_rows(tmp_path):
     pytest.importorskip("h5py")
     many.save(tmp_path / "m.h5")
     np.testing.assert_array_equal(wisp.load(tmp_path / "m.h5")(e), at.value)
+
+
+def ensemble(w, T):
+    """ln Z, energy, heat capacity and entropy, of all levels."""
+    w, T = np.sort(w), np.asarray(T, float)
+    p = np.exp((w[0] - w) / T[..., None])
+    z = p.sum(-1)
+    e = (p * w).sum(-1) / z
+    c = (p * (w - e[..., None])**2).sum(-1) / z / T**2
+    log_z = np.log(z) - w[0] / T
+    return log_z, e, c, log_z + e / T
+
+
+@pytest.mark.parametrize("H", [wisp.gallery("spinchain", sites=8, periodic="x"), wisp.gallery("haldane", nx=6, ny=6, disorder=1),
+                               wisp.gallery("graphene", nx=6, ny=6, disorder=2)], ids=["spins", "haldane", "graphene"])
+def test_thermal_down_to_the_ground_state(H):
+    T = np.array([[1e-3, 1, 2e-3], [0.02, 5, 1e-3]])
+    with pytest.raises(ValueError, match="they serve temperatures from"):
+        H.thermal(T)
+    w = np.linalg.eigvalsh(H.tocsr().toarray())
+    found = H.thermal(T, 16, cool=True)
+    np.testing.assert_array_equal(found.temperature, T)
+    for quantity, exact in zip(found[1:], ensemble(w, T)):
+        half = (quantity.bar95[1] - quantity.bar95[0]) / 2
+        assert quantity.value.shape == T.shape and np.all(quantity.bar95[0] <= quantity.bar95[1])
+        assert np.all(abs(quantity.value - exact) < 2.5 * half)
+    np.testing.assert_allclose(found.energy.value[T < 0.01], w[0], rtol=1e-9)  # there is no other level that near
+    one = H.thermal(1e-3, 16, cool=True)
+    assert one.energy.value.shape == () and one.energy.value == found.energy.value[0, 0]
+    many = H.thermal([1e-3], 200, cool=True)  # batches of several widths, and what is of chance goes as 1 / sqrt(vectors)
+    assert 0.5 < many.log_z.stderr[0] * np.sqrt(200) / (one.log_z.stderr * 4) < 2
+    high = H.thermal([2.0, 5], 16, cool=True)  # moments serve all
+    np.testing.assert_array_equal(high.log_z.value, H.thermal([2.0, 5], 16).log_z.value)
+
+
+def test_cooled_states_that_fail_or_end():
+    H = wisp.gallery("spinchain", sites=8, periodic="x")
+    single = wisp.Matrix(H.tocsr(), dtype="f")
+    w = np.linalg.eigvalsh(H.tocsr().toarray())
+    cold = single.thermal(0.04, 8, cool=True, tol=0.5).energy
+    assert cold.bar95[0] < ensemble(w, 0.04)[1] < cold.bar95[1] and abs(cold.value - w[0]) < 1e-3
+    with pytest.raises(ArithmeticError, match="T: at temperature 0.001 cooled states leave an error of"):
+        single.thermal(0.001, 8, cool=True)
+    with pytest.raises(ValueError, match="leave exact out"):
+        H.thermal(0.01, cool=True, exact=True)
+    assert np.isnan(H.thermal(0.001, 1, cool=True).energy.stderr)
+
+    def end(task, done):
+        if task == "cooling" and done >= 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as told:
+        H.thermal([0.001, 0.002], 16, cool=True, progress=end)
+    half = H.thermal([0.001, 0.002], 8, cool=True)
+    np.testing.assert_array_equal(told.value.result.entropy.value, half.entropy.value)  # of the first eight

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from ._arguments import checked, in_range, numbers
 from ._checkpoint import Run
 from ._context import Context
-from ._errors import NumericError, with_result
+from ._cool import Cooled
+from ._errors import ArgumentError, NumericError, with_result
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._local import GreensFunction, LocalDensity
 from ._moments import KERNELS, Estimate, SpectralDensity, Thermal, function_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._matrix import Matrix
 
+_COLD = 4000  # by bounds of Lanczos moments serve temperatures down to about so small a part of the halfwidth
 _ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 
@@ -358,18 +360,80 @@ class SpectralCalls(MatrixParts):
 
     @checked()
     def thermal(self, T: ArrayLike, num_vectors: int = 32, *, tol: float = 0, bounds: Sequence[float] | None = None,
-                rng: int | np.random.Generator | None = 0, exact: bool = False, progress: Any = None) -> Thermal:
+                rng: int | np.random.Generator | None = 0, exact: bool = False, cool: bool = False,
+                progress: Any = None) -> Thermal:
         """ln Z, energy, heat capacity and entropy at temperatures, as ``Moments.thermal``; as many moments as they take.
 
         Parameters
         ----------
         T : array
             Temperatures above 0, in the unit of the matrix's entries (k_B = 1).
+        tol : float
+            Of what is not of chance, in ln Z, E/T, C and S. 0: 1e-6, in single precision 1e-2.
+        cool : bool
+            True: temperatures that are too low for moments are served by as many random vectors that are cooled,
+            exp(-H/2T)|r>, step by step (thermal pure states: Sugiura and Shimizu, Phys. Rev. Lett. 111, 010401 (2013)), down
+            to the ground state. Errors are those of the jackknife over the vectors. Not with ``exact``.
 
         Other parameters are those of ``spectral_density``.
+
+        Returns
+        -------
+        Thermal
+            Of arrays like T; energies in the unit of the matrix's entries.
+
+        Raises
+        ------
+        ValueError
+            A temperature is lower than moments serve, without ``cool``; the message names the lowest that they do.
+        ArithmeticError
+            With ``cool``: rounding leaves more than ``tol``.
+        KeyboardInterrupt
+            Ctrl-C. While states are cooled its ``result`` is the Thermal of the vectors that had come to all temperatures, or
+            None.
+
+        Examples
+        --------
+        >>> import wisp
+        >>> H = wisp.gallery("spinchain", sites=8, periodic="x")
+        >>> cold = H.thermal([0.001, 1.0], cool=True)
+        >>> round(float(cold.energy.value[0]), 6)  # of the ground state
+        -3.651093
         """
         t = np.asarray(T, float)
+        if cool and exact:
+            raise ValueError("cool is for random vectors: leave exact out")
         low, high = self.find_bounds() if bounds is None else bounds
-        n = lib.wisp_thermal_moments((high - low) / 2, t.min())
-        rho = self.spectral_density(num_vectors, n, rng=rng, bounds=(low, high), exact=exact, progress=progress)
-        return rho.thermal(t, tol=tol)
+        half = (high - low) / 2
+        n = lib.wisp_thermal_moments(half, max(t.min(), half / _COLD) if cool else t.min())
+        seed = seed_of(rng, self.ctx)
+        rho = self.spectral_density(num_vectors, n, rng=seed, bounds=(low, high), exact=exact, progress=progress)
+        return self._cooled(rho, t, tol, seed, progress) if cool else rho.thermal(t, tol=tol)
+
+    def _cooled(self, rho: SpectralDensity, t: np.ndarray, tol: float, seed: int, progress: Any) -> Thermal:
+        """By the moments, and below the lowest temperature that they serve by cooled states."""
+        each, where = np.unique(t, return_inverse=True)
+        found, left = np.empty((4, 4, each.size)), each.size  # value, error, low, high; of each quantity
+        for left in range(each.size, 0, -1):
+            try:
+                served = rho.thermal(each[left - 1], tol=tol)
+            except ArgumentError:
+                break
+            found[:, :, left - 1] = np.array([(e.value, e.stderr, *e.bar95) for e in served[1:]]).T
+        else:
+            left = 0
+
+        def result() -> Thermal:
+            for i in range(left):
+                found[:, :, left - 1 - i] = cold.quantities(i, tol or (1e-2 if self.dtype.char in "fF" else 1e-6))
+            parts = found[:, :, where.reshape(t.shape)]
+            return Thermal(t, *(Estimate(*(a[()] for a in parts[:2, q]), tuple(a[()] for a in parts[2:, q])) for q in range(4)))
+
+        cold = Cooled(self, rho._bounds, each[:left][::-1], rho.num_vectors, seed)
+        try:
+            if left:
+                cold.run(progress)
+        except KeyboardInterrupt as failure:
+            with_result(failure, result() if cold.done else None)
+            raise
+        return result()
