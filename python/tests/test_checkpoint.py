@@ -198,3 +198,39 @@ def test_words_of_a_refusal(tmp_path):
                         (dict(operators=[sp.eye(162)]), "other values of operators: both are a list of 1"),
                         (dict(drive=(H, np.sin)), "drive: none; this one has drive: a list of 2")):
         refused(H.evolve, words, **{"psi": x, "times": np.linspace(0, 90, 5), "operators": [H], **more})
+
+
+def test_a_state_of_one_method_and_a_call_of_another(tmp_path):
+    """By default a call goes on by the method of the file, and gives that method's vectors, to the bit: another method's have
+    other signs or phases, and others in the space of a level with several states. A method that is named is refused by its
+    name where the file has another one."""
+    n, path = 200, tmp_path / "run.ck"
+    level = np.repeat(np.arange(n // 2) / 3, 2)  # twice each
+    U = np.linalg.qr(np.random.default_rng(2).standard_normal((n, n)))[0]
+    A = U * level @ U.T
+    H = wisp.Matrix((A + A.T) / 2)
+    whole, dense = H.eigs(4, method="lanczos"), H.eigs(4)
+    assert (whole.method, dense.method) == ("lanczos", "dense")
+    assert abs(whole.vectors - dense.vectors).max() > 0.1
+    found = []
+    for stop in range(2, 12, 3):
+        told = []
+
+        def progress(task, done):
+            told.append(task)
+            if path.exists() and len(told) > stop:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            H.eigs(4, method="lanczos", checkpoint=wisp.Checkpoint(path, every=0), progress=progress)
+        for method in ("dense", "chebfd", "invert"):
+            with pytest.raises((wisp.ArgumentError, NotImplementedError), match=method):
+                H.eigs(4, method=method, checkpoint=path)
+        found.append(H.eigs(4, checkpoint=path))
+    for e in found:
+        assert e.method == "lanczos"
+        np.testing.assert_array_equal(e.values, whole.values)
+        np.testing.assert_array_equal(e.vectors, whole.vectors)
+    for i in (0, 2):  # the space of each level is one
+        overlaps = np.linalg.svd(whole.vectors[:, i:i + 2].T @ dense.vectors[:, i:i + 2], compute_uv=False)
+        np.testing.assert_allclose(overlaps, 1, rtol=1e-10)

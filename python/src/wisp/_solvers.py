@@ -87,7 +87,9 @@ class SolverCalls(MatrixParts):
             The eigenvalues of S lie between these, both above 0. None: they are found.
         checkpoint : str, os.PathLike or Checkpoint, optional
             A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
-            Not with ``overlap``; of "chebfd", "lanczos" and "krylov-schur". A call that goes on may have another ``maxiter``.
+            Not with ``overlap``; of "chebfd", "lanczos", "krylov-schur" and "invert". A call that goes on may have another
+            ``maxiter``, and with ``method=None`` takes the file's method, whose vectors are its own: signs, phases, and what
+            spans the space of a level with several states, differ from one method to another.
 
         Returns
         -------
