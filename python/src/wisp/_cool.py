@@ -55,15 +55,15 @@ class Cooled:
     def quantities(self, i: int, tol: float) -> np.ndarray:
         """ln Z, energy, heat capacity and entropy at temperature number i: of each the value, the error and the ends of the bar."""
         n, T = self.done, self.T[i]
-        of = self.log_norm[i, :n], self.energy[i, :n], self.spread[i, :n]
+        of = np.array([self.log_norm[i, :n], self.energy[i, :n], self.spread[i, :n]])
         rows = np.log(self.matrix.shape[0])
-        q, off = _quantities(*of, T, rows), self._off(i)
+        q, off = _quantities(of, T, rows), self._off(i)
         if not off.max() <= tol:
             raise NumericError(f"T: at temperature {T:g} cooled states leave an error of up to {off.max():.2g} in ln Z, E/T, C or S, and "
                                f"tol is {tol:g}")
         err, half, relative = np.full(4, np.nan), np.full(4, np.nan), np.nan
         if n > 1:
-            without = np.array([_quantities(*(np.delete(x, v) for x in of), T, rows) for v in range(n)])
+            without = np.array([_quantities(np.delete(of, v, 1), T, rows) for v in range(n)])
             err = np.sqrt((n - 1) * without.var(0))
             w = np.exp(2 * (of[0] - of[0].max()))
             relative = float(np.std(w / w.mean(), ddof=1) / np.sqrt(n))
@@ -104,8 +104,9 @@ class Cooled:
         return np.where(np.isnan(off), np.inf, off)
 
 
-def _quantities(log_norm: np.ndarray, energy: np.ndarray, spread: np.ndarray, T: float, log_rows: float) -> np.ndarray:
-    """ln Z, E, C and S of these states."""
+def _quantities(of: np.ndarray, T: float, log_rows: float) -> np.ndarray:
+    """ln Z, E, C and S of states with these log_norm, energy and spread."""
+    log_norm, energy, spread = of
     shift = 2 * log_norm.max()
     w = np.exp(2 * log_norm - shift)
     e = energy[0] + (w * (energy - energy[0])).sum() / w.sum()

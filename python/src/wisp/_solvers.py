@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 import numpy as np
 
 from ._arguments import checked, shown, warn
+from ._blocks import function_of_blocks
 from ._checkpoint import Run
 from ._errors import ConvergenceError, IncompleteError, UnsupportedError, with_result
 from ._lib import DTYPES, TYPES, array, ffi, lib, struct
@@ -310,8 +311,6 @@ class SolverCalls(MatrixParts):
         ConvergenceError, SingularError
             Some column did not converge; ``result`` is (x, info), with the best x there was.
         """
-        from ._matrix import function_of_blocks
-
         B = self._some_columns("b", b)
         X0 = None if x0 is None else self._columns("x0", x0, self.shape[1], B.dtype)
         if X0 is not None and X0.shape[1] != B.shape[1]:

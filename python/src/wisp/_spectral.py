@@ -427,7 +427,8 @@ class SpectralCalls(MatrixParts):
             for i in range(left):
                 found[:, :, left - 1 - i] = cold.quantities(i, tol or (1e-2 if self.dtype.char in "fF" else 1e-6))
             parts = found[:, :, where.reshape(t.shape)]
-            return Thermal(t, *(Estimate(*(a[()] for a in parts[:2, q]), tuple(a[()] for a in parts[2:, q])) for q in range(4)))
+            quantities = ([a[()] for a in parts[:, q]] for q in range(4))
+            return Thermal(t, *(Estimate(value, err, (low, high)) for value, err, low, high in quantities))
 
         cold = Cooled(self, rho._bounds, each[:left][::-1], rho.num_vectors, seed)
         try:
