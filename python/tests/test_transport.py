@@ -285,3 +285,31 @@ def test_optical_conductivity_is_the_double_sum(directions):
     assert s.optical(0.7, mu, T).value == e.value[0]
     with pytest.raises(ValueError):
         s.optical([0.0], mu)
+
+
+@pytest.mark.parametrize("alpha, beta, name, more", [("x", "y", "haldane", {"t2": 0.1, "phi": 0.5}), ("x", "x", "graphene", {})])
+def test_left_vectors_in_single_precision(alpha, beta, name, more, monkeypatch):
+    H = wisp.gallery(name, nx=12, ny=12, disorder=1, **more)
+    options = dict(num_vectors=6, num_moments=48, bounds=(-5.0, 5.0), left_memory=288 * 16 * 10)
+    mu = np.linspace(-4, 4, 33)
+    double = H.conductivity(alpha, beta, **options)
+    auto = H.conductivity(alpha, beta, precision="auto", **options)
+    assert auto.dtype == double.dtype == double.left_dtype and auto.left_dtype.itemsize * 2 == auto.dtype.itemsize
+    found, want = auto.at(mu), double.at(mu)
+    half = (want.bar95[1] - want.bar95[0]) / 2
+    assert not np.array_equal(found.value, want.value)
+    assert np.all(abs(found.value - want.value) <= wisp._transport.ROUNDING * half)
+    exact = H.conductivity(alpha, beta, num_moments=48, bounds=(-5.0, 5.0), exact=True)(mu)
+    assert np.all(abs(found.value - exact) < 2.5 * half)
+    # How far rounding moves moments is what is reckoned with, about.
+    moved, share = abs(found.value - want.value) / half, auto._share_of_rounding()
+    assert 0 < share <= wisp._transport.ROUNDING and moved.max() < 2 * share
+    assert moved.max() > share / 300
+    monkeypatch.setattr(wisp._transport, "ROUNDING", -1.0)  # as if it moved too much
+    again = H.conductivity(alpha, beta, precision="auto", **options)
+    np.testing.assert_array_equal(again.moments, double.moments)
+    assert again.left_dtype == again.dtype
+    for kept in (dict(exact=True), dict(num_vectors=1), dict(left_memory=0)):  # no bar; nothing to save
+        assert H.conductivity(alpha, beta, precision="auto", **{**options, **kept}).left_dtype == double.dtype
+    with pytest.raises(ValueError, match="precision is None or 'auto', not 'single'"):
+        H.conductivity(precision="single")

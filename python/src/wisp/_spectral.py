@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._matrix import Matrix
 
 _COLD = 4000  # by bounds of Lanczos moments serve temperatures down to about so small a part of the halfwidth
-_ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
+ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 
 def seed_of(rng: int | np.random.Generator | None, ctx: Context) -> int:
@@ -220,7 +220,7 @@ class SpectralCalls(MatrixParts):
         single = self._as_single(moments, num_vectors, fields) if precision else None
         if single is not None:
             try:
-                run = single._kpm(moments, num_vectors, bounds, progress, rounding_limit=_ROUNDING, **fields)
+                run = single._kpm(moments, num_vectors, bounds, progress, rounding_limit=ROUNDING, **fields)
                 return self._moments(lambda m: SpectralDensity(single, self.ctx, m, kernel), kernel, run)
             except NumericError:  # single precision is not enough
                 pass
@@ -230,7 +230,7 @@ class SpectralCalls(MatrixParts):
 
     def _as_single(self, moments: int, vectors: int, fields: dict[str, Any]) -> Matrix | None:
         """This matrix in single precision, where that is likely to do for random vectors; else None."""
-        o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, rounding_limit=_ROUNDING, **fields)
+        o, size = struct("wisp_kpm_opts", moments=moments, vectors=vectors, rounding_limit=ROUNDING, **fields)
         mine = TYPES[self.dtype.char]
         single = lib.wisp_kpm_type_sized(mine, self.shape[0], o, size)
         if single == mine or not self._stored:

@@ -1,17 +1,18 @@
 """Where the rows of a matrix are, velocities along directions, and conductivities."""
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
 from ._arguments import checked, finite, numbers, shown, warn
 from ._context import Context
-from ._lib import ffi, lib, pointer, struct
+from ._lib import TYPES, ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, Moments
 from ._parts import MatrixParts
 from ._show import axes
-from ._spectral import seed_of
+from ._spectral import ROUNDING, seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._matrix import Matrix
 
 _FORMULAS = {"bastin": lib.WISP_BASTIN, "greenwood": lib.WISP_GREENWOOD}
+_NOISES = 4  # vectors of moments of rounding alone
 _FAR = 10  # times the sample: beyond it there is a warning
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -115,9 +117,12 @@ class Conductivity(Moments):
         Of the sample: its area in the plane.
     formula : {"bastin", "greenwood"}
     kernel : {"jackson", "lorentz", "fejer", "dirichlet"}
+    left_dtype : numpy.dtype
+        In which left vectors V_alpha T_j|v> were held: single precision only by ``precision="auto"``. Files do not keep it.
     """
 
     _kept = ("kernel", "volume", "formula")
+    _left: np.dtype | None = None  # None: that of the vectors
 
     def __init__(self, matrix: Any, ctx: Context, raw: Any, kernel: str, volume: float = 1.0,
                  formula: str = "bastin", dimensions: int = 0, direction: int = 0) -> None:
@@ -128,6 +133,37 @@ class Conductivity(Moments):
     @property
     def num_moments(self) -> int:
         return self._facts["square"]
+
+    @property
+    def left_dtype(self) -> np.dtype:
+        return self._left or self.dtype
+
+    def _share_of_rounding(self) -> float:
+        """How far single precision of left vectors moves a value, over half of its bar, at most, at temperature 0: three standard
+        errors of what moments of rounding alone have.
+
+        Each element of a left vector is rounded by itself, by half a unit at most, so that a moment, the product with a right vector,
+        moves by about that much of both norms' product, over the root of the rows. One left vector's rounding knows nothing of
+        another's, but along the right vectors moments are those of a spectrum: so row j is one of the run's own, drawn at
+        random, with a random sign."""
+        rng, mark = np.random.default_rng(1), self._facts["mark"]
+        count, M = _NOISES, self.num_moments
+        unit = 2.0**-24 * mark[1][0] * mark[2][0] / np.sqrt(self._facts["rows"])
+        mu = self._at_mu()
+        noise = copy.copy(self)
+        noise._facts = {**self._facts, "vectors": count}
+        own = self.moments[np.arange(count) % self.num_vectors].reshape(count, M, M)
+        size = np.sqrt((abs(own)**2).mean((1, 2), keepdims=True))
+        own = own * (unit / np.where(size > 0, size, np.inf))
+        drawn = np.take_along_axis(own, rng.integers(M, size=(count, M, 1)), 1) * rng.choice([-1.0, 1.0], (count, M, 1))
+        noise._mu, noise._imag = (np.ascontiguousarray(x.reshape(count, M * M)) for x in (drawn.real, drawn.imag))
+        here = self.at(mu)
+        moved = 3 * noise.at(mu).stderr * np.sqrt(count / self.num_vectors)
+        half = (here.bar95[1] - here.bar95[0]) / 2
+        return float(np.max(moved[moved > 0] / half[moved > 0], initial=0))
+
+    def _at_mu(self) -> np.ndarray:
+        return np.linspace(*self.bounds, 201)
 
     @checked()
     def __call__(self, mu: ArrayLike, temperature: float = 0.0) -> Any:
@@ -192,7 +228,7 @@ class Conductivity(Moments):
         """
         import xarray
 
-        at = np.linspace(*self.bounds, 201) if mu is None else np.atleast_1d(np.asarray(mu, float))
+        at = self._at_mu() if mu is None else np.atleast_1d(np.asarray(mu, float))
         e = self.at(at, temperature)
         curves = {"conductivity": e.value, "stderr": e.stderr, "low": e.bar95[0], "high": e.bar95[1]}
         return xarray.Dataset({name: ("mu", y) for name, y in curves.items()}, {"mu": at},
@@ -202,7 +238,7 @@ class Conductivity(Moments):
         """Draws the conductivity, and its 95% bars, over chemical potentials, at temperature 0; gives the axes."""
         ax = axes(ax, "conductivity (e²/h)")
         ax.set_xlabel("chemical potential")
-        mu = np.linspace(*self.bounds, 201)
+        mu = self._at_mu()
         e = self.at(mu)
         line, = ax.plot(mu, e.value, **style)
         if np.all(np.isfinite(e.stderr)):
@@ -368,7 +404,8 @@ class TransportCalls(MatrixParts):
     def conductivity(self, alpha: Any = "x", beta: Any = "x", num_vectors: int = 4, num_moments: int = 128, *,
                      volume: float | None = None, formula: str = "bastin", kernel: str = "jackson",
                      rng: int | np.random.Generator | None = 0, bounds: Sequence[float] | None = None,
-                     exact: bool = False, left_memory: float = 0, progress: Any = None) -> Conductivity:
+                     exact: bool = False, left_memory: float = 0, precision: str | None = None,
+                     progress: Any = None) -> Conductivity:
         """A component of the conductivity tensor, as a function of chemical potential and temperature.
 
         Moments of both velocities are computed once (Garcia, Covaci, Rappoport, Phys. Rev. Lett. 114, 116602 (2015));
@@ -396,6 +433,11 @@ class TransportCalls(MatrixParts):
             All unit vectors in place of random ones: no bar, and as many vectors as rows.
         left_memory : float
             Bytes for vectors that are held at once; more of it takes fewer products. 0: 2**30.
+        precision : {None, "auto"}
+            "auto": those vectors are held in single precision, twice as many at once, where not all of them are held at once
+            otherwise, and where that moves no value by more than a tenth of half its bar, at 201 chemical potentials over
+            ``bounds`` and temperature 0; where it does, moments are computed once more. ``left_dtype`` of the result tells.
+            All else is in the matrix's precision.
         progress : bool or callable, optional
             As in ``spectral_density``.
 
@@ -420,6 +462,8 @@ class TransportCalls(MatrixParts):
         """
         if formula not in _FORMULAS:
             raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {formula!r}")
+        if precision not in (None, "auto"):
+            raise ValueError(f"precision is None or 'auto', not {precision!r}")
         if num_vectors < 1:
             raise ValueError(f"num_vectors is at least 1, not {num_vectors}")
         if volume is not None and not 0 < volume < np.inf:
@@ -435,4 +479,21 @@ class TransportCalls(MatrixParts):
             self.ctx.call(lib.wisp_kubo_sized, m, msize, self._mat, first._mat, second._mat, o, size, progress=progress)
 
         sample = self._sample(alpha, beta)
-        return self._moments(lambda m: Conductivity(self, self.ctx, m, kernel, volume, formula, *sample), kernel, run)
+
+        def moments(left: np.dtype | None) -> Conductivity:
+            def take(m: Any) -> Conductivity:
+                found = Conductivity(self, self.ctx, m, kernel, volume, formula, *sample)
+                found._left = left
+                return found
+
+            o.left_type = TYPES[left.char] if left else lib.WISP_DEFAULT
+            return self._moments(take, kernel, run)
+
+        dtype = np.dtype("D" if "c" in (self.dtype.kind, first.dtype.kind, second.dtype.kind) else "d")
+        if precision and not exact and num_vectors > 1 and self.dtype.char in "dD":
+            column = (-(-self.shape[0] // self.ctx.ranks) + 1) * dtype.itemsize
+            if (int(left_memory) or 2**30) // column < num_moments:  # else it would save nothing
+                sigma = moments(np.dtype("F" if dtype.kind == "c" else "f"))
+                if sigma._share_of_rounding() <= ROUNDING:
+                    return sigma
+        return moments(None)
