@@ -9,15 +9,27 @@ import numpy as np
 from ._show import html
 
 
-def _found(e: Any) -> dict[str, str]:
-    """What is shown of values that were found."""
-    first = ", ".join(f"{x:.6g}" for x in e.values[:6]) + (", .." if e.values.size > 6 else "")
-    return {"values": f"{e.values.size}: {first}", "largest residual": f"{e.residuals.max(initial=0):.2g}",
-            "complete": f"yes, by {e.proof}" if e.proof else "yes" if e.complete else "no", "method": str(e.method), "products": str(e.products)}
+@dataclass(frozen=True)
+class _Found:
+    """What eigenpairs and singular triplets have alike."""
+
+    values: np.ndarray
+    residuals: np.ndarray = field(repr=False)
+    complete: bool
+    method: str | None
+    products: int
+    proof: str | None
+
+    def _repr_html_(self) -> str:
+        first = ", ".join(f"{x:.6g}" for x in self.values[:6]) + (", .." if self.values.size > 6 else "")
+        return html(type(self).__name__, {
+            "values": f"{self.values.size}: {first}", "largest residual": f"{self.residuals.max(initial=0):.2g}",
+            "complete": f"yes, by {self.proof}" if self.proof else "yes" if self.complete else "no", "method": str(self.method),
+            "products": str(self.products)})
 
 
 @dataclass(frozen=True)
-class Eigenpairs:
+class Eigenpairs(_Found):
     """Eigenpairs, ascending. ``w, v = ...`` takes it apart.
 
     Attributes
@@ -38,23 +50,14 @@ class Eigenpairs:
         Of the matrix with one vector.
     """
 
-    values: np.ndarray
     vectors: np.ndarray = field(repr=False)
-    residuals: np.ndarray = field(repr=False)
-    complete: bool
-    method: str | None
-    products: int
-    proof: str | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.values, self.vectors))
 
-    def _repr_html_(self) -> str:
-        return html("Eigenpairs", _found(self))
-
 
 @dataclass(frozen=True)
-class SingularTriplets:
+class SingularTriplets(_Found):
     """Singular values and vectors, ascending. ``u, s, vh = ...`` takes it apart, as scipy's ``svds`` gives it.
 
     Attributes
@@ -79,19 +82,10 @@ class SingularTriplets:
     """
 
     left: np.ndarray = field(repr=False)
-    values: np.ndarray
     right: np.ndarray = field(repr=False)
-    residuals: np.ndarray = field(repr=False)
-    complete: bool
-    method: str | None
-    products: int
-    proof: str | None = None
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return iter((self.left, self.values, self.right.conj().T))
-
-    def _repr_html_(self) -> str:
-        return html("SingularTriplets", _found(self))
 
 
 @dataclass(frozen=True)

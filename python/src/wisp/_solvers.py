@@ -46,6 +46,12 @@ def _word(value: int, of: dict) -> str | None:
     return next((key for key, number in of.items() if number == value), None)
 
 
+def _how(e: Any, complete: bool) -> tuple[np.ndarray, bool, str | None, int, str | None]:
+    """How good values are, and how they were found."""
+    return (array(e.residual, e.found, float), complete, _word(e.method, _EIG_METHODS), e.products,
+            _word(e.proof, _PROOFS) if complete else None)
+
+
 class SolverCalls(MatrixParts):
     """Calls of a matrix that solve."""
 
@@ -164,8 +170,7 @@ class SolverCalls(MatrixParts):
             complete &= pencil.deliver(e, tol or 1e-8)
         w = array(e.value, n, complex)
         v = self._get(e.vectors) if n else np.zeros((self.shape[0], 0), self.dtype)
-        return Eigenpairs(w if e.condition else w.real.copy(), v, array(e.residual, n, float), complete,
-                          _word(e.method, _EIG_METHODS), e.products, _word(e.proof, _PROOFS) if complete else None)
+        return Eigenpairs(w if e.condition else w.real.copy(), *_how(e, complete), v)
 
     @checked()
     def svds(self, k: int = 6, which: str = "LM", *, interval: Sequence[float] | None = None, tol: float = 0,
@@ -225,9 +230,8 @@ class SolverCalls(MatrixParts):
         def found() -> SingularTriplets:
             n = e.found
             both = B._get(e.vectors) if n else np.zeros((sum(self.shape), 0), self.dtype)
-            return SingularTriplets(both[:rows].copy(), array(e.value, n, complex).real.copy(), both[rows:].copy(),
-                                    array(e.residual, n, float), bool(e.complete), _word(e.method, _EIG_METHODS), e.products,
-                                    _word(e.proof, _PROOFS))
+            return SingularTriplets(array(e.value, n, complex).real.copy(), *_how(e, bool(e.complete)), both[:rows].copy(),
+                                    both[rows:].copy())
 
         try:
             self.ctx.call(lib.wisp_svd_sized, e, esize, B._mat, rows, o, size, progress=progress)
