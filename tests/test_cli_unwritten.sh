@@ -47,7 +47,9 @@ unwritten csv moments dos $topi --resolution 0.5 --vectors 4
 unwritten csv moments dos $topi --moments 64 --vectors 8 --precision auto
 unwritten csv moments sigma $topi --direction xy --moments 16 --trace exact
 unwritten csv map map haldane:nx=8,ny=8,disorder=1 --energies=-1,0,1 --moments 64 --trace exact
-unwritten csv cooling thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 100 --vectors 40 --cool
+for task in cooling moments; do
+    unwritten csv $task thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 100 --vectors 40 --cool
+done
 evolution=(evolve laplace:nx=6,ny=6,nz=4 --time 3 --steps 5 --site 5)
 unwritten csv evolution "${evolution[@]}"
 unwritten csv evolution "${evolution[@]}" --angle 90

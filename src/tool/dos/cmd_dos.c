@@ -181,7 +181,7 @@ static int run_moments(tool *t, results *r, starts *s, const wisp_mat *A, wisp_t
         k->offer = NULL, k->resume = NULL;
         checkpoint_rest(t);
     }
-    wisp_status status = wisp_kpm(m, A, k);
+    wisp_status status = cool_has_moments(t) ? cool_take_moments(t, m) : wisp_kpm(m, A, k);
     near_done(&s->near, t, r, m);
     operator_conjugate(k, m);
     if (r->pencil.C) m->nnz = r->stored.nnz;

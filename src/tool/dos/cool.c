@@ -11,7 +11,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define COOL_STATE "cooling"               /* this item is in states of this part of the run alone */
+#define COOL_STATE "cooling"               /* this item is in states of this part of the run alone; this one */
+#define COOL_MOMENTS "moments of cooling"  /* only where it is through */
 enum { COOL_WIDTH = 8, STREAM_TRACE = 0 }; /* states at once; the stream of random numbers that moments take */
 
 typedef struct {
@@ -184,7 +185,33 @@ out:
     return status;
 }
 
-/* The state between two steps. A wisp_items_fn. */
+/* A whole state has the moments, so that they are not computed anew. */
+static wisp_status moments_items(wisp_moments *m, wisp_state *s)
+{
+    wisp_moments now = *m;
+    wisp_status status;
+    now.mu = now.imag = now.points = NULL, now.sites = NULL, now.matrix = now.command = NULL;
+    WISP_TRY(wisp_state_data(s, COOL_MOMENTS, &now, sizeof now));
+    if (wisp_state_is_kept(s)) {
+        *m = now;
+        m->mu = calloc((size_t)m->vectors, (size_t)m->n * sizeof *m->mu);
+        if (!m->mu) return WISP_ERR_NOMEM;
+    }
+    status = wisp_state_data(s, "mu of cooled vectors", m->mu, (size_t)(m->vectors * m->n) * sizeof *m->mu);
+out:
+    return status;
+}
+
+bool cool_has_moments(const tool *t) { return t->resumed && wisp_state_bytes(t->resumed, COOL_MOMENTS) > 0; }
+
+wisp_status cool_take_moments(tool *t, wisp_moments *m)
+{
+    wisp_ctx_enter(t->ctx);
+    *m = (wisp_moments){0};
+    return wisp_ctx_leave(t->ctx, moments_items(m, t->resumed));
+}
+
+/* The state between two steps, or behind the last one. A wisp_items_fn. */
 static wisp_status items(void *arg, wisp_state *s)
 {
     run *c = arg;
@@ -210,7 +237,10 @@ static wisp_status items(void *arg, wisp_state *s)
                                   (long long)c->at.first);
         if (c->at.first < all) WISP_TRY(make_blocks(c, width_of(all - c->at.first)));
     }
-    if (c->at.first < all) status = wisp_state_block(s, "psi", c->psi);
+    if (c->at.first < all)
+        status = wisp_state_block(s, "psi", c->psi);
+    else if (!wisp_state_is_kept(s)) /* else they are taken already */
+        status = moments_items(r->m, s);
 out:
     return status;
 }

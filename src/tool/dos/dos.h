@@ -269,8 +269,11 @@ void thermal_summary(const tool *t, const results *r);
 csv_table_fn thermal_table;
 plot_script_fn thermal_script;
 /* cool.c: --cool. */
-int cool_check(tool *t);          /* whether other options go with it */
-bool cool_resumes(const tool *t); /* the kept state is one of cooling; it has no moments, which are computed anew */
+int cool_check(tool *t); /* whether other options go with it */
+/* The kept state is one of cooling. It has no moments, which are computed anew, unless all states are cooled. */
+bool cool_resumes(const tool *t);
+bool cool_has_moments(const tool *t);
+wisp_status cool_take_moments(tool *t, wisp_moments *m);
 int cool_run(tool *t, results *r, const wisp_mat *A); /* cools states to all temperatures that moments do not serve */
 int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most); /* what that takes */
 bool cool_fill(const tool *t, results *r, int64_t k); /* r->heat[k] by states; false: r->refused says why, if any are */
