@@ -15,7 +15,13 @@ def function_of_blocks(name: str, matmat: Callable[[np.ndarray], Any], ctx: Cont
     `name`."""
 
     def times(X: np.ndarray, Y: np.ndarray) -> None:
-        Y[...] = given_array(name, matmat(X), Y.shape, Y.dtype)
+        try:
+            found = matmat(X)
+        except Exception as failure:
+            if hasattr(failure, "add_note"):  # from Python 3.11 on; scipy's own words on what a matvec gives have no name
+                failure.add_note(f"{name}: raised by the function, which was given columns of shape {X.shape} and {X.dtype}")
+            raise
+        Y[...] = given_array(name, found, Y.shape, Y.dtype)
 
     def apply(arg: Any, y: Any, x: Any) -> int:
         if lib.wisp_map_is_natural(lib.wisp_blk_map(x)):
