@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
 import wisp
@@ -313,3 +314,20 @@ def test_words_of_other_functions():
     for f in (fails, lambda: None):
         with pytest.raises((Mine, TypeError), match="of the program|positional"), wisp.Context(log=f, level="debug"):
             wisp.gallery("graphene", nx=3, ny=3).spectral_density(2, 16)
+
+
+def test_words_are_those_of_python():
+    """What the library says of fields and constants of C."""
+    A = (sp.random(400, 400, 0.02, random_state=1) + sp.eye(400)).tocsr()
+    M, op, b = wisp.Matrix(A), wisp.Matrix(sp.linalg.aslinearoperator(A)), np.ones(400)
+    for call, words in ((lambda: H.eigs(4, which="SM", method="krylov-schur"), "take method='chebfd'"),
+                        (lambda: H.eigs(4, which="LA", method="chebfd"), "take method='lanczos' or 'krylov-schur'"),
+                        (lambda: M.svds(interval=(0, 1)), "interval is a pair .*, low above 0, not .*; which='SM' gives"),
+                        (lambda: M.svds(interval=(2, 1)), "interval is a pair"),
+                        (lambda: op.solve(b, damp=0.1), "lsmr.* take a matrix of entries"),
+                        (lambda: op.solve(b, precond="ilu"), "take a polynomial, or a function$"),
+                        (op.tocsr, "the matrix is a LinearOperator, whose entries are not known"),
+                        (lambda: op.evolve(b, [1.0], hermitian=False), "hermitian=False takes a matrix of entries")):
+        with pytest.raises((ValueError, NotImplementedError), match=words) as told:
+            call()
+        assert "wisp_" not in str(told.value) and "WISP_" not in str(told.value)

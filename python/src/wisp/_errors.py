@@ -144,13 +144,18 @@ def with_result(failure: Any, result: Any) -> Any:
 _NESTED = "the operator's function failed: "
 
 
+def _name(constant: str) -> str:
+    return repr(constant.lower().replace("_", "-"))
+
+
 def error(status: int, message: str) -> WispError:
     """The exception for a status; for that of an operator of the library's own, such as S^-1/2 H S^-1/2, if it tells."""
     message = re.sub(r"(wisp_[a-z]+_)?(opts\.(\w+))", lambda m: _FIELDS.get(m[0], _FIELDS.get(m[2], m[3])), message)
-    message = re.sub(r"(method|which|side|precond) = WISP_(?:EIG_)?([A-Z_]+)", lambda m: f"{m[1]}={m[2].lower()!r}", message)
+    message = re.sub(r"(method|which|side|precond) = WISP_(?:EIG_)?([A-Z_]+)", lambda m: f"{m[1]}={_name(m[2])}", message)
     message = re.sub(r"WISP_(LANCZOS|CHEBFD|KRYLOV_SCHUR|DENSE|LSMR|MINRES|GMRES|BICGSTAB|CG|IDR)\b",
-                     lambda m: repr(m[1].lower()), message)
+                     lambda m: _name(m[1]), message)
     message = message.replace(" (WISP_PRECOND_APPLY)", "").replace("function 0 is", "f is")
+    message = message.replace("an operator (wisp_mat_from_apply)", "a LinearOperator")
     if message.startswith(_NESTED):
         inner = message[len(_NESTED):]
         status = next((s for s in _BY_STATUS if inner.startswith(text(lib.wisp_status_string(s)) + ": ")), status)

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from ._arguments import checked, finite, given_number, iterable, list_of, numbers
 from ._checkpoint import Run
 from ._context import callback
-from ._errors import with_result
+from ._errors import UnsupportedError, with_result
 from ._lib import TYPES, ffi, lib, pointer, struct
 from ._parts import MatrixParts
 
@@ -270,6 +270,8 @@ class EvolveCalls(MatrixParts):
             raise ValueError("absorb, and matrices that are not Hermitian, take real times")
         if absorb is not None and not hermitian:
             raise ValueError("absorb is for a Hermitian matrix: put W into the matrix, or leave hermitian=False out")
+        if not hermitian and not self._stored:
+            raise UnsupportedError("hermitian=False takes a matrix of entries: of a LinearOperator give the Hermitian part, and absorb=W")
         if drive is not None and (direction is not None or absorb is not None or not hermitian):
             raise ValueError("drive takes real times and a Hermitian matrix, without absorb")
         if checkpoint is not None and observe is not None:

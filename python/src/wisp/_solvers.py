@@ -221,6 +221,8 @@ class SolverCalls(MatrixParts):
         o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH_SINGULAR), tolerance=tol, max_rounds=maxiter,
                          method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng, self.ctx), count=k)
         if interval is not None:
+            if not 0 < interval[0] <= interval[1]:
+                raise ValueError(f"interval is a pair (low, high), low above 0, not {shown(interval)}; which='SM' gives what is near 0")
             o.which, o.count, (o.low, o.high) = lib.WISP_EIG_INTERVAL, 0, interval
         elif k < 1:
             raise ValueError(f"k is at least 1, not {k}")
@@ -331,6 +333,8 @@ class SolverCalls(MatrixParts):
         if o.method == lib.WISP_METHOD_DEFAULT and (damp or self.shape[0] != self.shape[1]):
             o.method = lib.WISP_LSMR
         if o.method == lib.WISP_LSMR:
+            if not self._stored:
+                raise UnsupportedError("method='lsmr', and damp, take a matrix of entries, whose adjoint is known, and no LinearOperator")
             made = ffi.new("wisp_mat **")
             self.ctx.call(lib.wisp_mat_adjoint_sized, made, self._mat, ffi.NULL, 0)
             o.adjoint = adjoint = ffi.gc(made[0], lib.wisp_mat_free)
