@@ -64,7 +64,7 @@ def calls(ctx, folder):
     yield "evolution", [psi for _, psi in H.evolution(X[:, 0], [0.3, 0.6], **known)]
 
 
-def refused(ctx):
+def refused(ctx, folder):
     """What one process can do alone, and what ends a call on all of them."""
     H = wisp.gallery("graphene", nx=20, ny=20)
     arbitrary = H.spectral_density(2, 8, rng=None, bounds=(-4, 4)).moments
@@ -88,6 +88,27 @@ def refused(ctx):
     except wisp.CancelledError:
         assert ctx.rank != ctx.ranks - 1
     assert H.spectral_density(2, 8, progress=True, bounds=(-4, 4)).complete
+    path, told = folder + "/ranks.ck", []
+
+    def end(task, done):
+        told.append(task)
+        if len(told) == 20:  # on all ranks
+            raise KeyboardInterrupt
+
+    run = dict(num_vectors=4, num_moments=400, bounds=(-4, 4), rows=[1, 2])
+    try:
+        H.spectral_density(checkpoint=wisp.Checkpoint(path, every=0), progress=end, **run)
+        raise AssertionError("it is not ended")
+    except KeyboardInterrupt:
+        pass
+    for other in (dict(rows=[1, 3]), dict(rows=[1, 2, 3]), dict(rows=None)):
+        try:
+            H.spectral_density(checkpoint=path, **{**run, **other})
+            raise AssertionError("it is not refused")
+        except wisp.ArgumentError as failure:
+            assert "ranks.ck is of a call with" in str(failure) and "rows" in str(failure)
+    again = H.spectral_density(checkpoint=path, **run).moments
+    assert (again == H.spectral_density(**run).moments).all()
     try:
         H.spectral_density(2, 8, bounds=(-4, 4)).save("/nowhere/m.h5")
         raise AssertionError("it is not told")
@@ -107,7 +128,7 @@ def main(results, mpi):
         for name, value in found.items():  # the same on all ranks
             assert np.array_equal(ctx.agreed(value), value), name
         if mpi:
-            refused(ctx)
+            refused(ctx, os.path.dirname(results))
         if ctx.rank == 0:
             np.savez(results, **found)
 
