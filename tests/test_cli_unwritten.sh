@@ -95,7 +95,7 @@ several out evolve $topi --time 1 --site 0 -o full.csv --json
 # The file of states grows as they come, up to a limit here: the run goes on without it, if it is for other results.
 for kind in mtx h5; do
     [ $kind$have_hdf5 != h50 ] || continue
-    evolution=(evolve $topi --time 1 --steps 3 --site 0 --quiet --states s.$kind)
+    evolution=(evolve "$topi" --time 1 --steps 3 --site 0 --quiet --states "s.$kind")
     rm -f o.csv
     checks=$((checks + 2))
     (ulimit -f 16 && "$wisp" "${evolution[@]}" -o o.csv 2>err) && fail "states beyond the limit pass"

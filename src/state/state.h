@@ -57,7 +57,7 @@ struct wisp_state {
         void *arg;
     } part[WISP__STATE_PARTS];
     int parts;
-    bool whole; /* it is offered as the last one */
+    bool whole;       /* it is offered as the last one */
     wisp__item *item; /* as they were listed last */
     int items, room;
     /* kept: */
