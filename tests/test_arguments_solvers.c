@@ -155,6 +155,25 @@ PLAIN(wisp_trace_function, P(0, f->ctx), P(1, &f->m), P(2, &one), P(3, &(wisp_fu
 PLAIN(wisp_function_moments, P(0, f->ctx), P(1, &f->m.bounds), P(2, &one), P(3, &(wisp_function_opts){0}),
       P(4, &(int64_t){0}))
 PLAIN(wisp_thermal, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_thermal_opts){0}), 1e6, P(3, &(wisp_ensemble){0}))
+static const wisp_cool_opts cools = {.temperatures = 1, .temperature = val + 1, .vectors = 2};
+CALL(wisp_cool)
+{
+    wisp_cooled c = {.temperature = val};
+    const wisp_status status = wisp_cool(P(0, &c), P(1, f->A), P(2, &cools));
+    if (null) wisp_cooled_free(&c);
+    return status;
+}
+PLAIN(wisp_cool_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &cools))
+PROCEDURE(wisp_cooled_free, P(0, &(wisp_cooled){0}))
+CALL(wisp_cooled_ensemble)
+{
+    wisp_cooled c;
+    REF_OK(f->ctx, wisp_cool(&c, f->A, &cools));
+    const wisp_status status =
+        wisp_cooled_ensemble(P(0, f->ctx), P(1, &c), P(2, &(wisp_thermal_opts){0}), 0, P(3, &(wisp_ensemble){0}));
+    wisp_cooled_free(&c);
+    return status;
+}
 CALL(wisp_kubo)
 {
     wisp_moments m = {.mu = val};
@@ -342,6 +361,10 @@ static const argument_row table[] = {
     ROW(wisp_trace_function, 5, 8, 1),
     ROW(wisp_function_moments, 5, 8, 1),
     ROW(wisp_thermal, 4, 4, 1),
+    ROW(wisp_cool, 3, 0, 2),
+    ROW(wisp_cool_plan, 4, 0, 2),
+    ROW(wisp_cooled_free, 1, 0, ALL),
+    ROW(wisp_cooled_ensemble, 4, 4, 1),
     ROW(wisp_kubo, 5, 16, 2),
     ROW(wisp_kubo_plan, 6, 32, 2),
     ROW(wisp_sigma, 5, 4, 1),

@@ -1,7 +1,7 @@
-/* The memory that plans of wisp_kpm, wisp_evolve, wisp_chebyshev_apply, wisp_mpk, wisp_bounds_find and wisp_solve tell,
-   by what is known of the matrix before it is made and of the matrix itself, against what is held at the most: random
-   matrices, types, widths, options. On several ranks each looks at its own. And products and sweeps against those that
-   were made. */
+/* The memory that plans of wisp_kpm, wisp_evolve, wisp_cool, wisp_chebyshev_apply, wisp_mpk, wisp_bounds_find and
+   wisp_solve tell, by what is known of the matrix before it is made and of the matrix itself, against what is held at
+   the most: random matrices, types, widths, options. On several ranks each looks at its own. And products and sweeps
+   against those that were made. */
 #include "ref.h"
 #include <math.h>
 #include <stdio.h>
@@ -197,6 +197,31 @@ static void of_evolve(void **state)
         tear_down(&s);
     }
     assert_true(told > 20);
+}
+
+static void of_cool(void **state)
+{
+    (void)state;
+    static const double falling[] = {1, 0.5, 0.1};
+    int told = 0;
+    for (int c = 0; c < 30; c++) {
+        ref_rng r;
+        setting s;
+        problem p = begin(&s, &r, c, 1500);
+        wisp_cool_opts o = {.temperatures = 3, .temperature = falling, .vectors = 1 + ref_below(&r, 20)};
+        if (ref_below(&r, 2)) o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = wide};
+        wisp_plan first, plan;
+        wisp_cooled cooled;
+        REF_OK(s.ctx, wisp_cool_plan(&first, s.ctx, &s.most, &o));
+        REF_OK(s.ctx, wisp_cool_plan(&plan, s.ctx, &s.info, &o));
+        REF_OK(s.ctx, wisp_cool(&cooled, s.A, &o));
+        p.type = cooled.type, p.width = (int)o.vectors;
+        told += look(&s, &p, "cool", &first, &plan);
+        assert_true(isnan(plan.products) && isnan(plan.sweeps) && isnan(plan.seconds));
+        wisp_cooled_free(&cooled);
+        tear_down(&s);
+    }
+    assert_true(told > 10);
 }
 
 static int decay(void *arg, double energy, wisp_scalar *value)
@@ -407,6 +432,8 @@ static void beyond_numbers(void **state)
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
     REF_OK(ctx, wisp_evolve_plan(&plan, ctx, &info, WISP_Z, 9, 1, &time, &(wisp_evolve_opts){.bounds = given}, NULL));
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
+    REF_OK(ctx, wisp_cool_plan(&plan, ctx, &info, &(wisp_cool_opts){.temperatures = 1, .bounds = given}));
+    assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
     REF_OK(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_Z, 9, &(wisp_mpk_opts){.steps = 2}, NULL));
     assert_true(plan.bytes == INT64_MAX && plan.bytes_most == INT64_MAX);
     for (int m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = ref_next_method(m))
@@ -423,9 +450,9 @@ static void beyond_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm),        cmocka_unit_test(of_evolve),
-                                       cmocka_unit_test(of_functions),  cmocka_unit_test(of_mpk),
-                                       cmocka_unit_test(of_bounds),     cmocka_unit_test(of_entries),
-                                       cmocka_unit_test(beyond_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm),     cmocka_unit_test(of_evolve),
+                                       cmocka_unit_test(of_cool),    cmocka_unit_test(of_functions),
+                                       cmocka_unit_test(of_mpk),     cmocka_unit_test(of_bounds),
+                                       cmocka_unit_test(of_entries), cmocka_unit_test(beyond_numbers)};
     return REF_RUN(tests);
 }

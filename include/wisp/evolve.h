@@ -1,5 +1,5 @@
-/* Time evolution: real, imaginary and complex times, absorption, H(t). Part of wisp.h, which says what holds for all
-   calls. */
+/* Time evolution: real, imaginary and complex times, absorption, H(t); thermal pure states. Part of wisp.h, which says
+   what holds for all calls. */
 #ifndef WISP_H
 #include "wisp.h" /* all of it: functions of one header are inline in another */
 #endif
@@ -140,6 +140,65 @@ WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_bl
 WISP_SIZED wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
                                         int width, int64_t times, const double *time, const wisp_evolve_opts *opts,
                                         const wisp_choice *step);
+
+/* ---- thermal pure states --------------------------------------------------------------------- */
+
+/* Of exp(-A/2T)|r>, |r> a random vector of norm 1: ln of its norm, and of the state of norm 1 <A> and the root of
+   <(A - <A>)^2>. It never changes. */
+typedef struct {
+    double log_norm, energy, spread;
+} wisp_cooled_state;
+enum { WISP_COOL_WIDTH = 8 }; /* states at once */
+typedef struct {
+    int64_t temperatures;      /* 1 at least */
+    const double *temperature; /* [temperatures] in the unit of A (k_B = 1), above 0 and finite, from the highest on; */
+                               /* wisp_cool_plan does not look at them */
+    int64_t vectors;           /* R random vectors; 0: 32 */
+    int64_t first_vector;      /* number of the first random vector */
+    uint64_t seed;
+    wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
+    wisp_offer_fn offer;     /* see state.h; before each step. May be NULL */
+    void *offer_arg;         /* passed to offer() */
+    wisp_state *resume;      /* a kept state, from which the run goes on, by the bounds that it has; NULL: it begins */
+} wisp_cool_opts;
+/* The arrays belong to the struct, until wisp_cooled_free; they do not belong to a context, and may outlive it. */
+typedef struct {
+    int64_t rows, temperatures, vectors;
+    int64_t done;             /* vectors, the first ones, that have come to all temperatures */
+    double *temperature;      /* [temperatures] */
+    wisp_cooled_state *state; /* [temperatures][vectors] */
+    double *off;              /* [temperatures][2] how far all steps so far, and the last one, may have made a state */
+                              /* off, over its norm (wisp_evolve_opts.off), of the worst one */
+    wisp_bounds bounds;
+    wisp_type type; /* of the states */
+    int64_t sweeps; /* over the matrix, of all steps */
+} wisp_cooled;
+
+/* Cools random vectors |r> to exp(-A/2T)|r>, thermal pure states (Sugiura and Shimizu, Phys. Rev. Lett. 111, 010401
+   (2013)), at each temperature of a Hermitian A: WISP_COOL_WIDTH of them at once, complex in A's precision, by
+   wisp_evolve in imaginary time. A step leaves exp(-3) of the norm at least, and states are scaled to norm 1 each time,
+   so that they keep their digits down to the ground state, however little of Z is left; moments have those of a trace
+   over all states. How many sweeps it takes hangs on the energies that states come to. c need not be initialised; after
+   a failure it is empty, but for a cancelled call, after which the first c->done vectors are whole. The caller frees it
+   with wisp_cooled_free. With opts->resume temperatures, vectors and seed must be as they were. A temperature by which
+   no digit would be left in A's precision is no failure here: wisp_cooled_ensemble refuses it. WISP_ERR_ARG: also for
+   temperatures that are not positive, or rise. WISP_ERR_CANCELLED: the call was cancelled, or offer() ended it.
+   WISP_ERR_MISMATCH: opts->resume is of another call. WISP_ERR_BOUNDS, HERMITIAN and NUMERIC: as of wisp_evolve. */
+WISP_SIZED wisp_status wisp_cool(wisp_cooled *c, const wisp_mat *A, const wisp_cool_opts *opts);
+/* *plan becomes what wisp_cool will take, for a matrix of which these facts are known (as in wisp_mpk_plan). Products,
+   sweeps and seconds are not known before (NaN). Statuses as of wisp_cool for such arguments. */
+WISP_SIZED wisp_status wisp_cool_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                      const wisp_cool_opts *opts);
+/* NULL and an empty struct are accepted. */
+WISP_SIZED void wisp_cooled_free(wisp_cooled *c);
+/* *e becomes the canonical ensemble at temperature number `temperature`, as of wisp_thermal, by the c->done vectors
+   that are whole: Z is the number of rows times the mean of the squared norms, E, C and S ratios of such means, errors
+   those of the jackknife (NaN of one vector), and bars as there. e->beside adds up what steps made states off, which
+   grows at most as a state loses norm beside the coldest one: an estimate. e->terms is 0: there are no moments. opts
+   may be NULL; precisions in it are those of states. WISP_ERR_ARG: also for a number that c has no temperature of, or
+   where no vector is whole. WISP_ERR_NUMERIC: e->beside, which the message tells, is more than opts->tolerance. */
+WISP_SIZED wisp_status wisp_cooled_ensemble(wisp_ctx *ctx, const wisp_cooled *c, const wisp_thermal_opts *opts,
+                                            int64_t temperature, wisp_ensemble *e);
 
 #ifdef __cplusplus
 }

@@ -97,6 +97,14 @@ WISP_API wisp_status wisp_function_moments_sized(wisp_ctx *ctx, const wisp_bound
 WISP_API wisp_status wisp_thermal_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
                                         const wisp_thermal_opts *opts, size_t opts_size, double temperature,
                                         wisp_ensemble *e, size_t e_size);
+WISP_API wisp_status wisp_cool_sized(wisp_cooled *c, size_t c_size, const wisp_mat *A, const wisp_cool_opts *opts,
+                                     size_t opts_size);
+WISP_API wisp_status wisp_cool_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                          size_t A_size, const wisp_cool_opts *opts, size_t opts_size);
+WISP_API void wisp_cooled_free_sized(wisp_cooled *c, size_t c_size);
+WISP_API wisp_status wisp_cooled_ensemble_sized(wisp_ctx *ctx, const wisp_cooled *c, size_t c_size,
+                                                const wisp_thermal_opts *opts, size_t opts_size, int64_t temperature,
+                                                wisp_ensemble *e, size_t e_size);
 WISP_API wisp_status wisp_green_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_green_opts *opts,
                                       size_t opts_size, int64_t vector, int64_t points, const double *energy,
                                       wisp_scalar *g, wisp_scalar *error, double *beside);
@@ -244,6 +252,21 @@ static inline wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, con
                                        double temperature, wisp_ensemble *e)
 {
     return wisp_thermal_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, e, sizeof *e);
+}
+static inline wisp_status wisp_cool(wisp_cooled *c, const wisp_mat *A, const wisp_cool_opts *opts)
+{
+    return wisp_cool_sized(c, sizeof *c, A, opts, sizeof *opts);
+}
+static inline wisp_status wisp_cool_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                         const wisp_cool_opts *opts)
+{
+    return wisp_cool_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, opts, sizeof *opts);
+}
+static inline void wisp_cooled_free(wisp_cooled *c) { wisp_cooled_free_sized(c, sizeof *c); }
+static inline wisp_status wisp_cooled_ensemble(wisp_ctx *ctx, const wisp_cooled *c, const wisp_thermal_opts *opts,
+                                               int64_t temperature, wisp_ensemble *e)
+{
+    return wisp_cooled_ensemble_sized(ctx, c, sizeof *c, opts, sizeof *opts, temperature, e, sizeof *e);
 }
 static inline wisp_status wisp_green(wisp_ctx *ctx, const wisp_moments *m, const wisp_green_opts *opts, int64_t vector,
                                      int64_t points, const double *energy, wisp_scalar *g, wisp_scalar *error,

@@ -97,6 +97,7 @@ static const struct {
     {"opts.drive_at", CMD_EVOLVE, "drive", NULL},
     {"opts.drives", CMD_EVOLVE, "drive", NULL},
     {"opts.longest_step", CMD_EVOLVE, "longest-step", NULL},
+    {"opts.temperature", CMD_THERMAL, "temperatures", NULL},
     {"opts.breaks", CMD_EVOLVE, "drive", "times of the tables of --drive"},
     {"opts.terms", CMD_TRACE | CMD_APPLY, NULL, "terms"},
     {"opts.jackson", CMD_TRACE | CMD_APPLY, NULL, "damping (in the library: opts.jackson)"},

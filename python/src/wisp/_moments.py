@@ -56,6 +56,17 @@ def _estimate(e: Any) -> Estimate:
     return Estimate(e.value, e.error, (e.low, e.high))
 
 
+def ensemble(e: Any) -> np.ndarray:
+    """The library's, of shape (4, 4): the value, the error and the ends of the bar; of ln Z, energy, heat capacity and entropy."""
+    return np.array([(q.value, q.error, q.low, q.high) for q in (e.log_z, e.energy, e.heat_capacity, e.entropy)]).T
+
+
+def thermal_of(T: np.ndarray, found: np.ndarray) -> Thermal:
+    """Of ensembles at all of them: found[..., i] is that at T.flat[i]."""
+    quantities = ([part.reshape(T.shape)[()] for part in found[:, q]] for q in range(4))
+    return Thermal(T, *(Estimate(value, err, (low, high)) for value, err, low, high in quantities))
+
+
 def function_of(f: Callable[[float], complex]) -> tuple[Any, Any]:
     """f as the library's function, and what has to be kept meanwhile."""
 
@@ -272,18 +283,11 @@ class Moments:
         T = np.asarray(T, float)
         o, osize = struct("wisp_thermal_opts", tolerance=tol)
         e, esize = struct("wisp_ensemble")
-        names = ("log_z", "energy", "heat_capacity", "entropy")
-        found = {name: np.empty((4, T.size)) for name in names}
+        found = np.empty((4, 4, T.size))
         for i, t in enumerate(T.reshape(-1)):
             self._ctx.call(lib.wisp_thermal_sized, self._ctx._ctx, m, size, o, osize, t, e, esize)
-            for name in names:
-                x = getattr(e, name)
-                found[name][:, i] = x.value, x.error, x.low, x.high
-        parts = []
-        for name in names:
-            v, err, low, high = (a.reshape(T.shape)[()] for a in found[name])
-            parts.append(Estimate(v, err, (low, high)))
-        return Thermal(T, *parts)
+            found[:, :, i] = ensemble(e)
+        return thermal_of(T, found)
 
     @checked()
     def save(self, path: str | os.PathLike) -> None:

@@ -13,7 +13,7 @@ from ._cool import Cooled
 from ._errors import ArgumentError, NumericError, with_result
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._local import GreensFunction, LocalDensity
-from ._moments import KERNELS, Estimate, SpectralDensity, Thermal, function_of
+from ._moments import KERNELS, Estimate, SpectralDensity, Thermal, function_of, thermal_of
 from ._overlap import Pencil
 from ._parts import MatrixParts
 
@@ -425,10 +425,8 @@ class SpectralCalls(MatrixParts):
 
         def result() -> Thermal:
             for i in range(left):
-                found[:, :, left - 1 - i] = cold.quantities(i, tol or (1e-2 if self.dtype.char in "fF" else 1e-6))
-            parts = found[:, :, where.reshape(t.shape)]
-            quantities = ([a[()] for a in parts[:, q]] for q in range(4))
-            return Thermal(t, *(Estimate(value, err, (low, high)) for value, err, low, high in quantities))
+                found[:, :, left - 1 - i] = cold.quantities(i, tol)
+            return thermal_of(t, found[:, :, where.reshape(-1)])
 
         cold = Cooled(self, rho._bounds, each[:left][::-1], rho.num_vectors, seed)
         try:

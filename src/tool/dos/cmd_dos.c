@@ -435,7 +435,7 @@ int cmd_dos(tool *t)
     if (!rc && t->opt.average) rc = average_end(t, m.realizations, m.partial);
     if (!rc && r.cool_cut)
         rc = tool_fail(t, "stopped by %s; cooled states are those of %lld of %lld vectors", stop_reason(),
-                       (long long)r.cool_vectors, (long long)m.vectors);
+                       (long long)r.cooled.done, (long long)m.vectors);
     if (!rc && *r.refused) rc = tool_incomplete(t, "%s", r.refused);
     if (!rc) rc = save_rc;
 done:

@@ -25,10 +25,6 @@ typedef struct {
     double moved;             /* the largest step to a wave that fits the sample */
 } kpath;
 enum { KPATH_MAPS = 16 }; /* of a grid, in a picture */
-/* Of a state that --cool has cooled: ln of the norm that it would have, <H>, and the root of <(H - <H>)^2>. */
-typedef struct {
-    double log_norm, energy, spread;
-} cooled;
 
 /* The results of dos, ldos and count; of the moments, also those of thermal and trace. */
 typedef struct {
@@ -71,10 +67,7 @@ typedef struct {
     int64_t served;
     bool served_known;
     char refused[WISP_MESSAGE]; /* why not all of them are */
-    /* --cool: how many temperatures, the lowest ones, it has; vectors that have come to all of them; sweeps. */
-    int64_t cool_count, cool_vectors, cool_sweeps;
-    cooled *cooled;   /* [cool_count][m->vectors] */
-    double *cool_off; /* [cool_count][2]: what all steps, and the last one, make states off at most */
+    wisp_cooled cooled;         /* --cool, of the lowest temperatures */
     double cool_seconds;
     bool cool_cut;          /* it was stopped */
     wisp_scalar *green;     /* [curves][points]; NULL: not of green */
@@ -276,5 +269,5 @@ bool cool_has_moments(const tool *t);
 wisp_status cool_take_moments(tool *t, wisp_moments *m);
 int cool_run(tool *t, results *r, const wisp_mat *A); /* cools states to all temperatures that moments do not serve */
 int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool most); /* what that takes */
-bool cool_fill(const tool *t, results *r, int64_t k); /* r->heat[k] by states; false: r->refused says why, if any are */
+bool cool_fill(tool *t, results *r, int64_t k); /* r->heat[k] by states; false: r->refused says why, if any are */
 #endif

@@ -268,11 +268,12 @@ int results_evaluate(tool *t, results *r)
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site,   r->vector,   r->energy,     r->dos,          r->error,    r->low,
-                      r->high,   r->integral, r->mean,       r->mean_error,   r->heat,     r->green,
-                      r->beside, r->dos_im,   r->left_site,  r->dos_im_error, r->spectral, r->spectral_error,
-                      r->cooled, r->cool_off, r->green_error};
+    void *arrays[] = {r->site,         r->vector,   r->energy,         r->dos,        r->error,
+                      r->low,          r->high,     r->integral,       r->mean,       r->mean_error,
+                      r->heat,         r->green,    r->beside,         r->dos_im,     r->left_site,
+                      r->dos_im_error, r->spectral, r->spectral_error, r->green_error};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
+    wisp_cooled_free(&r->cooled);
     kpath_free(&r->path);
     free(r->where);
     free(r->operator);

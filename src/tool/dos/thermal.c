@@ -152,10 +152,10 @@ void thermal_json(json_t *o, const tool *t, const results *r)
     JSON_PUT(o,
              J("units", JSON_NEW(J("temperature", "units of the matrix"), J("energy", "units of the matrix"),
                                  J("heat_capacity", "1"), J("entropy", "1"))),
-             J("temperatures_served", r->served), J_MAYBE(t->opt.cool, "temperatures_cooled", r->cool_count),
-             J_MAYBE(t->opt.cool, "cooled_vectors", r->cool_vectors),
-             J_MAYBE(t->opt.cool, "cool_sweeps", r->cool_sweeps), J_MAYBE(t->opt.cool, "cool_seconds", r->cool_seconds),
-             J_IF(*r->refused, "why", r->refused),
+             J("temperatures_served", r->served), J_MAYBE(t->opt.cool, "temperatures_cooled", r->cooled.temperatures),
+             J_MAYBE(t->opt.cool, "cooled_vectors", r->cooled.done),
+             J_MAYBE(t->opt.cool, "cool_sweeps", r->cooled.sweeps),
+             J_MAYBE(t->opt.cool, "cool_seconds", r->cool_seconds), J_IF(*r->refused, "why", r->refused),
              J("temperatures", json_numbers(t->opt.temperatures, t->opt.temperature_count)),
              J("beside", json_incref(beside)));
     json_decref(beside);
@@ -194,9 +194,10 @@ void thermal_summary(const tool *t, const results *r)
         snprintf(T, sizeof T, "%.6g", t->opt.temperatures[k]);
         text_line(T, "%-*s%-*s%-*s%s", WIDTH, is[LOG_Z], WIDTH, is[ENERGY], WIDTH, is[CAPACITY], is[ENTROPY]);
     }
-    if (r->cool_count)
-        text_line("cooled", "the lowest %s, by states of %s vector%s: %s sweeps, %s", text_count(T, r->cool_count),
-                  text_count(a[0], r->cool_vectors), r->cool_vectors == 1 ? "" : "s", text_count(a[1], r->cool_sweeps),
+    const wisp_cooled *c = &r->cooled;
+    if (c->temperatures)
+        text_line("cooled", "the lowest %s, by states of %s vector%s: %s sweeps, %s", text_count(T, c->temperatures),
+                  text_count(a[0], c->done), c->done == 1 ? "" : "s", text_count(a[1], c->sweeps),
                   text_seconds(a[2], r->cool_seconds));
     if (r->m->trace == WISP_TRACE_EXACT)
         text_line("error bar", "none: exact trace");
