@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = WISP_COOL_WIDTH, DEFAULT_VECTORS = 32 };
-static const int64_t random_columns = (int64_t)1 << 32;
+enum { WIDTH = WISP_COOL_WIDTH };
 
 typedef struct {
     wisp_ctx *ctx;
@@ -25,48 +24,6 @@ typedef struct {
     } at;
     wisp_state *live; /* NULL: it is not offered */
 } run;
-
-/* ---- options --------------------------------------------------------------------------------------- */
-
-static int width_of(int64_t vectors) { return vectors < WIDTH ? (int)vectors : WIDTH; }
-static double time_of(double temperature) { return 0.5 / temperature; }
-
-static wisp_status check_numbers(wisp_ctx *ctx, wisp_cool_opts *o)
-{
-    if (o->vectors == 0) o->vectors = DEFAULT_VECTORS;
-    if (o->temperatures < 1)
-        return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.temperatures is %lld, it must be at least 1",
-                              (long long)o->temperatures);
-    if (o->vectors < 1 || o->first_vector < 0 || o->vectors > random_columns ||
-        o->first_vector > random_columns - o->vectors)
-        return wisp_ctx_failf(
-            ctx, WISP_ERR_ARG,
-            "opts.vectors is %lld and opts.first_vector is %lld: random vectors are numbers 0 to %lld",
-            (long long)o->vectors, (long long)o->first_vector, (long long)random_columns - 1);
-    return WISP_OK;
-}
-
-static wisp_status check(wisp_ctx *ctx, wisp_cool_opts *o)
-{
-    wisp_status status;
-    const double *T = o->temperature;
-    WISP_TRY(check_numbers(ctx, o));
-    if (!T) return wisp_ctx_failf(ctx, WISP_ERR_ARG, "opts.temperature is NULL");
-    for (int64_t i = 0; i < o->temperatures; i++)
-        if (!(T[i] > 0) || !isfinite(T[i]) || !isfinite(time_of(T[i])) || (i > 0 && T[i] > T[i - 1]))
-            return wisp_ctx_failf(ctx, WISP_ERR_ARG,
-                                  "opts.temperature has %g: temperatures are above 0, and none is above the one before",
-                                  T[i]);
-out:
-    return status;
-}
-
-static wisp_bounds_opts bounds_opts(const wisp_cool_opts *o, int width)
-{
-    const wisp_evolve_opts cools = {.direction = {0, -1}};
-    const double t = time_of(o->temperature[o->temperatures - 1]);
-    return wisp__evolve_bounds_opts(&cools, &o->bounds, width, 1, &t);
-}
 
 /* ---- how cold -------------------------------------------------------------------------------------- */
 
@@ -136,7 +93,7 @@ static wisp_status cool_to(run *r, double temperature)
     static const double still = 1e-8, rounded = 64 * DBL_EPSILON;
     const wisp_bounds *b = &r->c->bounds;
     const double least = fmax(still * temperature, rounded * (b->halfwidth + fabs(b->center))),
-                 to = time_of(temperature);
+                 to = wisp__cool_time(temperature);
     wisp_status status = WISP_OK;
     while (r->at.time < to) {
         if (r->live) WISP_TRY(wisp_state_offer(r->live, r->o.offer, r->o.offer_arg));
@@ -213,11 +170,11 @@ static wisp_status same_call(const run *r, wisp_state *s)
     wisp_status status;
     WISP_TRY(wisp_state_samef(s, "solver", "cool"));
     WISP_TRY(wisp_state_samef(s, "rows", "%lld", (long long)r->c->rows));
+    WISP_TRY(wisp_state_samef(s, "type of states", "%s", wisp_type_name(r->c->type)));
     WISP_TRY(wisp_state_samef(s, "opts.temperature", "%lld from %.17g to %.17g", (long long)o->temperatures, T[0],
                               T[o->temperatures - 1]));
     WISP_TRY(wisp_state_samef(s, "opts.vectors", "%lld from %lld on, seed %llu", (long long)o->vectors,
                               (long long)o->first_vector, (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_samef(s, "type of states", "%s", wisp_type_name(r->c->type)));
     WISP_TRY(wisp_state_data(s, "temperature", r->c->temperature, bytes));
     if (memcmp(r->c->temperature, T, bytes))
         return wisp_ctx_failf(r->ctx, WISP_ERR_MISMATCH, "the state is of a run with other temperatures");
@@ -244,7 +201,7 @@ static wisp_status items(void *arg, wisp_state *s)
             return wisp_ctx_failf(r->ctx, WISP_ERR_FORMAT, "a state of cooling that can't be: vector %lld",
                                   (long long)r->at.first);
         c->done = r->at.first;
-        if (r->at.first < all) WISP_TRY(make_blocks(r, width_of(all - r->at.first)));
+        if (r->at.first < all) WISP_TRY(make_blocks(r, wisp__cool_width(all - r->at.first)));
     }
     if (r->at.first < all) status = wisp_state_block(s, "psi", r->psi);
 out:
@@ -261,7 +218,7 @@ static wisp_status cool_all(run *r)
     if (resumes) WISP_TRY(items(r, r->o.resume));
     if (r->o.offer) WISP_TRY(wisp_state_create(&r->live, r->ctx, items, r));
     for (; r->at.first < c->vectors; r->at.first += r->width) {
-        const int width = width_of(c->vectors - r->at.first);
+        const int width = wisp__cool_width(c->vectors - r->at.first);
         if (width != r->width) WISP_TRY(make_blocks(r, width));
         if (!resumes) WISP_TRY(begin(r));
         resumes = false;
@@ -293,6 +250,13 @@ static wisp_status make_results(run *r)
     return WISP_OK;
 }
 
+static wisp_bounds_opts bounds_opts(const wisp_cool_opts *o, int width)
+{
+    const wisp_evolve_opts cools = {.direction = {0, -1}};
+    const double t = wisp__cool_time(o->temperature[o->temperatures - 1]);
+    return wisp__evolve_bounds_opts(&cools, &o->bounds, width, 1, &t);
+}
+
 wisp_status wisp_cool(wisp_cooled *c, const wisp_mat *A, const wisp_cool_opts *opts)
 {
     wisp_status status;
@@ -303,10 +267,10 @@ wisp_status wisp_cool(wisp_cooled *c, const wisp_mat *A, const wisp_cool_opts *o
     WISP_NEED(ctx, opts);
     run r = {.ctx = ctx, .A = A, .o = *opts, .c = c};
     wisp_ctx_enter(ctx);
-    WISP_TRY(check(ctx, &r.o));
+    WISP_TRY(wisp__cool_check(ctx, &r.o));
     WISP_TRY(make_results(&r));
     if (!r.o.resume) {
-        const wisp_bounds_opts how = bounds_opts(&r.o, width_of(c->vectors));
+        const wisp_bounds_opts how = bounds_opts(&r.o, wisp__cool_width(c->vectors));
         WISP_TRY(wisp__hermitian_bounds(&c->bounds, A, &how));
     }
     status = cool_all(&r);
@@ -315,30 +279,5 @@ out:
     wisp_blk_free(r.y);
     status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_cooled_free(c);
-    return status;
-}
-
-wisp_status wisp_cool_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_cool_opts *opts)
-{
-    wisp_status status;
-    const double any = 1;
-    WISP_NEED(ctx, plan);
-    *plan = (wisp_plan){0};
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, A);
-    WISP_NEED(ctx, opts);
-    wisp_cool_opts own = *opts;
-    WISP_TRY(check_numbers(ctx, &own));
-    const wisp_evolve_opts o = {.direction = {0, -1}, .at_once = 1, .bounds = own.bounds};
-    const wisp_type type = wisp__type_in(A->type, WISP_Z);
-    const int width = width_of(own.vectors);
-    WISP_TRY(wisp_evolve_plan(plan, ctx, A, type, width, 1, &any, &o, NULL));
-    const double block = ((double)A->local_rows + (double)A->halo_rows) * width * (double)wisp_type_size(type),
-                 numbers =
-                     (double)own.temperatures * ((double)own.vectors * sizeof(wisp_cooled_state) + 3 * sizeof(double));
-    plan->bytes = wisp_whole_number((double)plan->bytes + 2 * block + numbers);
-    plan->bytes_most = wisp_whole_number((double)plan->bytes_most + 2 * block + numbers);
-    plan->products = plan->sweeps = plan->seconds = NAN;
-out:
     return status;
 }

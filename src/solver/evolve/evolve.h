@@ -150,4 +150,12 @@ wisp_status wisp__damped_begin(wisp__damped *d, wisp_blk *psi);
 wisp_status wisp__damped_take(wisp__damped *d, wisp_blk *z, int64_t i, double time, double growth, double made,
                               bool keep, double *norm);
 wisp_status wisp__damped_items(wisp__damped *d, wisp_state *state);
+
+/* cool_plan.c: checks options, with the number of vectors filled in. */
+wisp_status wisp__cool_check(wisp_ctx *ctx, wisp_cool_opts *o);
+static inline int wisp__cool_width(int64_t vectors)
+{
+    return vectors < WISP_COOL_WIDTH ? (int)vectors : WISP_COOL_WIDTH;
+}
+static inline double wisp__cool_time(double temperature) { return 0.5 / temperature; }
 #endif
