@@ -179,6 +179,16 @@ refused 1 "is of a run with --vectors 16 from 0 on, seed 3" $run --cool --seed 4
 refused 1 "is of a run with --temperatures" ${run/0.01/0.02} --cool --resume c.ck
 WISP_RANKS=3 ok $run --cool --resume c.ck --json
 json out 'close(d["energy"], e["energy"], 1e-9) and close(d["heat_capacity"], e["heat_capacity"], 1e-6)' cooled.json
+# A whole state has the moments as well, which are not to be those of other options.
+rm -f c.ck
+"$wisp" $run --cool --moments 64 --checkpoint c.ck --json >/dev/full 2>err
+check "a whole state is kept" grep -q 'what was computed is kept in c.ck' err
+refused 1 "is of a run with --moments 64, and this one has 65" $run --cool --moments 65 --resume c.ck
+refused 1 "is of a run with --bounds lanczos, and this one has -1,9" $run --cool --moments 64 --bounds=-1,9 --resume c.ck
+refused 1 "is of a run with --vectors 16 from 0 on, seed 3, and this one has 12" ${run/16/12} --cool --moments 64 --resume c.ck
+refused 1 "is of a run with type of states" $run --cool --moments 64 --precision single --resume c.ck
+ok $run --cool --moments 64 --resume c.ck --json
+json out 'd["number_of_moments"] == 64 and in_bars(d, 0) and in_bars(d, 3)'
 # How often the bars hold the truth: of 100 groups of vectors.
 cat >cover.py <<'PY'
 import json, math

@@ -1,5 +1,6 @@
 /* --cool of wisp thermal: temperatures that moments do not serve, by states that wisp_cool cools. */
 #include "dos.h"
+#include "../names.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,31 @@ int cool_check(tool *t)
 
 /* ---- states ---- */
 
-/* A whole state has the moments, so that they are not computed anew. A wisp_items_fn. */
-static wisp_status moments_items(void *moments, wisp_state *s)
+typedef struct {
+    tool *t;
+    wisp_moments *m;
+} offered;
+
+/* What moments hang on, and wisp_cool does not look at. */
+static wisp_status same_options(const options *o, wisp_state *s)
 {
-    wisp_moments *m = moments, now = *m;
     wisp_status status;
+    WISP_TRY(wisp_state_samef(s, "--moments", "%lld", (long long)o->moments));
+    if (o->bounds_method == WISP_BOUNDS_GIVEN)
+        status = wisp_state_samef(s, "--bounds", "%.17g,%.17g", o->bounds[0], o->bounds[1]);
+    else
+        status = wisp_state_same(s, "--bounds", bounds_names[o->bounds_method]);
+out:
+    return status;
+}
+
+/* A whole state has the moments, so that they are not computed anew. A wisp_items_fn. */
+static wisp_status moments_items(void *arg, wisp_state *s)
+{
+    const offered *of = arg;
+    wisp_moments *m = of->m, now = *m;
+    wisp_status status;
+    WISP_TRY(same_options(&of->t->opt, s));
     now.mu = now.imag = now.points = NULL, now.sites = NULL, now.matrix = now.command = NULL;
     WISP_TRY(wisp_state_data(s, COOL_MOMENTS, &now, sizeof now));
     if (wisp_state_is_kept(s)) {
@@ -44,29 +65,27 @@ bool cool_has_moments(const tool *t) { return t->resumed && wisp_state_bytes(t->
 
 wisp_status cool_take_moments(tool *t, wisp_moments *m)
 {
+    offered of = {t, m};
     wisp_ctx_enter(t->ctx);
     *m = (wisp_moments){0};
-    return wisp_ctx_leave(t->ctx, moments_items(m, t->resumed));
+    return wisp_ctx_leave(t->ctx, moments_items(&of, t->resumed));
 }
-
-typedef struct {
-    tool *t;
-    wisp_moments *m;
-} offered;
 
 static int offer(void *arg, wisp_state *s)
 {
-    const offered *o = arg;
-    if (wisp_state_is_whole(s) && wisp_state_add(s, moments_items, o->m)) return 1;
+    offered *o = arg;
+    if (wisp_state_is_whole(s) && wisp_state_add(s, moments_items, o)) return 1;
     return checkpoint_offer(o->t, s);
 }
 
 /* ---- the run ---- */
 
-static wisp_cool_opts options_of(const tool *t, int64_t temperatures, int64_t vectors)
+static wisp_cool_opts options_of(const tool *t, int64_t temperatures)
 {
-    return (wisp_cool_opts){
-        .temperatures = temperatures, .vectors = vectors, .first_vector = t->opt.first_vector, .seed = t->opt.seed};
+    return (wisp_cool_opts){.temperatures = temperatures,
+                            .vectors = t->opt.vectors,
+                            .first_vector = t->opt.first_vector,
+                            .seed = t->opt.seed};
 }
 
 /* Stopped, it keeps the vectors of whole batches. */
@@ -79,7 +98,7 @@ int cool_run(tool *t, results *r, const wisp_mat *A)
     const int64_t count = t->opt.temperature_count - r->served;
     if (rc || !count) return rc;
     const double start = wisp_now();
-    wisp_cool_opts c = options_of(t, count, r->m->vectors);
+    wisp_cool_opts c = options_of(t, count);
     wisp_status status;
     WISP_TRY(wisp_alloc(t->ctx, &falling, (size_t)count, sizeof *falling));
     for (int64_t i = 0; i < count; i++) falling[i] = t->opt.temperatures[count - 1 - i];
@@ -107,7 +126,7 @@ int64_t cool_bytes(const tool *t, const wisp_mat_info *A, int64_t vectors, bool 
 {
     wisp_plan plan;
     const int64_t count = t->opt.temperature_count;
-    const wisp_cool_opts o = options_of(t, count, vectors);
+    const wisp_cool_opts o = options_of(t, count);
     if (!t->opt.cool || wisp_cool_plan(&plan, t->ctx, A, &o)) return 0;
     const int64_t width = vectors < WISP_COOL_WIDTH ? vectors : WISP_COOL_WIDTH,
                   copy = A->local_rows * width * (int64_t)wisp_type_size(type_in(A->type, WISP_Z)) +
