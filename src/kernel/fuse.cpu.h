@@ -14,7 +14,7 @@
 #define SWAP(v) PASTE(SWAP_, LANES)(v)
 #define FIRSTS(v) PASTE(FIRSTS_, LANES)(v)
 #define SECONDS(v) PASTE(SECONDS_, LANES)(v)
-enum { MOST = 8 }; /* registers at a time */
+enum { MOST = 8, GROUP = 4 }; /* registers, and updates, at a time */
 
 typedef real fuse_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 INLINE simd_vec fuse_load(const real *p) { return *(const fuse_mem *)p; }
@@ -153,6 +153,95 @@ INLINE void update_run(const wisp__fuse_kind kind, const wisp__fuse_params *p, c
     for (; l + MOST * LANES <= n; l += MOST * LANES) update_registers(MOST, kind, p, u, i, l);
     for (; l + LANES <= n; l += LANES) update_registers(1, kind, p, u, i, l);
     if (l < n) update_numbers(p, u, i, l, n);
+}
+
+/* ---- updates of blocks without gaps, where each term has one factor for all columns -------------- */
+
+INLINE int is_uniform(const wisp__fuse_update *u) { return (u->kind == K_FUSE_ONE || u->uniform) && !u->scaled; }
+
+/* s += f v; what f lacks is left out. */
+INLINE void add_uniform(const int n, const wisp__fuse_term *t, const simd_vec *v, simd_vec *s)
+{
+    const real re = (real)t->factor, im = (real)t->im;
+    if (re != 0 || im == 0) UNROLL for (int k = 0; k < n; k++) s[k] += re * v[k];
+    if (im == 0) return;
+    const simd_vec turned = fuse_load(simd_sign) * im;
+    UNROLL for (int k = 0; k < n; k++) s[k] += turned * SWAP(v[k]);
+}
+
+/* n registers of `updates` of them, from element l of the run at period i on: all but the first term are of the same
+   blocks, each of which is loaded once. */
+INLINE void uniform_registers(const int n, const int updates, const wisp__fuse_update *u, int64_t i, int64_t l)
+{
+    simd_vec s[GROUP][MOST], v[MOST];
+    UNROLL for (int g = 0; g < updates; g++)
+    {
+        const wisp__fuse_term *t = u[g].term;
+        UNROLL for (int k = 0; k < n; k++) s[g][k] = (simd_vec){0};
+        UNROLL for (int k = 0; k < n; k++) v[k] = fuse_load((const real *)t->x + i * t->ld_x + l + k * LANES);
+        add_uniform(n, t, v, s[g]);
+    }
+    for (int t = 1; t < u->terms; t++) {
+        const real *x = (const real *)u->term[t].x + i * u->term[t].ld_x + l;
+        UNROLL for (int k = 0; k < n; k++) v[k] = fuse_load(x + k * LANES);
+        UNROLL for (int g = 0; g < updates; g++) add_uniform(n, u[g].term + t, v, s[g]);
+    }
+    UNROLL for (int g = 0; g < updates; g++)
+    {
+        real *y = (real *)u[g].y + i * u[g].ld_y + l;
+        UNROLL for (int k = 0; k < n; k++) fuse_store(y + k * LANES, s[g][k]);
+    }
+}
+
+/* The numbers l .. n - 1 of a run: factors are listed for one period. */
+static __attribute__((noinline)) void uniform_rest(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i,
+                                                   int64_t l, int64_t n)
+{
+    while (l < n) {
+        const int64_t done = l % p->period, more = n - l < p->period - done ? n - l : p->period - done;
+        update_numbers(p, u, i + l / p->period, (int)done, (int)(done + more));
+        l += more;
+    }
+}
+
+/* n elements from the begin of period i on, of so many updates. */
+INLINE void uniform_run(const wisp__fuse_params *p, const int updates, const wisp__fuse_update *u, int64_t i, int64_t n)
+{
+    enum { AT_ONCE = MOST / 2 };
+    int64_t l = 0;
+    for (; l + AT_ONCE * LANES <= n; l += AT_ONCE * LANES) uniform_registers(AT_ONCE, updates, u, i, l);
+    for (; l + LANES <= n; l += LANES) uniform_registers(1, updates, u, i, l);
+    for (int g = 0; g < updates && l < n; g++) uniform_rest(p, u + g, i, l, n);
+}
+
+#define UNIFORM(name, updates)                                                                                    \
+    static __attribute__((noinline)) void name(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i, \
+                                               int64_t n)                                                         \
+    {                                                                                                             \
+        uniform_run(p, updates, u, i, n);                                                                         \
+    }
+UNIFORM(uniform_one, 1)
+UNIFORM(uniform_two, 2)
+UNIFORM(uniform_all, GROUP)
+
+/* Whether both add the same blocks to a block of their own. */
+static int adds_alike(const wisp__fuse_update *a, const wisp__fuse_update *b)
+{
+    int alike = a->y != b->y && a->terms == b->terms && is_uniform(b) && b->term[0].x == b->y;
+    for (int t = 1; alike && t < a->terms; t++)
+        alike = a->term[t].x == b->term[t].x && a->term[t].x != a->y && a->term[t].x != b->y;
+    return alike;
+}
+
+/* How many updates from number u on are taken at once. */
+static int alike_from(const wisp__fuse_params *p, int u)
+{
+    const wisp__fuse_update *first = p->update + u;
+    int n = 1;
+    if (!is_uniform(first) || first->terms < 2 || first->term[0].x != first->y) return 1;
+    for (int other = 1; n < GROUP && u + n < p->updates && other; n += other)
+        for (int i = 0; i < n && other; i++) other = adds_alike(first + i, first + n);
+    return n == GROUP ? GROUP : n > 1 ? 2 : 1;
 }
 
 /* Elements of period i; the last one may be short. */
@@ -294,6 +383,20 @@ INLINE void update_any(const wisp__fuse_params *p, const wisp__fuse_update *u, i
         update_complex(p, u, begin, end);
 }
 
+/* Number u, and those behind it that go with it: how many. */
+INLINE int update_some(const wisp__fuse_params *p, int u, int64_t begin, int64_t end)
+{
+    const wisp__fuse_update *first = p->update + u;
+    const int n = p->flat ? alike_from(p, u) : 1;
+    if (n == 1 && !(p->flat && first->uniform && !first->scaled)) {
+        update_any(p, first, begin, end);
+        return 1;
+    }
+    const int64_t length = (end - 1 - begin) * p->period + length_of(p, end - 1);
+    (n == 1 ? uniform_one : n == 2 ? uniform_two : uniform_all)(p, first, begin, length);
+    return n;
+}
+
 INLINE void dot_any(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin, int64_t end, double *sum)
 {
     if (d->cross)
@@ -308,7 +411,7 @@ void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t s
 {
     for (int64_t first = begin; first < end; first += strip) {
         const int64_t last = first + strip < end ? first + strip : end;
-        for (int u = 0; u < p->updates; u++) update_any(p, p->update + u, first, last);
+        for (int u = 0, n; u < p->updates; u += n) n = update_some(p, u, first, last);
         for (int d = 0; d < p->dots; d++) dot_any(p, p->dot + d, first, last, sum);
     }
 }

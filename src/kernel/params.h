@@ -230,6 +230,7 @@ typedef struct {
     int64_t ld_x, ld_rows;
     int alike;       /* `factor` is that of all elements, as with K_FUSE_ONE, or as there are no others */
     double factor;   /* K_FUSE_ONE: of all elements; else: */
+    double im;       /* with an update that is `uniform`: the imaginary part of that factor */
     int64_t factors; /* where those of a period begin in the list of all; K_FUSE_COMPLEX: a period further, what
                        multiplies the elements with their parts swapped */
     const double *factors_at; /* as in wisp__spmmv_params */
@@ -241,7 +242,8 @@ typedef struct {
     const wisp__fuse_term *term; /* [terms]; none: y becomes 0 */
     int terms;
     wisp__fuse_kind kind;
-    int scaled; /* some term has rows */
+    int scaled;  /* some term has rows */
+    int uniform; /* K_FUSE_COMPLEX: each term has one factor for all columns */
 } wisp__fuse_update;
 typedef struct {
     const void *x, *y, *rows; /* rows multiply y */

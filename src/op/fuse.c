@@ -101,6 +101,16 @@ static wisp__fuse_kind kind_of(const wisp_update *u, const wisp_blk *like)
     return kind;
 }
 
+/* Whether each term has one factor, which is known here, for all columns. */
+static bool is_uniform(const wisp_update *u, const wisp_blk *like)
+{
+    for (int t = 0; t < u->terms; t++) {
+        const wisp__factor_source f = wisp__fuse_factors(u->term + t, like);
+        if (f.at || (f.f && !wisp__all_equal(f.f, like->width, f.f->re, f.f->im))) return false;
+    }
+    return true;
+}
+
 /* Distance of periods. */
 static int64_t period_stride(const wisp__fuse_params *p, const wisp_blk *b) { return b->stride * p->reals * p->rows; }
 
@@ -111,7 +121,7 @@ static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse
     const wisp__factor_source factors = wisp__fuse_factors(t, l->like);
     const wisp_scalar *f = factors.f ? factors.f : &one;
     *to = (wisp__fuse_term){
-        .x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re, .factors_at = factors.at};
+        .x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re, .im = f->im, .factors_at = factors.at};
     to->alike = kind == K_FUSE_ONE || (!factors.f && !factors.at);
     if (t->rows) to->rows = wisp__at(t->rows), to->ld_rows = period_stride(p, t->rows);
     if (kind == K_FUSE_ONE) return;
@@ -130,6 +140,7 @@ static void set_updates(const lists *l, memory *m, wisp__fuse_params *p)
                                   .ld_y = period_stride(p, u->y),
                                   .term = m->term + p->terms,
                                   .kind = kind_of(u, l->like)};
+        to->uniform = to->kind == K_FUSE_COMPLEX && is_uniform(u, l->like);
         for (int t = 0; t < u->terms; t++) {
             if (wisp__fuse_left_out(u->term + t, l->like)) continue;
             set_term(l, m, p, to->kind, u->term + t, m->term + p->terms + to->terms++);

@@ -38,7 +38,8 @@ static void fuse_thread(void *arg, int thread, int threads)
 static int64_t strip_of(const wisp__fuse_params *p, bool is_double)
 {
     const int64_t bytes = p->period * (is_double ? (int64_t)sizeof(double) : (int64_t)sizeof(float));
-    return WISP__MAX(WISP__MAX(TUNED_STRIP_BYTES / p->blocks, TUNED_STRIP_LEAST) / bytes, 1);
+    const int64_t least = p->dots ? TUNED_STRIP_LEAST : TUNED_STRIP_UPDATES;
+    return WISP__MAX(WISP__MAX(TUNED_STRIP_BYTES / p->blocks, least) / bytes, 1);
 }
 
 wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block)
