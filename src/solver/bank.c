@@ -1,11 +1,13 @@
 /* Sums of the vectors of one recurrence, several at once. Fused with the steps, as wisp_mpk has them, each sum is read
-   and written with each term. Here some vectors are kept, and then all sums take their terms of them in one pass. */
+   and written with each term. Here some vectors are kept, and then all sums take their terms of them in one pass. A
+   single sum takes those of the two blocks of the recurrence, so that none is kept for it: a step without sums and such
+   a pass have kernels of their own, which a step with a sum has not. */
 #include "solver.h"
 
 struct wisp__bank {
     wisp_ctx *ctx;
     int sums, width;
-    int most;     /* steps at once */
+    bool little;  /* memory: no block is kept */
     bool checked; /* blocks and sums go together, and none overlaps */
     wisp_blk *kept[WISP__BANK_BLOCKS];
     wisp_update *update; /* [sums] */
@@ -30,20 +32,10 @@ wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool
     wisp__bank *b = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &b, 1, sizeof *b));
-    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width, .most = WISP__BANK};
+    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width, .little = little};
     WISP_TRY(wisp_alloc(ctx, &b->update, (size_t)sums, sizeof *b->update));
     WISP_TRY(wisp_alloc(ctx, &b->term, (size_t)sums * (1 + WISP__BANK), sizeof *b->term));
     WISP_TRY(wisp_alloc(ctx, &b->factor, (size_t)sums * WISP__BANK * (size_t)width, sizeof *b->factor));
-    /* Without room for them two steps go at once: slower, and the same bits. */
-    if (little) b->most = WISP__BANK - WISP__BANK_BLOCKS;
-    for (int i = 0; i < WISP__BANK_BLOCKS && status == WISP_OK && !little; i++)
-        status = wisp_blk_create(&b->kept[i], ctx, wisp_blk_map(v), wisp_blk_type(v), width);
-    if (status == WISP_ERR_NOMEM) {
-        for (int i = 0; i < WISP__BANK_BLOCKS; i++) wisp_blk_free(b->kept[i]), b->kept[i] = NULL;
-        b->most = WISP__BANK - WISP__BANK_BLOCKS;
-        status = WISP_OK;
-    }
-    if (status != WISP_OK) goto out;
     *bank = b;
     b = NULL;
 out:
@@ -51,7 +43,22 @@ out:
     return status;
 }
 
-int wisp__bank_most(const wisp__bank *b) { return b->most; }
+/* Blocks are made when they are first of use. Without room for them two steps go at once: slower, and the same bits. */
+wisp_status wisp__bank_most(wisp__bank *b, const wisp_blk *v, int sums, int *most)
+{
+    wisp_status status = WISP_OK;
+    *most = WISP__BANK - WISP__BANK_BLOCKS;
+    for (int i = 0; sums > 1 && !b->little && i < WISP__BANK_BLOCKS && status == WISP_OK; i++)
+        if (!b->kept[i])
+            status = wisp_blk_create(&b->kept[i], b->ctx, wisp_blk_map(v), wisp_blk_type(v), wisp_blk_width(v));
+    if (status == WISP_ERR_NOMEM) {
+        for (int i = 0; i < WISP__BANK_BLOCKS; i++) wisp_blk_free(b->kept[i]), b->kept[i] = NULL;
+        b->little = true;
+        status = WISP_OK;
+    }
+    if (status == WISP_OK && sums > 1 && !b->little) *most = WISP__BANK;
+    return status;
+}
 
 /* z_i = z_i + sum over k of eta_ik v_k+1; v[] as wisp_mpk has stored them. */
 static wisp_status add_terms(wisp__bank *b, wisp_blk *const *v, int stored, const wisp_mpk_opts *o)

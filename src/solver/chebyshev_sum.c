@@ -29,7 +29,7 @@ out:
 /* n of the next steps, with their terms. */
 static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
 {
-    const bool banks = wisp__banks(s->sums);
+    const bool banks = wisp__banks(wisp_mat_ctx(s->A), s->sums);
     wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps, *eta = gamma + s->steps;
     int depth = 1;
     for (int j = 0; j < n; j++) {
@@ -61,11 +61,13 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
 {
     const int64_t left = s->terms - 1 - s->step;
     const int n = left < s->steps ? (int)left : s->steps;
-    const bool banks = wisp__banks(s->sums) && n > 0;
+    const bool banks = wisp__banks(wisp_mat_ctx(s->A), s->sums) && n > 0;
     wisp_status status = WISP_OK;
-    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
-    const int most = banks && s->bank ? wisp__bank_most(s->bank) : n, at_once = n < most ? n : most;
+    int most = n;
     *count = n;
+    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
+    if (banks && status == WISP_OK) status = wisp__bank_most(s->bank, s->v, s->sums, &most);
+    const int at_once = n < most ? n : most;
     for (int done = 0, some; done < n && status == WISP_OK; done += some) {
         some = n - done < at_once ? n - done : at_once;
         status = make_steps(s, some);
@@ -101,10 +103,10 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
                                       const wisp__chebyshev_size *size, double *about, double *most)
 {
     enum { LITTLE = 48 << 10, FACTORS = 64 }; /* of a column, spread over rows */
-    const bool banks = wisp__banks(size->sums);
+    const bool banks = wisp__banks(ctx, size->sums);
     const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = banks ? 0 : size->sums};
     const double held = (double)(A->local_rows + A->halo_rows);
-    const double blocks = (double)(size->blocks + (banks && !size->little ? WISP__BANK_BLOCKS : 0)) * width *
+    const double blocks = (double)(size->blocks + (size->sums > 1 && !size->little ? WISP__BANK_BLOCKS : 0)) * width *
                           (double)wisp_type_size(type) * held;
     wisp_plan products, pass = {0};
     wisp_status status;

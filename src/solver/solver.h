@@ -133,12 +133,14 @@ typedef struct wisp__bank wisp__bank;
 /* For so many sums and blocks like v. little: two steps go at once, and no block is held. */
 wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool little);
 void wisp__bank_close(wisp__bank *bank);
-int wisp__bank_most(const wisp__bank *bank); /* steps at once: WISP__BANK, or fewer where memory is short */
+/* Steps at once for so many sums: WISP__BANK, or two, of a single one or where memory is short. */
+wisp_status wisp__bank_most(wisp__bank *bank, const wisp_blk *v, int sums, int *most);
 /* At most so many steps, o->steps, from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
 wisp_status wisp__bank_steps(wisp__bank *bank, wisp_blk *const v[2], const wisp_mat *A, const wisp_mpk_opts *o);
 double wisp__bank_bytes(int width, int sums); /* beside its blocks */
-/* Whether so many sums go by it: whatever the depth, on which bits are not to hang. */
-static inline bool wisp__banks(int sums) { return sums > 1; }
+/* Whether so many sums go by it: whatever the depth, on which bits are not to hang. A single one does not where the
+   device asks for many steps in a call. */
+static inline bool wisp__banks(wisp_ctx *ctx, int sums) { return sums > 1 || wisp_ctx_steps_per_call(ctx) <= 1; }
 
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */

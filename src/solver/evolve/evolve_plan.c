@@ -156,8 +156,7 @@ void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base
         g->terms[n] = t->absorbed ? wisp__absorbed_terms(t->absorbed, passed) : terms_of(t, t->halfwidth * passed);
         if (g->terms[n] > longest) longest = g->terms[n];
         sums += (double)g->terms[n];
-        const bool banks = wisp__banks(n + 1);
-        const double of_term = banks ? t->z_bytes * WISP__BANK_SHARE : t->z_bytes;
+        const double of_term = n > 0 ? t->z_bytes * WISP__BANK_SHARE : t->z_bytes;
         const double bytes = ((double)longest * t->sweep_bytes + sums * of_term) / (n + 1);
         if (bytes >= best && !t->at_once) continue;
         best = bytes;
