@@ -109,8 +109,16 @@ static void sums(void **state)
     ref_rng r = {1};
     for (int p = 0; p < REF_PAIRS; p++)
         for (size_t k = 0; k < sizeof terms / sizeof *terms; k++)
-            check(*state, &r, ref_pair[p], widths[((size_t)p + k) % 4], 2 + (int)ref_below(&r, MOST_SUMS - 1), terms[k],
+            check(*state, &r, ref_pair[p], widths[((size_t)p + k) % 4], 1 + (int)ref_below(&r, MOST_SUMS), terms[k],
                   steps[ref_below(&r, 3)]);
+}
+
+/* A single sum, too, and its two blocks hold all. */
+static void single_sums(void **state)
+{
+    ref_rng r = {2};
+    for (int p = 0; p < REF_PAIRS; p++)
+        for (int64_t terms = 1; terms < 6; terms++) check(*state, &r, ref_pair[p], 1 + (int)terms, 1, terms, 8);
 }
 
 /* Nothing is left where there is no memory. */
@@ -157,6 +165,7 @@ static void failing_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sums), cmocka_unit_test(single_sums),
+                                       cmocka_unit_test(failing_memory)};
     return REF_RUN_CTX(tests);
 }

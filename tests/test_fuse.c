@@ -58,6 +58,67 @@ static void long_lists(void **state)
     free(c);
 }
 
+/* Several updates that add the same blocks give what one after the other does, bit by bit: real factors and complex
+   ones, parts of which are 0; and so where one adds what another has made, twice to one block, or fewer terms. */
+static void updates_that_add_the_same_blocks(void **state)
+{
+    (void)state;
+    enum { SUMS = 11, KEPT = 3, WIDTHS = 4 };
+    static const int widths[WIDTHS] = {1, 2, 5, 16};
+    ref_rng r = {36};
+    for (int k = 0; k < 4 * WIDTHS * REF_ISAS; k++) {
+        const wisp_type type = types[k % 4];
+        const int width = widths[k / 4 % WIDTHS];
+        wisp_ctx *ctx = ref_isa_ctx(ref_isa[k / 4 / WIDTHS], 2);
+        if (!ctx) continue;
+        wisp_map *map;
+        wisp_blk *y[2][SUMS], *x[KEPT];
+        wisp_term term[2][SUMS][1 + KEPT];
+        wisp_update update[2][SUMS];
+        static wisp_scalar factor[SUMS][KEPT][16];
+        REF_OK(ctx, wisp_map_create(&map, ctx, 1237));
+        for (int i = 0; i < KEPT; i++) {
+            ref_mat m = ref_random_block(&r, type, 1237, width);
+            REF_OK(ctx, wisp_blk_create(&x[i], ctx, map, type, width));
+            ref_put(x[i], m);
+            ref_free(m);
+        }
+        for (int i = 0; i < SUMS; i++) {
+            ref_mat m = ref_random_block(&r, type, 1237, width);
+            for (int way = 0; way < 2; way++) {
+                REF_OK(ctx, wisp_blk_create(&y[way][i], ctx, map, type, width));
+                ref_put(y[way][i], m);
+            }
+            ref_free(m);
+            for (int t = 0; t < KEPT; t++) {
+                wisp_scalar f = ref_scalar(ref_value(&r, type));
+                if ((i + t) % 3 == 1) f.im = 0;
+                if ((i + t) % 3 == 2 && wisp_type_is_complex(type)) f.re = 0;
+                for (int j = 0; j < width; j++) factor[i][t][j] = f;
+            }
+        }
+        for (int way = 0; way < 2; way++)
+            for (int i = 0; i < SUMS; i++) {
+                wisp_blk *to = y[way][i == 9 ? 8 : i];
+                term[way][i][0] = (wisp_term){.x = to};
+                for (int t = 0; t < KEPT; t++) term[way][i][1 + t] = (wisp_term){.x = x[t], .factor = factor[i][t]};
+                if (i == 6) term[way][i][2].x = y[way][5];
+                update[way][i] = (wisp_update){to, i == 10 ? KEPT : 1 + KEPT, term[way][i]};
+            }
+        REF_OK(ctx, wisp_fuse(update[0], SUMS, NULL, 0, 0));
+        for (int i = 0; i < SUMS; i++) REF_OK(ctx, wisp_fuse(update[1] + i, 1, NULL, 0, 0));
+        for (int i = 0; i < SUMS; i++) {
+            ref_mat got = ref_get(y[0][i]), want = ref_get(y[1][i]);
+            assert_memory_equal(got.a, want.a, (size_t)(got.rows * got.cols) * sizeof *got.a);
+            ref_free(got), ref_free(want);
+            wisp_blk_free(y[0][i]), wisp_blk_free(y[1][i]);
+        }
+        for (int i = 0; i < KEPT; i++) wisp_blk_free(x[i]);
+        wisp_map_free(map);
+        wisp_ctx_free(ctx);
+    }
+}
+
 /* The same layout gives the same bits for any number of threads, in blocks and dots. */
 static void bits_do_not_depend_on_threads(void **state)
 {
@@ -311,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_lists),
         cmocka_unit_test(long_lists),
+        cmocka_unit_test(updates_that_add_the_same_blocks),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(local_dots_and_views),
         cmocka_unit_test(cost_is_that_of_each_block_once),
