@@ -29,7 +29,8 @@ typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
     int depth;        /* the number of steps that are interleaved; 0: wisp_mpk chooses it. It is given */
                       /* WISP_EVOLVE_STEPS at once, or the next multiple of depth; more, where the device asks for */
-                      /* that (wisp_ctx_steps_per_call) */
+                      /* that (wisp_ctx_steps_per_call). For a single time two are interleaved at most, for several */
+                      /* WISP_EVOLVE_STEPS */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget;    /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */

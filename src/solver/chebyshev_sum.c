@@ -29,7 +29,6 @@ out:
 /* n of the next steps, with their terms. */
 static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
 {
-    const bool banks = wisp__banks(wisp_mat_ctx(s->A), s->sums);
     wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps, *eta = gamma + s->steps;
     int depth = 1;
     for (int j = 0; j < n; j++) {
@@ -50,9 +49,9 @@ static wisp_status make_steps(wisp__chebyshev_sum *s, int n)
                              .cache_budget = s->cache_budget,
                              .depth_used = &depth};
     wisp_blk *const v[2] = {s->w, s->v};
-    const wisp_status status = banks ? wisp__bank_steps(s->bank, v, s->A, &o) : wisp_mpk(v, 2, s->A, &o);
+    const wisp_status status = wisp__bank_steps(s->bank, v, s->A, &o);
     if (depth > s->depth_used) s->depth_used = depth; /* the last steps of a sequence may be fewer */
-    if (banks ? n == 1 : n % 2) s->v = v[0], s->w = v[1];
+    if (n == 1) s->v = v[0], s->w = v[1];
     if (status == WISP_OK) s->step += n;
     return status;
 }
@@ -61,12 +60,11 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
 {
     const int64_t left = s->terms - 1 - s->step;
     const int n = left < s->steps ? (int)left : s->steps;
-    const bool banks = wisp__banks(wisp_mat_ctx(s->A), s->sums) && n > 0;
     wisp_status status = WISP_OK;
     int most = n;
     *count = n;
-    if (banks && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
-    if (banks && status == WISP_OK) status = wisp__bank_most(s->bank, s->v, s->sums, &most);
+    if (n > 0 && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
+    if (n > 0 && status == WISP_OK) status = wisp__bank_most(s->bank, s->v, s->sums, &most);
     const int at_once = n < most ? n : most;
     for (int done = 0, some; done < n && status == WISP_OK; done += some) {
         some = n - done < at_once ? n - done : at_once;
@@ -103,18 +101,17 @@ wisp_status wisp__chebyshev_sum_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wis
                                       const wisp__chebyshev_size *size, double *about, double *most)
 {
     enum { LITTLE = 48 << 10, FACTORS = 64 }; /* of a column, spread over rows */
-    const bool banks = wisp__banks(ctx, size->sums);
-    const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth, .sums = banks ? 0 : size->sums};
+    const wisp_mpk_opts some = {.steps = size->steps, .depth = size->depth};
     const double held = (double)(A->local_rows + A->halo_rows);
     const double blocks = (double)(size->blocks + (size->sums > 1 && !size->little ? WISP__BANK_BLOCKS : 0)) * width *
                           (double)wisp_type_size(type) * held;
-    wisp_plan products, pass = {0};
+    wisp_plan products, pass;
     wisp_status status;
-    if (banks) WISP_TRY(wisp_fuse_plan(&pass, ctx, A->local_rows, type, width, size->most_sums * (1 + WISP__BANK), 0));
+    WISP_TRY(wisp_fuse_plan(&pass, ctx, A->local_rows, type, width, size->most_sums * (1 + WISP__BANK), 0));
     WISP_TRY(wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL));
     *about = blocks + (double)products.bytes;
     *most = blocks + (double)products.bytes_most + wisp_dot_bytes(held, width) + FACTORS * width +
-            (banks ? (double)pass.bytes_most + wisp__bank_bytes(width, size->most_sums) : 0) +
+            (double)pass.bytes_most + wisp__bank_bytes(width, size->most_sums) +
             (3.0 + size->most_sums) * size->steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
 out:
     return status;

@@ -124,7 +124,8 @@ int64_t wisp__faber_terms(double a, double c, double most, double tolerance);
 void wisp__faber_series(double a, double c, int64_t n, double *j);
 
 /* bank.c: vectors of a sequence that are kept until all sums have their share of them, in one pass: a row of a sum
-   comes and goes once for so many terms, and not with each. */
+   comes and goes once for so many terms, and not with each. All sums go by it, whatever the depth and the device, on
+   which bits are not to hang. */
 enum { WISP__BANK = 8, WISP__BANK_BLOCKS = WISP__BANK - 2 }; /* terms; blocks beside the two of a recurrence */
 typedef struct wisp__bank wisp__bank;
 /* What a term of a sum moves there, of what it does where each comes and goes with each term: measured, for a pass has
@@ -138,9 +139,6 @@ wisp_status wisp__bank_most(wisp__bank *bank, const wisp_blk *v, int sums, int *
 /* At most so many steps, o->steps, from v[0], v[1] as by wisp_mpk with two blocks, with the sums of o. */
 wisp_status wisp__bank_steps(wisp__bank *bank, wisp_blk *const v[2], const wisp_mat *A, const wisp_mpk_opts *o);
 double wisp__bank_bytes(int width, int sums); /* beside its blocks */
-/* Whether so many sums go by it: whatever the depth, on which bits are not to hang. A single one does not where the
-   device asks for many steps in a call. */
-static inline bool wisp__banks(wisp_ctx *ctx, int sums) { return sums > 1 || wisp_ctx_steps_per_call(ctx) <= 1; }
 
 /* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
    of vectors. */
