@@ -58,65 +58,78 @@ static void long_lists(void **state)
     free(c);
 }
 
+enum { SUMS = 11, KEPT = 3, SUM_ROWS = 1237, SUM_WIDTH = 16 };
+
+/* Sums, twice the same, and the blocks that they add. */
+typedef struct {
+    wisp_blk *y[2][SUMS], *x[KEPT];
+    wisp_scalar factor[SUMS][KEPT][SUM_WIDTH];
+    wisp_term term[2][SUMS][1 + KEPT];
+    wisp_update update[2][SUMS];
+} sums;
+
+static void sums_new(sums *s, wisp_ctx *ctx, ref_rng *r, wisp_type type, int width)
+{
+    wisp_map *map;
+    REF_OK(ctx, wisp_map_create(&map, ctx, SUM_ROWS));
+    for (int i = 0; i < SUMS + KEPT; i++) {
+        ref_mat m = ref_random_block(r, type, SUM_ROWS, width);
+        for (int way = 0; way < (i < SUMS ? 2 : 1); way++) {
+            wisp_blk **b = i < SUMS ? &s->y[way][i] : &s->x[i - SUMS];
+            REF_OK(ctx, wisp_blk_create(b, ctx, map, type, width));
+            ref_put(*b, m);
+        }
+        ref_free(m);
+    }
+    wisp_map_free(map);
+    for (int i = 0; i < SUMS * KEPT; i++) {
+        const int kind = (i / KEPT + i % KEPT) % 3;
+        wisp_scalar f = ref_scalar(ref_value(r, type));
+        if (kind == 1) f.im = 0;
+        if (kind == 2 && wisp_type_is_complex(type)) f.re = 0;
+        for (int j = 0; j < width; j++) s->factor[i / KEPT][i % KEPT][j] = f;
+    }
+}
+
+/* Sum 6 adds what sum 5 has become, 8 comes twice, and the last one has fewer terms. */
+static void sums_update(sums *s, int way)
+{
+    for (int i = 0; i < SUMS; i++) {
+        wisp_blk *y = s->y[way][i == 9 ? 8 : i];
+        wisp_term *term = s->term[way][i];
+        term[0] = (wisp_term){.x = y};
+        for (int t = 0; t < KEPT; t++) term[1 + t] = (wisp_term){.x = s->x[t], .factor = s->factor[i][t]};
+        if (i == 6) term[2].x = s->y[way][5];
+        s->update[way][i] = (wisp_update){y, i == SUMS - 1 ? KEPT : 1 + KEPT, term};
+    }
+}
+
 /* Several updates that add the same blocks give what one after the other does, bit by bit: real factors and complex
-   ones, parts of which are 0; and so where one adds what another has made, twice to one block, or fewer terms. */
+   ones, parts of which are 0. */
 static void updates_that_add_the_same_blocks(void **state)
 {
     (void)state;
-    enum { SUMS = 11, KEPT = 3, WIDTHS = 4 };
-    static const int widths[WIDTHS] = {1, 2, 5, 16};
+    enum { WIDTHS = 4 };
+    static const int widths[WIDTHS] = {1, 2, 5, SUM_WIDTH};
     ref_rng r = {36};
+    sums *s = malloc(sizeof *s);
     for (int k = 0; k < 4 * WIDTHS * REF_ISAS; k++) {
-        const wisp_type type = types[k % 4];
-        const int width = widths[k / 4 % WIDTHS];
         wisp_ctx *ctx = ref_isa_ctx(ref_isa[k / 4 / WIDTHS], 2);
         if (!ctx) continue;
-        wisp_map *map;
-        wisp_blk *y[2][SUMS], *x[KEPT];
-        wisp_term term[2][SUMS][1 + KEPT];
-        wisp_update update[2][SUMS];
-        static wisp_scalar factor[SUMS][KEPT][16];
-        REF_OK(ctx, wisp_map_create(&map, ctx, 1237));
-        for (int i = 0; i < KEPT; i++) {
-            ref_mat m = ref_random_block(&r, type, 1237, width);
-            REF_OK(ctx, wisp_blk_create(&x[i], ctx, map, type, width));
-            ref_put(x[i], m);
-            ref_free(m);
-        }
+        sums_new(s, ctx, &r, types[k % 4], widths[k / 4 % WIDTHS]);
+        for (int way = 0; way < 2; way++) sums_update(s, way);
+        REF_OK(ctx, wisp_fuse(s->update[0], SUMS, NULL, 0, 0));
+        for (int i = 0; i < SUMS; i++) REF_OK(ctx, wisp_fuse(s->update[1] + i, 1, NULL, 0, 0));
         for (int i = 0; i < SUMS; i++) {
-            ref_mat m = ref_random_block(&r, type, 1237, width);
-            for (int way = 0; way < 2; way++) {
-                REF_OK(ctx, wisp_blk_create(&y[way][i], ctx, map, type, width));
-                ref_put(y[way][i], m);
-            }
-            ref_free(m);
-            for (int t = 0; t < KEPT; t++) {
-                wisp_scalar f = ref_scalar(ref_value(&r, type));
-                if ((i + t) % 3 == 1) f.im = 0;
-                if ((i + t) % 3 == 2 && wisp_type_is_complex(type)) f.re = 0;
-                for (int j = 0; j < width; j++) factor[i][t][j] = f;
-            }
-        }
-        for (int way = 0; way < 2; way++)
-            for (int i = 0; i < SUMS; i++) {
-                wisp_blk *to = y[way][i == 9 ? 8 : i];
-                term[way][i][0] = (wisp_term){.x = to};
-                for (int t = 0; t < KEPT; t++) term[way][i][1 + t] = (wisp_term){.x = x[t], .factor = factor[i][t]};
-                if (i == 6) term[way][i][2].x = y[way][5];
-                update[way][i] = (wisp_update){to, i == 10 ? KEPT : 1 + KEPT, term[way][i]};
-            }
-        REF_OK(ctx, wisp_fuse(update[0], SUMS, NULL, 0, 0));
-        for (int i = 0; i < SUMS; i++) REF_OK(ctx, wisp_fuse(update[1] + i, 1, NULL, 0, 0));
-        for (int i = 0; i < SUMS; i++) {
-            ref_mat got = ref_get(y[0][i]), want = ref_get(y[1][i]);
+            ref_mat got = ref_get(s->y[0][i]), want = ref_get(s->y[1][i]);
             assert_memory_equal(got.a, want.a, (size_t)(got.rows * got.cols) * sizeof *got.a);
             ref_free(got), ref_free(want);
-            wisp_blk_free(y[0][i]), wisp_blk_free(y[1][i]);
+            wisp_blk_free(s->y[0][i]), wisp_blk_free(s->y[1][i]);
         }
-        for (int i = 0; i < KEPT; i++) wisp_blk_free(x[i]);
-        wisp_map_free(map);
+        for (int i = 0; i < KEPT; i++) wisp_blk_free(s->x[i]);
         wisp_ctx_free(ctx);
     }
+    free(s);
 }
 
 /* The same layout gives the same bits for any number of threads, in blocks and dots. */
