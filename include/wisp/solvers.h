@@ -305,7 +305,8 @@ typedef struct {
                      /* whatever their error: for functions that are not smooth */
     int depth;       /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
                      /* WISP_CHEBYSHEV_STEPS, and chooses the depth. A multiple of either, where the device asks for */
-                     /* more (wisp_ctx_steps_per_call) */
+    /* more (wisp_ctx_steps_per_call). For a single function two are interleaved at most, for several */
+    /* WISP_CHEBYSHEV_STEPS */
     int64_t cache_budget;      /* as in wisp_mpk_opts */
     wisp_bounds_opts bounds;   /* of the spectrum; zero: found by Lanczos */
     wisp_chebyshev_fn observe; /* may be NULL */
