@@ -202,9 +202,34 @@ static void same_storage(void **state)
     ref_free(m);
 }
 
+/* ---- numbers that are none ---------------------------------------------------------------------------------- */
+
+/* Entries that are numbers, with a value that is above them all, and none. */
+static void too_large(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { ROWS = 3 };
+    const double most = ldexp(1.75, 1023);
+    ref_mat m = ref_new(ROWS, ROWS);
+    REF_AT(m, 0, 0) = REF_AT(m, 0, 1) = REF_AT(m, 1, 0) = REF_AT(m, 1, 1) = most;
+    REF_AT(m, 2, 2) = most / 4;
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_eig_opts o = {.which = WISP_EIG_LARGEST};
+    wisp_eigen e;
+    REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_NUMERIC, "a value is of about 2^1024, too large");
+    assert_true(e.found == 0 && !e.complete && !e.vectors && e.proof == WISP_PROOF_NONE);
+    wisp_eigen_free(&e);
+    o = (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = most / 5, .any = 1};
+    REF_OK(ctx, wisp_eig(&e, A, &o));
+    assert_true(e.found == 1 && e.value[0].re == most / 4);
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits),
-                                       cmocka_unit_test(same_storage)};
+                                       cmocka_unit_test(same_storage), cmocka_unit_test(too_large)};
     return REF_RUN_CTX(tests);
 }

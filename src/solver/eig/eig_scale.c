@@ -3,6 +3,7 @@
    It is a copy, stored as A is, so that all is done as in other units, and no digit changes. Where there is no room for
    that, or A is an operator, the factor is in the products. */
 #include "eigen.h"
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +94,17 @@ bool wisp__eig_pencil(const wisp__eig *k, wisp__pencil *p)
     return is_one;
 }
 
+/* Eigenvalues of about 2^exponent have to be numbers, as wisp_overlap_matrix asks where it makes roots of S. */
+static wisp_status check_ratio(const wisp__eig *k, double of_A, double of_S)
+{
+    const double exponent = log2(of_A) - log2(of_S), limit = DBL_MAX_EXP - 8;
+    if (!(of_A > 0) || !(of_S > 0) || fabs(exponent) < limit) return WISP_OK;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                          "eig: the eigenvalues of A x = lambda S x are too %s for a number: the largest entry of A is "
+                          "%.3g, that of S %.3g; multiply A or S by a number",
+                          exponent < 0 ? "small" : "large", of_A, of_S);
+}
+
 /* How large the entries are, at most; of an operator, how large its values are. Of a pencil whose S is not to have
    roots they are about as large as the entries of A, over those of S. */
 static wisp_status size_of(const wisp__eig *k, double *size)
@@ -109,6 +121,7 @@ static wisp_status size_of(const wisp__eig *k, double *size)
         WISP_TRY(wisp_mat_get_props(p.A, &props));
         WISP_TRY(wisp_mat_get_props(p.S, &of_S));
         *size = props.largest / of_S.largest;
+        status = check_ratio(k, props.largest, of_S.largest);
         goto out;
     }
     if (info.format != WISP_FORMAT_OPERATOR) {
@@ -204,14 +217,28 @@ const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER])
     return text;
 }
 
-void wisp__eig_scale_back(wisp__eig *k)
+/* A value that is above what doubles hold, though no entry is: nothing that is given would tell it. */
+static wisp_status refuse_value(wisp__eig *k, int exponent)
+{
+    wisp__eig_drop_pairs(k->e);
+    k->e->found = k->e->at_least = 0;
+    k->e->complete = 0;
+    k->e->proof = WISP_PROOF_NONE;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                          "a value is of about 2^%d, too large for a number: scale the matrix", exponent);
+}
+
+wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status)
 {
     wisp_eigen *e = k->e;
     const int by = -k->scaled.exponent;
+    int above = 0; /* the exponent of one that is too large */
     wisp_mat_free(k->scaled.made);
     wisp_blk_free(k->scaled.x);
-    if (by == 0) return;
+    if (by == 0) return status;
     for (int i = 0; i < e->found; i++) {
+        const int exponent = ilogb(fmax(fabs(e->value[i].re), fabs(e->value[i].im)));
+        if (exponent + by >= DBL_MAX_EXP) above = exponent + by;
         e->value[i] = (wisp_scalar){ldexp(e->value[i].re, by), ldexp(e->value[i].im, by)};
         if (k->o.tolerance_abs > 0) e->residual[i] = ldexp(e->residual[i], by);
     }
@@ -221,4 +248,5 @@ void wisp__eig_scale_back(wisp__eig *k)
     e->low = ldexp(e->low, by), e->high = ldexp(e->high, by);
     e->filter.center = ldexp(e->filter.center, by);
     e->filter.scale = ldexp(e->filter.scale, -by * e->filter.power);
+    return above > 0 ? refuse_value(k, above) : status;
 }

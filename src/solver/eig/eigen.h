@@ -104,8 +104,9 @@ double wisp__eig_shown(const wisp__eig *k, double x);
 /* The target, likewise. */
 enum { WISP__NUMBER = 40 };
 const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER]);
-/* The result becomes that of the user's matrix. */
-void wisp__eig_scale_back(wisp__eig *k);
+/* The result becomes that of the user's matrix. The status of all, which is this one, unless a value is no number
+   there: then WISP_ERR_NUMERIC, without pairs. */
+wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status);
 
 /* ---- eig_shared.c --- */
 
