@@ -88,6 +88,33 @@ static void any_condition(void **state)
     assert_true(complete >= cases * 3 / 4);
 }
 
+/* Values that are no numbers: by factors alone they were 0, or S was called singular. */
+static void out_of_range(void **state)
+{
+    enum { ROWS = 4 };
+    const wisp_eig_opts o = {.which = WISP_EIG_NEAREST, .method = WISP_EIG_INVERT, .target = 1};
+    if (!ref_has_factors()) return;
+    for (int c = 0; c < 3; c++) {
+        const int by = c == 0 ? 600 : c == 1 ? -600 : 300;
+        ref_mat A = ref_new(ROWS, ROWS), S = ref_new(ROWS, ROWS);
+        for (int64_t i = 0; i < ROWS; i++) {
+            REF_AT(A, i, i) = ldexp(1 + (double)i, by);
+            REF_AT(S, i, i) = ldexp(1, -by);
+        }
+        question q = {.n = ROWS, .p = make(*state, A, WISP_D, S, WISP_D, &later)};
+        wisp_eigen v;
+        if (c < 2) {
+            REF_FAILS(*state, wisp_eig(&v, q.p.C, &o), WISP_ERR_NUMERIC, c == 0 ? "too large for" : "too small for");
+            assert_true(v.found == 0 && !v.complete);
+        } else {
+            REF_OK(*state, wisp_eig(&v, q.p.C, &o));
+            assert_true(v.complete && v.found == 1 && fabs(ldexp(v.value[0].re, -2 * by) - 1) < 1e-9);
+        }
+        wisp_eigen_free(&v);
+        end_question(&q);
+    }
+}
+
 /* ---- states ------------------------------------------------------------------------------------------- */
 
 static int end_at_once(void *arg, wisp_state *state)
@@ -152,6 +179,7 @@ static void states(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_condition), cmocka_unit_test(states)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_condition), cmocka_unit_test(out_of_range),
+                                       cmocka_unit_test(states)};
     return REF_RUN_CTX(tests);
 }
