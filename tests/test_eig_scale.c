@@ -204,7 +204,21 @@ static void same_storage(void **state)
 
 /* ---- numbers that are none ---------------------------------------------------------------------------------- */
 
-/* Entries that are numbers, with a value that is above them all, and none. */
+/* A value 0 beside one of this size. */
+static void zero_at(wisp_ctx *ctx, int by)
+{
+    ref_mat m = ref_new(2, 2);
+    REF_AT(m, 0, 0) = ldexp(1, by);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_eigen e;
+    REF_OK(ctx, wisp_eig(&e, A, &(wisp_eig_opts){.which = WISP_EIG_SMALLEST, .count = 2}));
+    assert_true(e.complete && e.found == 2 && e.value[0].re == 0 && e.value[1].re == ldexp(1, by));
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
+/* Entries that are numbers, with a value that is above them all, and none; of such units, and small ones, 0 is one. */
 static void too_large(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -223,6 +237,12 @@ static void too_large(void **state)
     REF_OK(ctx, wisp_eig(&e, A, &o));
     assert_true(e.found == 1 && e.value[0].re == most / 4);
     wisp_eigen_free(&e);
+    o.target = 0;
+    REF_OK(ctx, wisp_eig(&e, A, &o));
+    assert_true(e.found == 1 && fabs(e.value[0].re) < 1e-10 * most);
+    wisp_eigen_free(&e);
+    zero_at(ctx, 400);
+    zero_at(ctx, -400);
     wisp_mat_free(A);
     ref_free(m);
 }

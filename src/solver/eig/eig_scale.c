@@ -237,8 +237,8 @@ wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status)
     wisp_blk_free(k->scaled.x);
     if (by == 0) return status;
     for (int i = 0; i < e->found; i++) {
-        const int exponent = ilogb(fmax(fabs(e->value[i].re), fabs(e->value[i].im)));
-        if (exponent + by >= DBL_MAX_EXP) above = exponent + by;
+        const double size = fmax(fabs(e->value[i].re), fabs(e->value[i].im));
+        if (isfinite(size) && isinf(ldexp(size, by))) above = ilogb(size) + by;
         e->value[i] = (wisp_scalar){ldexp(e->value[i].re, by), ldexp(e->value[i].im, by)};
         if (k->o.tolerance_abs > 0) e->residual[i] = ldexp(e->residual[i], by);
     }
