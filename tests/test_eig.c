@@ -218,8 +218,22 @@ static void starts(void **state)
     REF_OK(ctx, wisp_eig(&next, A, &o));
     assert_int_equal(next.found, first.found);
     for (int i = 0; i < next.found; i++) assert_true(fabs(next.value[i].re - first.value[i].re) < 1e-7);
-    wisp_eigen_free(&first);
     wisp_eigen_free(&next);
+    /* In other units: 1e140 and 1e-140. */
+    const wisp_eig_opts ends = {.count = 2, .any = 1, .method = WISP_LANCZOS, .start = first.vectors};
+    for (int c = 0; c < 2; c++) {
+        REF_OK(ctx, wisp_scal(first.vectors, (wisp_scalar){c == 0 ? 1e140 : 1e-280, 0}));
+        REF_OK(ctx, wisp_eig(&next, A, &o));
+        assert_true(next.complete && next.found == first.found);
+        wisp_eigen_free(&next);
+        REF_OK(ctx, wisp_eig(&next, A, &ends));
+        assert_true(next.complete && next.found == 2);
+        wisp_eigen_free(&next);
+    }
+    REF_OK(ctx, wisp_blk_fill(first.vectors, (wisp_scalar){INFINITY, 0}));
+    REF_FAILS(ctx, wisp_eig(&next, A, &o), WISP_ERR_NUMERIC, "column 0 of opts.start");
+    REF_FAILS(ctx, wisp_eig(&next, A, &ends), WISP_ERR_NUMERIC, "column 0 of opts.start");
+    wisp_eigen_free(&first);
     wisp_mat_free(A);
 }
 

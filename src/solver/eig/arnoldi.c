@@ -13,10 +13,11 @@ static wisp_status begin(wisp__arnoldi *a)
     const wisp_blk *start = a->k->o.start;
     const int b = a->block, given = start ? wisp_blk_width(start) : 0, width = given < b ? given : b;
     wisp_blk *to = NULL;
-    wisp_scalar *X = NULL;
+    wisp_scalar *X = NULL, *factor = NULL;
     if (width > 0) {
+        WISP_TRY(wisp__eig_start_factors(a->k, &factor));
         WISP_TRY(wisp_alloc(a->k->ctx, &X, (size_t)(given * width), sizeof *X));
-        for (int i = 0; i < given; i++) X[i * width + i % width] = wisp__real(1);
+        for (int i = 0; i < given; i++) X[i * width + i % width] = factor[i];
         WISP_TRY(wisp_blk_cols(&to, a->all, 0, width));
         WISP_TRY(wisp_tsm_update(to, wisp__real(1), start, X, width, wisp__real(0)));
         if (a->k->pencil && !a->k->pencil->rootless) WISP_TRY(wisp__pencil_inverse_root(a->k->pencil, to, to));
@@ -25,6 +26,7 @@ static wisp_status begin(wisp__arnoldi *a)
 out:
     wisp_blk_free(to);
     wisp_free(a->k->ctx, X);
+    wisp_free(a->k->ctx, factor);
     return status;
 }
 

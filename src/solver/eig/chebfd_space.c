@@ -32,12 +32,14 @@ wisp_status wisp__chebfd_space(wisp__chebfd *c)
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     wisp_blk *source = c->space, *more = NULL, *from = NULL, *to = NULL;
+    wisp_scalar *factor = NULL; /* of the user's vectors */
     int *order, n = c->columns;
     if (!source && k->o.start && c->at.phase == WISP__LOOKS) { /* else it is in the state already */
         source = (wisp_blk *)(uintptr_t)k->o.start;            /* which is read alone */
         n = wisp_blk_width(source);
         if (n > c->search) wisp_ctx_logf(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, n);
         n = n < c->search ? n : c->search;
+        WISP_TRY(wisp__eig_start_factors(k, &factor));
     }
     if (!c->space || c->search > wisp_blk_width(c->space)) {
         wisp__chebfd_free_blocks(c); /* while both spaces are held */
@@ -46,6 +48,7 @@ wisp_status wisp__chebfd_space(wisp__chebfd *c)
             WISP_TRY(wisp_blk_cols(&from, source, 0, n));
             WISP_TRY(wisp_blk_cols(&to, more, 0, n));
             WISP_TRY(wisp_copy(to, from));
+            if (factor) WISP_TRY(wisp_vscal(to, factor));
         }
         wisp_blk_free(c->space);
         c->space = more;
@@ -63,6 +66,7 @@ out:
     wisp_blk_free(from);
     wisp_blk_free(to);
     wisp_blk_free(more);
+    wisp_free(k->ctx, factor);
     return status;
 }
 

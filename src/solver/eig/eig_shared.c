@@ -132,6 +132,31 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
     k->e->ritz_seconds = before->ritz;
 }
 
+wisp_status wisp__eig_start_factors(const wisp__eig *k, wisp_scalar **factor)
+{
+    enum { FAR = 8 }; /* exponents: nearer ones do no harm, and stay as they are */
+    const int most = wisp__is_single(k->type) ? 120 : 1000; /* of a factor, which is a number of the type */
+    const wisp_blk *start = k->o.start;
+    const int n = wisp_blk_width(start);
+    double *length = NULL;
+    wisp_status status;
+    *factor = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &length, (size_t)n, sizeof *length));
+    WISP_TRY(wisp_norm(start, length));
+    for (int j = 0; j < n; j++)
+        if (!isfinite(length[j]))
+            WISP_TRY(wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                                    "eig: column %d of opts.start holds a NaN or an infinity, or is too long", j));
+    WISP_TRY(wisp_alloc(k->ctx, factor, (size_t)n, sizeof **factor));
+    for (int j = 0; j < n; j++) {
+        const int exponent = length[j] > 0 ? ilogb(length[j]) : 0;
+        (*factor)[j] = wisp__real(abs(exponent) > FAR ? ldexp(1, exponent < -most ? most : -exponent) : 1);
+    }
+out:
+    wisp_free(k->ctx, length);
+    return status;
+}
+
 void wisp__eig_drop_pairs(wisp_eigen *e)
 {
     free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);

@@ -110,6 +110,10 @@ wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status);
 
 /* ---- eig_shared.c --- */
 
+/* Factors, powers of two, that bring columns of opts.start to a length near 1 where it is far from that. They are freed
+   by wisp_free. */
+wisp_status wisp__eig_start_factors(const wisp__eig *k, wisp_scalar **factor);
+
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
