@@ -234,7 +234,7 @@ static wisp_status find(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *o
     wisp_ctx_enter(k.ctx);
     wisp_status status = run(&k);
     wisp__inverse_close(&k);
-    status = wisp_ctx_leave(k.ctx, wisp__eig_scale_back(&k, status));
+    status = wisp_ctx_leave(k.ctx, wisp__eig_end(&k, status));
     e->seconds = wisp_now() - k.started;
     return status;
 }
@@ -305,7 +305,7 @@ wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     plan->sweeps = plan->products / fmax(choice->block, 1);
     wisp__inverse_close(&k);
     choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);
-    wisp__eig_scale_back(&k, status);
+    wisp__eig_scale_back(&k);
     wisp_eigen_free(&e);
     return status;
 }

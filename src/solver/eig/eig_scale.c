@@ -217,25 +217,14 @@ const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER])
     return text;
 }
 
-/* A value that is above what doubles hold, though no entry is: nothing that is given would tell it. */
-static wisp_status refuse_value(wisp__eig *k, int exponent)
-{
-    wisp__eig_drop_pairs(k->e);
-    k->e->found = k->e->at_least = 0;
-    k->e->complete = 0;
-    k->e->proof = WISP_PROOF_NONE;
-    return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
-                          "a value is of about 2^%d, too large for a number: scale the matrix", exponent);
-}
-
-wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status)
+int wisp__eig_scale_back(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
     const int by = -k->scaled.exponent;
-    int above = 0; /* the exponent of one that is too large */
+    int above = 0;
     wisp_mat_free(k->scaled.made);
     wisp_blk_free(k->scaled.x);
-    if (by == 0) return status;
+    if (by == 0) return 0;
     for (int i = 0; i < e->found; i++) {
         const double size = fmax(fabs(e->value[i].re), fabs(e->value[i].im));
         if (isfinite(size) && isinf(ldexp(size, by))) above = ilogb(size) + by;
@@ -248,5 +237,5 @@ wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status)
     e->low = ldexp(e->low, by), e->high = ldexp(e->high, by);
     e->filter.center = ldexp(e->filter.center, by);
     e->filter.scale = ldexp(e->filter.scale, -by * e->filter.power);
-    return above > 0 ? refuse_value(k, above) : status;
+    return above;
 }

@@ -194,3 +194,15 @@ int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t num
                   sums = wisp_ctx_processes(k->ctx) > 1 ? numbers * (int64_t)sizeof(double) : 0;
     return (int64_t)wisp__exchange_bytes(&info, k->type, width) + strips + sums;
 }
+
+wisp_status wisp__eig_end(wisp__eig *k, wisp_status status)
+{
+    const int above = wisp__eig_scale_back(k);
+    if (above == 0) return status;
+    wisp__eig_drop_pairs(k->e);
+    k->e->found = k->e->at_least = 0;
+    k->e->complete = 0;
+    k->e->proof = WISP_PROOF_NONE;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                          "a value is of about 2^%d, too large for a number: scale the matrix", above);
+}

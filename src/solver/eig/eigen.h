@@ -104,11 +104,14 @@ double wisp__eig_shown(const wisp__eig *k, double x);
 /* The target, likewise. */
 enum { WISP__NUMBER = 40 };
 const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER]);
-/* The result becomes that of the user's matrix. The status of all, which is this one, unless a value is no number
-   there: then WISP_ERR_NUMERIC, without pairs. */
-wisp_status wisp__eig_scale_back(wisp__eig *k, wisp_status status);
+/* The result becomes that of the user's matrix. The exponent of a value that is above what doubles hold; 0: none is. */
+int wisp__eig_scale_back(wisp__eig *k);
 
 /* ---- eig_shared.c --- */
+
+/* The end of a call of this status: scales back. Where a value is no number then, though all entries are, nothing that
+   is given would tell it: WISP_ERR_NUMERIC, without pairs. */
+wisp_status wisp__eig_end(wisp__eig *k, wisp_status status);
 
 /* Factors, powers of two, that bring columns of opts.start to a length near 1 where it is far from that. They are freed
    by wisp_free. */

@@ -215,7 +215,7 @@ wisp_status wisp_svd(wisp_eigen *e, const wisp_mat *B, int64_t rows, const wisp_
     wisp_ctx_enter(s.ctx);
     wisp_status status = run(&s, &k, rows);
     close_all(&s);
-    status = wisp_ctx_leave(s.ctx, wisp__eig_scale_back(&k, status));
+    status = wisp_ctx_leave(s.ctx, wisp__eig_end(&k, status));
     e->seconds = wisp_now() - started;
     return status;
 }
@@ -299,6 +299,6 @@ wisp_status wisp_svd_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_m
     const wisp_status status = wisp_ctx_leave(s.ctx, plan_all(&s, &k, plan, choice, rows));
     close_all(&s);
     choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);
-    wisp__eig_scale_back(&k, status);
+    wisp__eig_scale_back(&k);
     return status;
 }
