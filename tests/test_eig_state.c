@@ -5,8 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <wisp/state.h>
+#include "state/state.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 typedef struct {
     const char *what, *matrix;
@@ -372,9 +376,115 @@ static void refusals(void **state)
     refuse(&outer[6], 30);
 }
 
+/* ---- whole states ---------------------------------------------------------------------------------------- */
+
+/* All bytes of a file. */
+static char *load(const char *file, size_t *bytes)
+{
+    FILE *f = fopen(file, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    *bytes = (size_t)ftell(f);
+    rewind(f);
+    char *all = malloc(*bytes);
+    assert_int_equal(fread(all, 1, *bytes, f), *bytes);
+    fclose(f);
+    return all;
+}
+
+/* As if they were what somebody has kept. */
+static void store_sealed(const char *file, char *all, size_t bytes)
+{
+    const wisp__state_tail *end = (const void *)(all + bytes - sizeof *end);
+    const uint64_t hash = XXH3_64bits(all, bytes - sizeof *end);
+    memcpy(all + bytes - sizeof *end, &hash, sizeof hash);
+    FILE *f = fopen(file, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(all, 1, bytes, f), bytes);
+    fclose(f);
+}
+
+/* A call that goes on from this file: the pairs that are wanted, or a refusal that gives none. */
+static bool take_whole(wisp_ctx *ctx, const question *q, const char *file, const wisp_eigen *want)
+{
+    wisp_state *state;
+    wisp_eigen v;
+    wisp_eig_opts o = q->o;
+    wisp_mat *A = matrix_of(ctx, q);
+    REF_OK(ctx, wisp_state_open(&state, ctx, file));
+    o.resume = state;
+    const wisp_status status = wisp_eig(&v, A, &o);
+    if (want) assert_int_equal(status, WISP_OK);
+    if (want) same_bits(&v, want, q->what);
+    if (status != WISP_OK) assert_int_equal(v.found, 0);
+    wisp_eigen_free(&v);
+    wisp_state_free(state);
+    wisp_mat_free(A);
+    return status == WISP_OK;
+}
+
+/* Some bytes of what says what there is are edited, one at a time: no number of the file is taken for an address or for a
+   length that it does not have. */
+static int edit_all(wisp_ctx *ctx, const question *q, const char *file, const char *item)
+{
+    size_t bytes;
+    int taken = 0;
+    char *all = load(file, &bytes), name[WISP__ITEM_NAME] = {0};
+    wisp__item_head head;
+    snprintf(name, sizeof name, "%s", item);
+    char *at = all;
+    while (memcmp(at, name, sizeof name)) assert_true(++at + sizeof head < all + bytes);
+    memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    for (size_t i = 0; i < head.bytes; i += ref_few() ? 7 : 3) {
+        at[i] = (char)(at[i] ^ 0x41);
+        store_sealed(file, all, bytes);
+        taken += take_whole(ctx, q, file, NULL);
+        at[i] = (char)(at[i] ^ 0x41);
+    }
+    store_sealed(file, all, bytes);
+    free(all);
+    return taken;
+}
+
+static void whole_of(const question *q)
+{
+    char name[64];
+    wisp_ctx *ctx = context(1);
+    const char *file = file_name(ctx, name);
+    wisp_checkpoint *to;
+    wisp_eigen v;
+    wisp_eig_opts o = q->o;
+    wisp_mat *A = matrix_of(ctx, q);
+    REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &(wisp_checkpoint_opts){.path = file, .holds = 1}));
+    o.offer = wisp_checkpoint_offer, o.offer_arg = to;
+    REF_OK(ctx, wisp_eig(&v, A, &o));
+    REF_OK(ctx, wisp_checkpoint_keep(to));
+    assert_true(take_whole(ctx, q, file, &v));
+    const int ends = edit_all(ctx, q, file, "end of the search"), results = edit_all(ctx, q, file, "result");
+    print_message("%s: %d and %d edited states are taken\n", q->what, ends, results);
+    if (v.moments) (void)edit_all(ctx, q, file, "moments of the density");
+    assert_true(take_whole(ctx, q, file, &v));
+    wisp_checkpoint_remove(to);
+    wisp_checkpoint_free(to);
+    wisp_eigen_free(&v);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+static void whole_states(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return;
+    whole_of(&filtered[5]);
+    whole_of(&outer[0]);
+    whole_of(&outer[6]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(filters), cmocka_unit_test(krylov),
-                                       cmocka_unit_test(other_ranks), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_states), cmocka_unit_test(filters),
+                                       cmocka_unit_test(krylov), cmocka_unit_test(other_ranks),
+                                       cmocka_unit_test(refusals)};
     return REF_RUN(tests);
 }
