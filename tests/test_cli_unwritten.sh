@@ -62,6 +62,8 @@ done
 unwritten mtx filtering eig topi:nx=10,ny=10,nz=6 --target 0 -n 4 --method chebfd
 unwritten mtx filtering eig topi:nx=10,ny=10,nz=6 --interval=-0.2,0.2
 unwritten mtx "" eig laplace:nx=6,ny=6,nz=4 --smallest 3 # by LAPACK
+ok eig laplace:nx=6,ny=6,nz=4 --smallest 140 --checkpoint d.ck --plan --json
+json out 'd["method"] == "dense" and d["checkpoint_bytes"] > 140 * 8 * d["rows"] and d["total_bytes"] > d["checkpoint_bytes"]'
 if "$wisp" --version | grep -q '^features:.* mumps'; then
     unwritten mtx eigenpairs eig topi:nx=10,ny=10,nz=6 --target 0 -n 4 --method invert
 fi

@@ -57,16 +57,23 @@ int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo,
     return refuse(t, "at least", &need, a.bytes);
 }
 
+/* Those of a matrix that is not Hermitian are complex. */
+static wisp_type type_of_pairs(const eig_results *r) { return r->hermitian ? r->type : type_in(r->type, WISP_Z); }
+
 /* The copy of a checkpoint: the search space, with the columns that are locked, blocks, and what is computed from dots.
-   DENSE has none. */
+   That of DENSE is the pairs alone, when it has them. */
 static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_choice *c)
 {
     enum { CHECKED = 16, HEADS = 1 << 16 };
-    if (!t->opt.checkpoint || c->method == WISP_EIG_DENSE) return 0;
+    if (!t->opt.checkpoint) return 0;
     const int64_t rows = r->info.local_rows, block = c->block, all = c->search;
+    const int64_t pairs = r->opts.which == WISP_EIG_INTERVAL ? all : r->opts.count;
+    const int64_t layout = t->opt.partition ? 8 * rows : 0;
+    if (c->method == WISP_EIG_DENSE)
+        return pairs * (rows * (int64_t)wisp_type_size(type_of_pairs(r)) + 4 * 8) + layout + HEADS;
     const bool inner = c->method == WISP_CHEBFD;
     const int64_t columns = all + 3 * block + (inner ? larger(CHECKED, block) : r->opts.count);
-    const int64_t numbers = (inner ? 0 : 16 * columns * columns) + (t->opt.partition ? 8 * rows : 0);
+    const int64_t numbers = (inner ? 0 : 16 * columns * columns) + layout;
     return rows * columns * (int64_t)wisp_type_size(r->type) + numbers + HEADS;
 }
 
@@ -115,9 +122,6 @@ typedef struct {
     bool lapack;             /* it takes more than the search, in whose place it may come */
     wisp_eig_choice inverse; /* of --method invert, where that could be taken instead; else zero */
 } eig_plan;
-
-/* Those of a matrix that is not Hermitian are complex. */
-static wisp_type type_of_pairs(const eig_results *r) { return r->hermitian ? r->type : type_in(r->type, WISP_Z); }
 
 /* Whether the bytes of a search are those of LAPACK, which may take its place. */
 static bool is_of_lapack(const wisp_mat *A, const eig_results *r, const eig_plan *p)
