@@ -423,8 +423,8 @@ static bool take_whole(wisp_ctx *ctx, const question *q, const char *file, const
     return status == WISP_OK;
 }
 
-/* Some bytes of what says what there is are edited, one at a time: no number of the file is taken for an address or for a
-   length that it does not have. */
+/* Some bytes of what says what there is are edited, one at a time: no number of the file is taken for an address or for
+   a length that it does not have. */
 static int edit_all(wisp_ctx *ctx, const question *q, const char *file, const char *item)
 {
     size_t bytes;
