@@ -7,6 +7,7 @@
 struct wisp__bank {
     wisp_ctx *ctx;
     int sums, width;
+    wisp_type type;
     bool little;  /* memory: no block is kept */
     bool checked; /* blocks and sums go together, and none overlaps */
     wisp_blk *kept[WISP__BANK_BLOCKS];
@@ -32,7 +33,7 @@ wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool
     wisp__bank *b = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &b, 1, sizeof *b));
-    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width, .little = little};
+    *b = (wisp__bank){.ctx = ctx, .sums = sums, .width = width, .type = wisp_blk_type(v), .little = little};
     WISP_TRY(wisp_alloc(ctx, &b->update, (size_t)sums, sizeof *b->update));
     WISP_TRY(wisp_alloc(ctx, &b->term, (size_t)sums * (1 + WISP__BANK), sizeof *b->term));
     WISP_TRY(wisp_alloc(ctx, &b->factor, (size_t)sums * WISP__BANK * (size_t)width, sizeof *b->factor));
@@ -41,6 +42,11 @@ wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool
 out:
     wisp__bank_close(b);
     return status;
+}
+
+bool wisp__bank_fits(const wisp__bank *b, const wisp_blk *v)
+{
+    return b->width == wisp_blk_width(v) && b->type == wisp_blk_type(v);
 }
 
 /* Blocks are made when they are first of use. Without room for them two steps go at once: slower, and the same bits. */

@@ -63,6 +63,7 @@ wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count)
     wisp_status status = WISP_OK;
     int most = n;
     *count = n;
+    if (s->bank && !wisp__bank_fits(s->bank, s->v)) wisp__bank_close(s->bank), s->bank = NULL;
     if (n > 0 && !s->bank) status = wisp__bank_open(&s->bank, s->v, s->most_sums, s->little);
     if (n > 0 && status == WISP_OK) status = wisp__bank_most(s->bank, s->v, s->sums, &most);
     const int at_once = n < most ? n : most;

@@ -133,6 +133,8 @@ typedef struct wisp__bank wisp__bank;
 #define WISP__BANK_SHARE 0.25
 /* For so many sums and blocks like v. little: two steps go at once, and no block is held. */
 wisp_status wisp__bank_open(wisp__bank **bank, const wisp_blk *v, int sums, bool little);
+/* Whether it is for blocks like v: a sequence may begin anew with others. */
+bool wisp__bank_fits(const wisp__bank *bank, const wisp_blk *v);
 void wisp__bank_close(wisp__bank *bank);
 /* Steps at once for so many sums: WISP__BANK, or two, of a single one or where memory is short. */
 wisp_status wisp__bank_most(wisp__bank *bank, const wisp_blk *v, int sums, int *most);
