@@ -232,7 +232,9 @@ static void starts(void **state)
     }
     REF_OK(ctx, wisp_blk_fill(first.vectors, (wisp_scalar){INFINITY, 0}));
     REF_FAILS(ctx, wisp_eig(&next, A, &o), WISP_ERR_NUMERIC, "column 0 of opts.start");
+    wisp_eigen_free(&next);
     REF_FAILS(ctx, wisp_eig(&next, A, &ends), WISP_ERR_NUMERIC, "column 0 of opts.start");
+    wisp_eigen_free(&next);
     wisp_eigen_free(&first);
     wisp_mat_free(A);
 }

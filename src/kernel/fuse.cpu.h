@@ -130,7 +130,10 @@ INLINE void add_term(const int n, const wisp__fuse_kind kind, const wisp__fuse_p
     {
         simd_vec v = fuse_load(x + k * LANES);
         if (each) v *= fuse_load(rows + k * LANES);
-        s[k] += kind == K_FUSE_ONE ? one * v : fuse_load(f + k * LANES) * v;
+        if (kind == K_FUSE_ONE) /* two sums, not one of a choice: each compiler makes them one operation */
+            s[k] += one * v;
+        else
+            s[k] += fuse_load(f + k * LANES) * v;
         if (kind == K_FUSE_COMPLEX) s[k] += fuse_load(w + k * LANES) * SWAP(v);
     }
 }
