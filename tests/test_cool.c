@@ -149,6 +149,29 @@ static void against_levels(void **state)
     }
 }
 
+/* The spectrum ends where the bounds do: but for rounding, which may put an energy below them. */
+static void edges(void **state)
+{
+    enum { LEVELS = 7, COLDER = 40 };
+    wisp_ctx *ctx = *state;
+    double temperature[COLDER];
+    for (int i = 0; i < COLDER; i++) temperature[i] = pow(0.8, i);
+    for (int offset = 0; offset < 30; offset++) {
+        const double lowest = -3 + 0.1037 * offset, half = 0.05 * (LEVELS - 1);
+        ref_mat H = ref_new(LEVELS, LEVELS);
+        for (int i = 0; i < LEVELS; i++) REF_AT(H, i, i) = lowest + 0.1 * i;
+        wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
+        wisp_cool_opts o = {.temperatures = COLDER, .temperature = temperature, .vectors = 2};
+        wisp_cooled c;
+        o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {lowest + half, half, 0}};
+        REF_OK(ctx, wisp_cool(&c, A, &o));
+        difference("the lowest energy", c.state[2 * (COLDER - 1)].energy, lowest, 1e-12);
+        wisp_cooled_free(&c);
+        wisp_mat_free(A);
+        ref_free(H);
+    }
+}
+
 /* ---- batches, and pieces --------------------------------------------------------------------------- */
 
 static const wisp_cool_opts common = {
@@ -295,13 +318,13 @@ static void refusals(void **state)
     /* Two vectors at a temperature that single precision serves, and at one that it does not. */
     A = mat_of_spec_as(ctx, "spinchain:sites=6", WISP_S, NULL);
     REF_OK(ctx,
-           wisp_cool(&c, A, &(wisp_cool_opts){.temperatures = 2, .temperature = (double[]){1, 1e-6}, .vectors = 2}));
+           wisp_cool(&c, A, &(wisp_cool_opts){.temperatures = 2, .temperature = (double[]){1, 1e-12}, .vectors = 2}));
     REF_OK(ctx, wisp_cooled_ensemble(ctx, &c, NULL, 0, &e));
     assert_true(e.beside > 1e-7 && e.beside < 1e-2);
     REF_FAILS(ctx, wisp_cooled_ensemble(ctx, &c, &(wisp_thermal_opts){.tolerance = 1e-8}, 0, &e), WISP_ERR_NUMERIC,
               "and opts.tolerance is 1e-08");
     REF_FAILS(ctx, wisp_cooled_ensemble(ctx, &c, NULL, 1, &e), WISP_ERR_NUMERIC,
-              "at temperature 1e-06 cooled states leave an error of up to");
+              "at temperature 1e-12 cooled states leave an error of up to");
     REF_FAILS(ctx, wisp_cooled_ensemble(ctx, &c, &(wisp_thermal_opts){.tolerance = -1}, 0, &e), WISP_ERR_ARG,
               "opts.tolerance is -1");
     REF_FAILS(ctx, wisp_cooled_ensemble(ctx, &c, NULL, 2, &e), WISP_ERR_ARG, "temperature 2 of 2");
@@ -312,6 +335,28 @@ static void refusals(void **state)
     wisp_cooled_free(&c);
     REF_FAILS(ctx, wisp_cooled_ensemble(ctx, &c, NULL, 0, &e), WISP_ERR_ARG, "no vector");
     wisp_mat_free(A);
+}
+
+static wisp_status make_nan(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    (void)arg;
+    const wisp_status status = wisp_copy(y, x);
+    return status == WISP_OK ? wisp_blk_fill(y, (wisp_scalar){NAN, 0}) : status;
+}
+
+static void products_that_are_no_numbers(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_map *map;
+    wisp_mat *A;
+    wisp_cooled c;
+    wisp_cool_opts o = common;
+    REF_OK(ctx, wisp_map_create(&map, ctx, 10));
+    REF_OK(ctx, wisp_mat_from_apply(&A, ctx, &(wisp_operator){.map = map, .type = WISP_D, .apply = make_nan}));
+    o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {.halfwidth = 2}};
+    REF_FAILS(ctx, wisp_cool(&c, A, &o), WISP_ERR_NUMERIC, "with vector 2 hold a NaN");
+    wisp_mat_free(A);
+    wisp_map_free(map);
 }
 
 static wisp_status cool_little(wisp_ctx *ctx, void *arg)
@@ -334,6 +379,7 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_state),    cmocka_unit_test(against_levels),
+                                       cmocka_unit_test(edges),         cmocka_unit_test(products_that_are_no_numbers),
                                        cmocka_unit_test(batches),       cmocka_unit_test(pieces),
                                        cmocka_unit_test(other_runs),    cmocka_unit_test(refusals),
                                        cmocka_unit_test(failing_memory)};

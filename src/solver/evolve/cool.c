@@ -42,7 +42,13 @@ static wisp_status look(run *r)
     }
     WISP_TRY(wisp_vaxpy(r->y, energy, r->psi));
     WISP_TRY(wisp_norm(r->y, spread));
-    for (int j = 0; j < r->width; j++) r->now[j].spread = spread[j] / r->norm[j];
+    for (int j = 0; j < r->width; j++) {
+        r->now[j].spread = spread[j] / r->norm[j];
+        if (!isfinite(r->now[j].energy) || !isfinite(r->now[j].spread))
+            return wisp_ctx_failf(r->ctx, WISP_ERR_NUMERIC,
+                                  "cool: products of the matrix with vector %lld hold a NaN or an infinity",
+                                  (long long)(r->o.first_vector + r->at.first + j));
+    }
 out:
     return status;
 }
@@ -61,11 +67,13 @@ static wisp_status step(run *r, double to)
     static const double most = 3;
     const wisp_bounds *b = &r->c->bounds;
     const double above = largest(r, false) - (b->center - b->halfwidth), left = to - r->at.time,
-                 t = fmin(left, most / above);
+                 t = above > 0 ? fmin(left, most / above) : left; /* at the edge but for rounding: no norm is lost */
     const double eps = wisp__is_single(r->c->type) ? (double)FLT_EPSILON : DBL_EPSILON;
     const double rounding = 3 * eps * (4 + (b->halfwidth + fabs(b->center)) * t) * exp(most);
     double log_norm[WIDTH], off;
-    if (!(4 * rounding < 1)) { /* no digit would be left: what is told of this temperature and lower ones is refused */
+    /* No digit would be left: what is told of this temperature and lower ones is refused. Rounding may keep states from
+       coming to rest, and steps from ending. */
+    if (!(4 * rounding < 1) || !(r->at.off < 1)) {
         r->at.off = r->at.last = HUGE_VAL;
         r->at.time = to;
         return WISP_OK;
