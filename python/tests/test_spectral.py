@@ -292,3 +292,6 @@ def test_cooled_states_that_fail_or_end():
         H.thermal([0.001, 0.002], 16, cool=True, progress=end)
     half = H.thermal([0.001, 0.002], 8, cool=True)
     np.testing.assert_array_equal(told.value.result.entropy.value, half.entropy.value)  # of the first eight
+    with pytest.raises(KeyboardInterrupt) as told:
+        single.thermal([0.02, 0.03], 16, cool=True, progress=end)
+    assert told.value.result is None  # rounding leaves too much

@@ -389,8 +389,8 @@ class SpectralCalls(MatrixParts):
         ArithmeticError
             With ``cool``: rounding leaves more than ``tol``.
         KeyboardInterrupt
-            Ctrl-C. While states are cooled its ``result`` is the Thermal of the vectors that had come to all temperatures, or
-            None.
+            Ctrl-C. While states are cooled its ``result`` is the Thermal of the vectors that had come to all temperatures; None
+            of no such vector, or where rounding leaves more than ``tol``.
 
         Examples
         --------
@@ -433,6 +433,9 @@ class SpectralCalls(MatrixParts):
             if left:
                 cold.run(progress)
         except KeyboardInterrupt as failure:
-            with_result(failure, result() if cold.done else None)
+            try:
+                with_result(failure, result() if cold.done else None)
+            except NumericError:  # which is not what ended the call
+                with_result(failure, None)
             raise
         return result()
