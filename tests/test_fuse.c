@@ -104,8 +104,8 @@ static void sums_update(sums *s, int way)
     }
 }
 
-/* Several updates that add the same blocks give what one after the other does, bit by bit by gcc: real factors and complex
-   ones, parts of which are 0. */
+/* Several updates that add the same blocks give what one after the other does, bit by bit by gcc: real factors and
+   complex ones, parts of which are 0. */
 static void updates_that_add_the_same_blocks(void **state)
 {
     (void)state;
