@@ -273,6 +273,8 @@ ON_STATE(wisp_state_sums, P(1, "x"), P(2, val), ROWS)
 ON_STATE(wisp_state_block, P(1, "x"), P(2, f->x))
 ON_STATE(wisp_state_same, P(1, "x"), P(2, "words"))
 ON_STATE(wisp_state_add, P(1, no_items), f)
+ON_STATE(wisp_state_moments, P(1, "x"), P(2, &f->m))
+CALL(wisp_state_ctx) { return (void)f, wisp_state_ctx(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 CALL(wisp_state_is_whole) { return (void)f, wisp_state_is_whole(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 CALL(wisp_state_is_kept) { return (void)f, wisp_state_is_kept(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
 PROCEDURE(wisp_state_free, P(0, (wisp_state *)NULL))
@@ -395,6 +397,8 @@ static const argument_row table[] = {
     ROW(wisp_state_sums, 3, 0, 1),
     ROW(wisp_state_block, 3, 0, 1),
     ROW(wisp_state_same, 3, 0, 1),
+    ROW(wisp_state_moments, 3, 0, 1),
+    ROW(wisp_state_ctx, 1, 1, ALL),
     ROW(wisp_state_add, 2, 0, 1),
     ROW(wisp_state_offer, 2, 0, 1),
     ROW(wisp_state_offer_whole, 2, 0, 1),

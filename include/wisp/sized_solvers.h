@@ -27,6 +27,7 @@ WISP_API wisp_status wisp_moments_points_sized(wisp_ctx *ctx, wisp_moments *m, s
                                                const double *points);
 WISP_API wisp_status wisp_moments_save_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const char *path);
 WISP_API wisp_status wisp_moments_load_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *path);
+WISP_API wisp_status wisp_state_moments_sized(wisp_state *state, const char *name, wisp_moments *m, size_t m_size);
 WISP_API wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
                                               size_t runs_size, int64_t count);
 WISP_API wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t a_size, const wisp_moments *b,
@@ -154,6 +155,10 @@ static inline wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m
 static inline wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 {
     return wisp_moments_load_sized(ctx, m, sizeof *m, path);
+}
+static inline wisp_status wisp_state_moments(wisp_state *state, const char *name, wisp_moments *m)
+{
+    return wisp_state_moments_sized(state, name, m, sizeof *m);
 }
 static inline wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count)
 {

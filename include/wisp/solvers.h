@@ -210,6 +210,12 @@ WISP_SIZED wisp_status wisp_moments_points(wisp_ctx *ctx, wisp_moments *m, int64
    needed, or the file is of a later version. */
 WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
 WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
+/* Moments as items of a state (state.h), for who writes a wisp_items_fn: all but their texts. With a live state it
+   notes where they are; there must be some, m->n of m->vectors. With a kept one it gives them back: m need not be
+   initialised, is freed with wisp_moments_free, and is empty after a failure. The items are "moments of NAME", "mu of
+   NAME" and, as there are any, "imag of NAME", "sites of NAME" and "points of NAME"; NAME has 28 bytes at most.
+   WISP_ERR_FORMAT: their numbers can't be, or the arrays have others. WISP_ERR_MISMATCH: they are missing. */
+WISP_SIZED wisp_status wisp_state_moments(wisp_state *state, const char *name, wisp_moments *m);
 /* Takes the random vectors of `count` runs on one matrix together: m becomes as if all vectors had been of one run,
    with the error bars of so many. m must not be one of the runs; it is overwritten, and the caller frees it; the runs
    stay as they are. WISP_ERR_MISMATCH: two runs do not fit (wisp_moments_fit); the message says why. */

@@ -49,6 +49,8 @@ WISP_API wisp_status wisp_state_block(wisp_state *state, const char *name, wisp_
    them. */
 WISP_API wisp_status wisp_state_same(wisp_state *state, const char *name, const char *words);
 WISP_TEXT wisp_status wisp_state_samef(wisp_state *state, const char *name, const char *format, ...) WISP_PRINTF(3, 4);
+/* The context that it is of; NULL for NULL. */
+WISP_API wisp_ctx *wisp_state_ctx(const wisp_state *state);
 /* A live state of these items; free it with wisp_state_free. */
 WISP_API wisp_status wisp_state_create(wisp_state **state, wisp_ctx *ctx, wisp_items_fn items, void *arg);
 /* More items for a live state, behind the others, until it is freed, of other names than theirs; nothing if it has

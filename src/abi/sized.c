@@ -119,6 +119,14 @@ wisp_status wisp_moments_points_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_s
     return status;
 }
 
+wisp_status wisp_state_moments_sized(wisp_state *state, const char *name, wisp_moments *m, size_t m_size)
+{
+    INOUT(wisp_moments, m);
+    const wisp_status status = wisp_state_moments(state, name, m_known);
+    OUT(m);
+    return status;
+}
+
 /* The runs lie as far apart as the caller's struct is long. */
 wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
                                      size_t runs_size, int64_t count)

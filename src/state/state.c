@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+wisp_ctx *wisp_state_ctx(const wisp_state *state) { return state ? state->ctx : NULL; }
+
 int wisp_state_is_kept(const wisp_state *state) { return state && state->path != NULL; }
 
 /* ---- a live state ------------------------------------------------------------------------------ */

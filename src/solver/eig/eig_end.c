@@ -47,29 +47,12 @@ static wisp_status array(const wisp__eig *k, wisp_state *s, const char *item, vo
     return wisp_state_data(s, item, *x, (size_t)n * size);
 }
 
-static void forget_pointers(wisp_moments *m)
-{
-    m->mu = m->imag = m->points = NULL, m->sites = NULL, m->matrix = m->command = NULL;
-}
-
 static wisp_status moments(wisp__eig *k, wisp_state *s)
 {
-    wisp_status status = WISP_OK;
-    wisp_moments **m = &k->e->moments, now = {0};
-    if (*m) now = **m;
-    forget_pointers(&now);
-    WISP_TRY(wisp_state_data(s, "moments of the density", &now, sizeof now));
-    if (wisp_state_is_kept(s)) {
-        const bool fits = now.n > 0 && now.n <= INT32_MAX && now.vectors > 0 && now.vectors <= INT32_MAX;
-        if (!fits) return impossible(k, now.n, "moments");
-        *m = calloc(1, sizeof **m);
-        if (!*m) return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
-        forget_pointers(&now);
-        **m = now;
-    }
-    status = array(k, s, "mu of the density", (void **)&(*m)->mu, now.n * now.vectors, sizeof(double));
-out:
-    return status;
+    wisp_moments **m = &k->e->moments;
+    if (wisp_state_is_kept(s) && !(*m = calloc(1, sizeof **m)))
+        return wisp_ctx_failf(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
+    return wisp_state_moments(s, "the density", *m);
 }
 
 static void forget_parts(wisp_eigen *e)

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COOL_MOMENTS "moments of cooling" /* only where a state of this part of the run is through */
+#define COOLED "cooled vectors"
+#define COOL_MOMENTS "moments of " COOLED /* only where a state of this part of the run is through */
 
 int cool_check(tool *t)
 {
@@ -36,35 +37,19 @@ out:
     return status;
 }
 
-static void forget_pointers(wisp_moments *m)
-{
-    m->mu = m->imag = m->points = NULL, m->sites = NULL, m->matrix = m->command = NULL;
-}
-
 /* A whole state has the moments, so that they are not computed anew. A wisp_items_fn. */
 static wisp_status moments_items(void *arg, wisp_state *s)
 {
-    static const char *const mu = "mu of cooled vectors";
     const offered *of = arg;
-    wisp_moments *m = of->m, now = *m;
+    wisp_moments *m = of->m;
     wisp_status status;
     WISP_TRY(same_options(&of->t->opt, s));
-    forget_pointers(&now);
-    WISP_TRY(wisp_state_data(s, COOL_MOMENTS, &now, sizeof now));
-    if (wisp_state_is_kept(s)) {
-        const bool fits =
-            now.n > 0 && now.n == of->t->kept.layout.moments && now.vectors > 0 && now.vectors <= INT32_MAX;
-        if (!fits || wisp_state_bytes(s, mu) != (size_t)now.vectors * (size_t)now.n * sizeof *m->mu)
-            return wisp_ctx_failf(of->t->ctx, WISP_ERR_FORMAT,
-                                  "a state of cooling that can't be: %lld moments of %lld vectors", (long long)now.n,
-                                  (long long)now.vectors);
-        forget_pointers(&now);
-        *m = now;
-        m->mu = calloc((size_t)m->vectors, (size_t)m->n * sizeof *m->mu);
-        if (!m->mu)
-            return wisp_ctx_failf(of->t->ctx, WISP_ERR_NOMEM, "out of memory for %lld moments", (long long)m->n);
+    WISP_TRY(wisp_state_moments(s, COOLED, m));
+    if (wisp_state_is_kept(s) && m->n != of->t->kept.layout.moments) {
+        status = wisp_ctx_failf(of->t->ctx, WISP_ERR_FORMAT, "a state of cooling that can't be: %lld moments, not %lld",
+                                (long long)m->n, (long long)of->t->kept.layout.moments);
+        wisp_moments_free(m);
     }
-    status = wisp_state_data(s, mu, m->mu, (size_t)(m->vectors * m->n) * sizeof *m->mu);
 out:
     return status;
 }
