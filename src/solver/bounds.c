@@ -179,7 +179,7 @@ static outline outline_of(const wisp_mat_props *props)
    what it lacks. */
 static wisp_status near_one(wisp_blk *w, double norm, int *exponent)
 {
-    const int most = wisp__is_single(wisp_blk_type(w)) ? 120 : 1000; /* what 2^-exponent can be in that type */
+    const int most = wisp__most_exponent(wisp_blk_type(w));
     *exponent = norm > 0 && isfinite(norm) ? (int)fmin(fmax(ilogb(norm), -most), most) : 0;
     return wisp_scal(w, wisp__real(ldexp(1, -*exponent)));
 }

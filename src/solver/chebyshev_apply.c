@@ -173,12 +173,10 @@ out:
     return status;
 }
 
-static int most_exponent(const expansion *s) { return wisp__is_single(s->type) ? 120 : 1000; }
-
 /* Columns of y times 2^(sign (exponent_j + more)), in as many steps as numbers of the type need. */
 static wisp_status scale(const expansion *s, wisp_blk *y, int sign, int more)
 {
-    const int width = wisp_blk_width(y), most = most_exponent(s);
+    const int width = wisp_blk_width(y), most = wisp__most_exponent(s->type);
     wisp_scalar *factor;
     int left = 0;
     wisp_status status = wisp_alloc(s->ctx, &factor, (size_t)width, sizeof *factor);
@@ -206,7 +204,7 @@ static wisp_status look_at_x(expansion *s)
             return wisp_ctx_failf(s->ctx, WISP_ERR_NUMERIC, "chebyshev_apply: x has a NaN or an infinity in column %d",
                                   j);
         s->exponent[j] = wisp__exponent(s->start[j] / (h < 1 ? sqrt(rows) : 1), h > 0x1p-60 && h < 0x1p60 ? 32 : 0,
-                                        most_exponent(s));
+                                        wisp__most_exponent(s->type));
         for (int i = 0; i < s->functions; i++) { /* denormal numbers of y */
             const double size = log2(s->s[i].largest * s->o.tolerance) + s->s[i].exponent + log2(s->start[j]);
             if (size == -HUGE_VAL || size > log2(tiny) + log2(rows) / 2) continue;

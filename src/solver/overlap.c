@@ -211,8 +211,6 @@ static wisp_status name_bounds(wisp_overlap *v)
                           b->center - b->halfwidth, b->center + b->halfwidth);
 }
 
-/* So far a factor of this type can take a number in one go. */
-static int most_of(const wisp_blk *x) { return wisp__is_single(wisp_blk_type(x)) ? 120 : 1000; }
 static int within(int exponent, int most) { return exponent > most ? most : exponent < -most ? -most : exponent; }
 
 /* Takes powers of 2 out of the columns of x, so that these are about as long as 1, and adds them to those in `by`. */
@@ -222,7 +220,7 @@ static wisp_status to_one(wisp_overlap *v, wisp_blk *x)
     WISP_TRY(wisp_norm(x, v->norm));
     for (int j = 0; j < wisp_blk_width(x); j++) {
         const bool known = v->norm[j] > 0 && isfinite(v->norm[j]);
-        const int exponent = known ? within(ilogb(v->norm[j]), most_of(x)) : 0;
+        const int exponent = known ? within(ilogb(v->norm[j]), wisp__most_exponent(wisp_blk_type(x))) : 0;
         v->by[j] += exponent;
         v->factor[j] = wisp__real(ldexp(1, -exponent));
     }
@@ -240,7 +238,7 @@ static wisp_status from_one(wisp_overlap *v, wisp_blk *y, int roots)
     for (bool any = true; any && status == WISP_OK;) {
         any = false;
         for (int j = 0; j < width; j++) {
-            const int step = within(v->by[j], most_of(y));
+            const int step = within(v->by[j], wisp__most_exponent(wisp_blk_type(y)));
             v->factor[j] = wisp__real(ldexp(1, step));
             v->by[j] -= step;
             any |= step != 0;

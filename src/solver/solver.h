@@ -68,6 +68,8 @@ static inline double wisp__exchange_bytes(const wisp_mat_info *A, wisp_type type
     return (double)(A->send_rows + A->halo_rows) * width * (double)wisp_type_size(type);
 }
 static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+/* So far a factor of this type, a power of 2, can take a number in one go: its exponent, or minus that. */
+static inline int wisp__most_exponent(wisp_type type) { return wisp__is_single(type) ? 120 : 1000; }
 /* Real or complex as `type`, in the precision of the other one. */
 static inline wisp_type wisp__type_in(wisp_type precise, wisp_type type)
 {

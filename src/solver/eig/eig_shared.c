@@ -135,7 +135,7 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 wisp_status wisp__eig_start_factors(const wisp__eig *k, wisp_scalar **factor)
 {
     enum { FAR = 8 }; /* exponents: nearer ones do no harm, and stay as they are */
-    const int most = wisp__is_single(k->type) ? 120 : 1000; /* of a factor, which is a number of the type */
+    const int most = wisp__most_exponent(k->type);
     const wisp_blk *start = k->o.start;
     const int n = wisp_blk_width(start);
     double *length = NULL;

@@ -44,7 +44,7 @@ void wisp__kpm_keep(wisp__kpm_run *k, int64_t n, const wisp_scalar *dot)
 static wisp_status scale(wisp__kpm_run *k, wisp_blk *x, int64_t first, const char *name, int times)
 {
     wisp_status status;
-    const int most = wisp__is_single(k->opts->type) ? 120 : 1000; /* what 2^-exponent can be in that type */
+    const int most = wisp__most_exponent(k->opts->type);
     double *norm;
     WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
     status = wisp_norm(x, norm);
