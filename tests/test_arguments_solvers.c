@@ -251,6 +251,30 @@ CALL(wisp_sigma_optical)
     wisp_moments_free(&m);
     return status;
 }
+/* Of two vectors, so that there are bars. */
+static wisp_moments two_velocities(const fixture *f)
+{
+    wisp_moments m;
+    REF_OK(f->ctx, wisp_kubo(&m, f->A, f->A, f->A, &(wisp_kubo_opts){.moments = MOMENTS, .vectors = 2}));
+    return m;
+}
+CALL(wisp_sigma_rounding)
+{
+    wisp_moments m = two_velocities(f);
+    const wisp_status status = wisp_sigma_rounding(P(0, f->ctx), P(1, &m), P(2, &(wisp_sigma_opts){0}), 0, 1,
+                                                   P(3, (double[]){3}), P(4, &(double){0}));
+    wisp_moments_free(&m);
+    return status;
+}
+CALL(wisp_sigma_optical_rounding)
+{
+    wisp_moments m = two_velocities(f);
+    const wisp_status status = wisp_sigma_optical_rounding(P(0, f->ctx), P(1, &m), P(2, &(wisp_sigma_opts){0}), 0, 0, 1,
+                                                           P(3, (double[]){3}), P(4, &(double){0}));
+    wisp_moments_free(&m);
+    return status;
+}
+QUERY(wisp_kubo_left_type, P(0, f->ctx), WISP_D, ROWS, P(1, &(wisp_kubo_opts){0}))
 PLAIN(wisp_green, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_green_opts){.eta = 1e6}), -1, 1, P(3, &(double){0}),
       P(4, &(wisp_scalar){0}), P(5, &(wisp_scalar){0}), P(6, &(double){0}))
 
@@ -371,6 +395,9 @@ static const argument_row table[] = {
     ROW(wisp_kubo_plan, 6, 32, 2),
     ROW(wisp_sigma, 5, 4, 1),
     ROW(wisp_sigma_optical, 5, 4, 1),
+    ROW(wisp_sigma_rounding, 5, 4, 1),
+    ROW(wisp_sigma_optical_rounding, 5, 4, 1),
+    ROW(wisp_kubo_left_type, 2, 3, ALL),
     ROW(wisp_overlap_create, 3, 4, 2),
     ROW(wisp_overlap_get_info, 2, 0, ALL),
     ROW(wisp_overlap_free, 1, 0, ALL),

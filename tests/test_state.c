@@ -15,8 +15,6 @@ static const int widths[WIDTHS] = {1, 3, 33};
 typedef struct {
     wisp_ctx *ctx;
     int64_t rows;
-    wisp_order order;
-    wisp_partition partition;
     bool reads;
     double some[LONG], part[LONG]; /* part: this rank's */
     wisp_blk *x[4][WIDTHS];
@@ -43,19 +41,26 @@ out:
     return status;
 }
 
+typedef struct {
+    int64_t rows;
+    wisp_order order;
+    wisp_partition partition;
+    int ranks; /* that wrote */
+} shelf_case;
+
 /* Weights of the source, of whoever is at it; NULL: the context's. */
 static const int64_t *own_weights;
 
-static void shelf_open(shelf *h, wisp_ctx *ctx, int64_t rows, wisp_order order, wisp_partition partition)
+static void shelf_open(shelf *h, wisp_ctx *ctx, const shelf_case *c)
 {
-    ref_rng r = {(uint64_t)rows + 5};
-    wisp_src src = ref_random_src(&r, WISP_D, rows, rows, 5), parts;
+    ref_rng r = {(uint64_t)c->rows + 5};
+    wisp_src src = ref_random_src(&r, WISP_D, c->rows, c->rows, 5), parts;
     wisp_map *map;
-    const bool partitions = partition != WISP_PARTITION_ROWS && wisp_ctx_processes(ctx) > 1;
+    const bool partitions = c->partition != WISP_PARTITION_ROWS && wisp_ctx_processes(ctx) > 1;
     src.weights = own_weights;
-    *h = (shelf){.ctx = ctx, .rows = rows, .order = order, .partition = partition};
-    if (partitions) REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, partition));
-    REF_OK(ctx, wisp_map_create_ordered(&map, ctx, partitions ? &parts : &src, &(wisp_mat_opts){.order = order}));
+    *h = (shelf){.ctx = ctx, .rows = c->rows};
+    if (partitions) REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, c->partition));
+    REF_OK(ctx, wisp_map_create_ordered(&map, ctx, partitions ? &parts : &src, &(wisp_mat_opts){.order = c->order}));
     for (int t = 0; t < 4; t++)
         for (int w = 0; w < WIDTHS; w++) REF_OK(ctx, wisp_blk_create(&h->x[t][w], ctx, map, types[t], widths[w]));
     if (partitions) wisp_src_close(&parts);
@@ -99,12 +104,21 @@ static void shelf_compare(shelf *h, int writers)
         }
 }
 
-typedef struct {
-    int64_t rows;
-    wisp_order order;
-    wisp_partition partition;
-    int ranks; /* that wrote */
-} shelf_case;
+/* A shelf to be written, whose live state is *live. */
+static void shelf_begin(shelf *h, wisp_state **live, const shelf_case *c)
+{
+    wisp_ctx *ctx = own_ctx(2);
+    shelf_open(h, ctx, c);
+    shelf_fill(h);
+    REF_OK(ctx, wisp_state_create(live, ctx, shelf_items, h));
+}
+
+static int shelf_end(shelf *h, wisp_state *live)
+{
+    wisp_state_free(live);
+    shelf_close(h);
+    return 0;
+}
 
 static int offered_whole(void *to, wisp_state *live)
 {
@@ -115,15 +129,13 @@ static int offered_whole(void *to, wisp_state *live)
 /* A whole state is written when that is asked for, as it was when it was offered, and once. */
 static int write_whole_shelf(void *arg, int rank)
 {
-    const shelf_case *c = arg;
-    wisp_ctx *ctx = own_ctx(2);
     wisp_state *live;
     wisp_checkpoint *to;
     wisp_checkpoint_info info;
     shelf h;
     (void)rank;
-    shelf_open(&h, ctx, c->rows, c->order, c->partition);
-    REF_OK(ctx, wisp_state_create(&live, ctx, shelf_items, &h));
+    shelf_begin(&h, &live, arg);
+    wisp_ctx *ctx = h.ctx;
     for (int holds = 0; holds < 2; holds++) {
         const wisp_checkpoint_opts o = {.path = path, .every = 1e-9, .holds = holds};
         REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &o));
@@ -143,23 +155,18 @@ static int write_whole_shelf(void *arg, int rank)
     wisp_checkpoint_get_info(to, &info);
     assert_int_equal(info.written, 1);
     wisp_checkpoint_free(to);
-    wisp_state_free(live);
-    shelf_close(&h);
-    return 0;
+    return shelf_end(&h, live);
 }
 
 static int write_shelf(void *arg, int rank)
 {
-    const shelf_case *c = arg;
-    wisp_ctx *ctx = own_ctx(2);
     wisp_state *live;
     wisp_checkpoint *to;
     wisp_checkpoint_info info;
     shelf h;
     (void)rank;
-    shelf_open(&h, ctx, c->rows, c->order, c->partition);
-    shelf_fill(&h);
-    REF_OK(ctx, wisp_state_create(&live, ctx, shelf_items, &h));
+    shelf_begin(&h, &live, arg);
+    wisp_ctx *ctx = h.ctx;
     assert_false(wisp_state_is_kept(live));
     REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &(wisp_checkpoint_opts){.path = path}));
     assert_int_equal(wisp_checkpoint_offer(to, live), 0); /* none is due, nor asked for */
@@ -176,9 +183,7 @@ static int write_shelf(void *arg, int rank)
     assert_int_equal(info.failed, 0);
     assert_true(info.bytes > 0 && info.memory >= info.bytes);
     wisp_checkpoint_free(to);
-    wisp_state_free(live);
-    shelf_close(&h);
-    return 0;
+    return shelf_end(&h, live);
 }
 
 static int read_shelf(void *arg, int rank)
@@ -194,7 +199,7 @@ static int read_shelf(void *arg, int rank)
     assert_int_equal(wisp_state_bytes(kept, "some"), LONG * sizeof(double));
     assert_int_equal(wisp_state_bytes(kept, "none"), 0);
     assert_null(wisp_state_words(kept, "some"));
-    shelf_open(&h, ctx, c->rows, c->order, c->partition);
+    shelf_open(&h, ctx, c);
     h.reads = true;
     REF_OK(ctx, shelf_items(&h, kept));
     shelf_compare(&h, c->ranks);

@@ -84,6 +84,15 @@ WISP_API wisp_status wisp_kubo_plan_sized(wisp_plan *plan, size_t plan_size, wis
                                           size_t A_size, const wisp_mat_info *V_a, size_t V_a_size,
                                           const wisp_mat_info *V_b, size_t V_b_size, const wisp_kubo_opts *opts,
                                           size_t opts_size);
+WISP_API wisp_type wisp_kubo_left_type_sized(const wisp_ctx *ctx, wisp_type type, int64_t rows,
+                                             const wisp_kubo_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_sigma_rounding_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
+                                               const wisp_sigma_opts *opts, size_t opts_size, double temperature,
+                                               int64_t count, const double *mu, double *share);
+WISP_API wisp_status wisp_sigma_optical_rounding_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size,
+                                                       const wisp_sigma_opts *opts, size_t opts_size,
+                                                       double temperature, double mu, int64_t count,
+                                                       const double *omega, double *share);
 WISP_API wisp_status wisp_sigma_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_sigma_opts *opts,
                                       size_t opts_size, double temperature, int64_t count, const double *mu,
                                       wisp_estimate *sigma);
@@ -231,6 +240,23 @@ static inline wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const w
 {
     return wisp_kubo_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, V_a, sizeof *V_a, V_b, sizeof *V_b, opts,
                                 sizeof *opts);
+}
+static inline wisp_type wisp_kubo_left_type(const wisp_ctx *ctx, wisp_type type, int64_t rows,
+                                            const wisp_kubo_opts *opts)
+{
+    return wisp_kubo_left_type_sized(ctx, type, rows, opts, sizeof *opts);
+}
+static inline wisp_status wisp_sigma_rounding(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                              double temperature, int64_t count, const double *mu, double *share)
+{
+    return wisp_sigma_rounding_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, count, mu, share);
+}
+static inline wisp_status wisp_sigma_optical_rounding(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                                      double temperature, double mu, int64_t count, const double *omega,
+                                                      double *share)
+{
+    return wisp_sigma_optical_rounding_sized(ctx, m, sizeof *m, opts, sizeof *opts, temperature, mu, count, omega,
+                                             share);
 }
 static inline wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
                                      double temperature, int64_t count, const double *mu, wisp_estimate *sigma)

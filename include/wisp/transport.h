@@ -65,6 +65,12 @@ WISP_SIZED wisp_status wisp_kubo(wisp_moments *m, const wisp_mat *A, const wisp_
 WISP_SIZED wisp_status wisp_kubo_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_mat_info *V_a,
                                       const wisp_mat_info *V_b, const wisp_kubo_opts *opts);
 
+/* The type in which left vectors should be held (opts.left_type), of vectors of this type and a matrix with so many
+   rows: its single precision form where that saves sweeps, for not all left vectors of this type are held at once, and
+   where results will have error bars, with which wisp_sigma_rounding compares what rounding makes; else `type` itself.
+   opts->left_type is not looked at. opts may be NULL. */
+WISP_SIZED wisp_type wisp_kubo_left_type(const wisp_ctx *ctx, wisp_type type, int64_t rows, const wisp_kubo_opts *opts);
+
 typedef enum {
     WISP_BASTIN,   /* Kubo-Bastin: any component, any temperature (Garcia 2015, eq. 3 and 4) */
     WISP_GREENWOOD /* Kubo-Greenwood: V_a = V_b, by two damped delta functions; not negative, but for the scatter of */
@@ -104,6 +110,23 @@ WISP_SIZED wisp_status wisp_sigma(wisp_ctx *ctx, const wisp_moments *m, const wi
 WISP_SIZED wisp_status wisp_sigma_optical(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
                                           double temperature, double mu, int64_t count, const double *omega,
                                           wisp_estimate *sigma);
+
+/* *share becomes how far the values that wisp_sigma gives for the same arguments may be moved where left vectors are
+   held in single precision, over half of their 95% bars, at most: a pure number, infinity where a value is moved on
+   which all vectors agree. Whether the vectors of m were held so is not looked at. It is an estimate, by moments of
+   rounding alone: each element of a left vector is rounded by itself, by half a unit at most, so that a moment, the
+   product with a right vector, moves by about 2^-24 |V_a r| |V_b r|/sqrt(rows), by the marks of m, for Chebyshev
+   polynomials are at most 1. One left vector's rounding knows nothing of another's; along the right vectors moments are
+   those of a spectrum. So Gamma_jk, k < M, are those of m for a j drawn at random, with a random sign, and of that size
+   in the mean square. Three standard errors of the values of four such vectors, in proportion to the root of
+   4/m->vectors, are what values move. WISP_ERR_ARG: also if m has less than two random vectors, of which there are no
+   bars, or no marks. Others as of wisp_sigma. It takes as much time, for four vectors more. */
+WISP_SIZED wisp_status wisp_sigma_rounding(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                           double temperature, int64_t count, const double *mu, double *share);
+/* The same of the values of wisp_sigma_optical. */
+WISP_SIZED wisp_status wisp_sigma_optical_rounding(wisp_ctx *ctx, const wisp_moments *m, const wisp_sigma_opts *opts,
+                                                   double temperature, double mu, int64_t count, const double *omega,
+                                                   double *share);
 
 #ifdef __cplusplus
 }

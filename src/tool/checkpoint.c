@@ -207,7 +207,8 @@ static int flush_printed(tool *t)
 }
 
 /* Results that could not be written, or not be made of what took long: that is kept. A disk that is full of the one may
-   have room for the other, or the other is on another disk. All ranks together; of one that has failed, or of all. */
+   have room for the other, or the other is on another disk. All ranks together; of one that has failed, or of all.
+   tool_agree does not tell: there may be one that has failed beside others whose search is incomplete. */
 static void keep_whole(tool *t, int rc)
 {
     double failures = rc == EXIT_FAILED;

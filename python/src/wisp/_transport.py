@@ -1,14 +1,13 @@
 """Where the rows of a matrix are, velocities along directions, and conductivities."""
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
 from ._arguments import checked, finite, numbers, shown, warn
 from ._context import Context
-from ._lib import TYPES, ffi, lib, pointer, struct
+from ._lib import DTYPES, TYPES, ffi, lib, pointer, struct
 from ._moments import KERNELS, Estimate, Moments
 from ._parts import MatrixParts
 from ._show import axes
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ._matrix import Matrix
 
 _FORMULAS = {"bastin": lib.WISP_BASTIN, "greenwood": lib.WISP_GREENWOOD}
-_NOISES = 4  # vectors of moments of rounding alone
 _FAR = 10  # times the sample: beyond it there is a warning
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -139,28 +137,10 @@ class Conductivity(Moments):
         return self._left or self.dtype
 
     def _share_of_rounding(self) -> float:
-        """How far single precision of left vectors moves a value, over half of its bar, at most, at temperature 0: three standard
-        errors of what moments of rounding alone have.
-
-        Each element of a left vector is rounded by itself, by half a unit at most, so that a moment, the product with a right vector,
-        moves by about that much of both norms' product, over the root of the rows. One left vector's rounding knows nothing of
-        another's, but along the right vectors moments are those of a spectrum: so row j is one of the run's own, drawn at
-        random, with a random sign."""
-        rng, mark = np.random.default_rng(1), self._facts["mark"]
-        count, M = _NOISES, self.num_moments
-        unit = 2.0**-24 * mark[1][0] * mark[2][0] / np.sqrt(self._facts["rows"])
-        mu = self._at_mu()
-        noise = copy.copy(self)
-        noise._facts = {**self._facts, "vectors": count}
-        own = self.moments[np.arange(count) % self.num_vectors].reshape(count, M, M)
-        size = np.sqrt((abs(own)**2).mean((1, 2), keepdims=True))
-        own = own * (unit / np.where(size > 0, size, np.inf))
-        drawn = np.take_along_axis(own, rng.integers(M, size=(count, M, 1)), 1) * rng.choice([-1.0, 1.0], (count, M, 1))
-        noise._mu, noise._imag = (np.ascontiguousarray(x.reshape(count, M * M)) for x in (drawn.real, drawn.imag))
-        here = self.at(mu)
-        moved = 3 * noise.at(mu).stderr * np.sqrt(count / self.num_vectors)
-        half = (here.bar95[1] - here.bar95[0]) / 2
-        return float(np.max(moved[moved > 0] / half[moved > 0], initial=0))
+        """How far single precision of left vectors may move a value, over half of its bar, at most, at temperature 0."""
+        share = ffi.new("double *")
+        self._evaluate(lib.wisp_sigma_rounding_sized, self._at_mu(), share, 0.0, formula=_FORMULAS[self.formula])
+        return share[0]
 
     def _at_mu(self) -> np.ndarray:
         return np.linspace(*self.bounds, 201)
@@ -204,15 +184,18 @@ class Conductivity(Moments):
         """
         return self._estimates(lib.wisp_sigma_optical_sized, omega, temperature, float(mu))
 
-    def _estimates(self, evaluate: Any, at: ArrayLike, *args: float, **fields: Any) -> Estimate:
-        """What the library evaluates of these moments at chemical potentials or frequencies."""
+    def _evaluate(self, evaluate: Any, at: np.ndarray, to: Any, *args: float, **fields: Any) -> None:
         m, size = self._raw()
         o, osize = struct("wisp_sigma_opts", kernel=KERNELS[self.kernel], volume=self.volume, **fields)
+        self._ctx.call(evaluate, self._ctx._ctx, m, size, o, osize, *args, at.size, pointer(at, "double"), to)
+
+    def _estimates(self, evaluate: Any, at: ArrayLike, *args: float, **fields: Any) -> Estimate:
+        """What the library evaluates of these moments at chemical potentials or frequencies."""
         shape = np.shape(at)
         flat = np.ascontiguousarray(at, float).reshape(-1)
         s = ffi.new("wisp_estimate[]", max(flat.size, 1))
         if flat.size:
-            self._ctx.call(evaluate, self._ctx._ctx, m, size, o, osize, *args, flat.size, pointer(flat, "double"), s)
+            self._evaluate(evaluate, flat, s, *args, **fields)
         found = np.frombuffer(ffi.buffer(s), float).reshape(-1, 4)[:flat.size]
         value, err, low, high = (found[:, i].reshape(shape)[()] for i in range(4))
         return Estimate(value, err, (low, high))
@@ -490,10 +473,10 @@ class TransportCalls(MatrixParts):
             return self._moments(take, kernel, run)
 
         dtype = np.dtype("D" if "c" in (self.dtype.kind, first.dtype.kind, second.dtype.kind) else "d")
-        if precision and not exact and num_vectors > 1 and self.dtype.char in "dD":
-            column = (-(-self.shape[0] // self.ctx.ranks) + 1) * dtype.itemsize
-            if (int(left_memory) or 2**30) // column < num_moments:  # else it would save nothing
-                sigma = moments(np.dtype("F" if dtype.kind == "c" else "f"))
+        if precision and self.dtype.char in "dD":
+            left = lib.wisp_kubo_left_type_sized(self.ctx._ctx, TYPES[dtype.char], self.shape[0], o, size)
+            if left != TYPES[dtype.char]:
+                sigma = moments(DTYPES[left])
                 if sigma._share_of_rounding() <= ROUNDING:
                     return sigma
         return moments(None)

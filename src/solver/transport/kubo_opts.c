@@ -29,14 +29,34 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type type, const wisp_mat_info
     return WISP_OK;
 }
 
-/* As many as the bytes hold, in whole blocks. */
-static int64_t left_of(wisp_ctx *ctx, const wisp_kubo_opts *o, int64_t rows)
+/* All, or as many as the bytes hold, in whole blocks. */
+static int64_t left_of(const wisp_ctx *ctx, const wisp_kubo_opts *o, int64_t rows)
 {
     const int64_t ranks = wisp_ctx_processes(ctx), block = WISP__LEFT_OVER_RIGHT * o->width;
     const int64_t column = ((rows + ranks - 1) / ranks + 1) * (int64_t)wisp_type_size(o->left_type);
     int64_t left = o->left_bytes / column;
+    if (left >= o->moments) return o->moments;
     if (left > block) left -= left % block;
-    return left < 1 ? 1 : left < o->moments ? left : o->moments;
+    return left < 1 ? 1 : left;
+}
+
+static void set_defaults(wisp_kubo_opts *full, const wisp_kubo_opts *opts)
+{
+    *full = opts ? *opts : (wisp_kubo_opts){0};
+    if (full->moments == 0) full->moments = MOMENTS;
+    if (full->vectors == 0) full->vectors = VECTORS;
+    if (full->width == 0) full->width = WIDTH;
+    if (full->left_bytes == 0) full->left_bytes = left_bytes;
+}
+
+wisp_type wisp_kubo_left_type(const wisp_ctx *ctx, wisp_type type, int64_t rows, const wisp_kubo_opts *opts)
+{
+    wisp_kubo_opts full;
+    set_defaults(&full, opts);
+    full.left_type = type;
+    const bool has_bars = full.trace == WISP_TRACE_RANDOM && full.vectors > 1;
+    if (!ctx || type < WISP_S || type > WISP_Z || full.left || !has_bars) return type;
+    return left_of(ctx, &full, rows) < full.moments ? wisp__type_in(WISP_S, type) : type;
 }
 
 static wisp_status check_range(wisp_ctx *ctx, const char *option, int64_t is, int64_t least, int64_t most)
@@ -49,11 +69,7 @@ wisp_status wisp__kubo_options(wisp_kubo_opts *full, wisp_ctx *ctx, const wisp_m
 {
     wisp_status status = WISP_OK;
     const wisp_mat_info *const mat[] = {A, V_a, V_b};
-    *full = opts ? *opts : (wisp_kubo_opts){0};
-    if (full->moments == 0) full->moments = MOMENTS;
-    if (full->vectors == 0) full->vectors = VECTORS;
-    if (full->width == 0) full->width = WIDTH;
-    if (full->left_bytes == 0) full->left_bytes = left_bytes;
+    set_defaults(full, opts);
     if (full->type == WISP_DEFAULT) full->type = common_type(mat);
     if (full->left_type == WISP_DEFAULT) full->left_type = full->type;
     WISP_TRY(check_range(ctx, "moments", full->moments, 2, MOST_MOMENTS));
