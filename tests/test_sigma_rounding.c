@@ -124,13 +124,14 @@ static void worth_it(void **state)
     sample s = open_sample(ctx, "haldane:nx=6,ny=6");
     wisp_mat_info info[3];
     int worth = 0, all = 0;
+    const int64_t column = 16 * (wisp_map_rows(wisp_mat_map(s.A)) / wisp_ctx_processes(ctx) + 1); /* about */
     wisp_mat_get_info(s.A, info), wisp_mat_get_info(s.V[0], info + 1), wisp_mat_get_info(s.V[1], info + 2);
     for (int i = 0; i < 120; i++) {
         wisp_kubo_opts o = options();
         wisp_plan plan, most;
         o.left = 0;
         o.moments = 33 + i % 7;
-        o.left_bytes = 8000 + i * 700;
+        o.left_bytes = (12 + i / 2) * column + i;
         REF_OK(ctx, wisp_kubo_plan(&plan, ctx, info, info + 1, info + 2, &o));
         o.left = o.moments;
         REF_OK(ctx, wisp_kubo_plan(&most, ctx, info, info + 1, info + 2, &o));
