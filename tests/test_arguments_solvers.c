@@ -448,7 +448,7 @@ static const argument_row table[] = {
 /* Those that take no pointer. */
 static const char *const others[] = {
     "wisp_resolution",      "wisp_moments_for",   "wisp_student95",      "wisp_set_lapack",
-    "wisp_thermal_moments", "wisp_green_moments", "wisp_method_of_side",
+    "wisp_thermal_moments", "wisp_green_moments", "wisp_method_of_side", "wisp_thermal_coldest",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save",    "wisp_moments_load",
 #endif

@@ -491,6 +491,31 @@ static void failing_memory(void **state)
     wisp_mat_free(A);
 }
 
+/* Of bounds by Lanczos: moments serve temperatures far above the coldest one, and none below it. */
+static void coldest(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=6,ny=5,nz=4", NULL));
+    wisp_bounds b;
+    REF_OK(ctx, wisp_bounds_find(&b, A, NULL));
+    for (int below = 0; below < 2; below++) {
+        const double T = wisp_thermal_coldest(b.halfwidth) * (below ? 0.5 : 40);
+        const wisp_kpm_opts o = {.trace = WISP_TRACE_EXACT,
+                                 .moments = wisp_thermal_moments(b.halfwidth, T),
+                                 .bounds = {.method = WISP_BOUNDS_GIVEN, .given = b}};
+        wisp_moments m;
+        wisp_ensemble e;
+        REF_OK(ctx, wisp_kpm(&m, A, &o));
+        if (below)
+            REF_FAILS(ctx, wisp_thermal(ctx, &m, NULL, T, &e), WISP_ERR_ARG, "bounds closer to the lowest eigenvalue");
+        else
+            REF_OK(ctx, wisp_thermal(ctx, &m, NULL, T, &e));
+        wisp_moments_free(&m);
+    }
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exact),
@@ -500,6 +525,7 @@ int main(void)
                                        cmocka_unit_test(bars),
                                        cmocka_unit_test(low_temperatures),
                                        cmocka_unit_test(numbers_of_moments),
+                                       cmocka_unit_test(coldest),
                                        cmocka_unit_test(units),
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(failing_memory)};

@@ -438,6 +438,11 @@ WISP_SIZED wisp_status wisp_thermal(wisp_ctx *ctx, const wisp_moments *m, const 
                                     double temperature, wisp_ensemble *e);
 /* The number of moments that does for this temperature and all above it; at least 2. */
 WISP_API int64_t wisp_thermal_moments(double halfwidth, double temperature);
+/* Of bounds that Lanczos has found with this halfwidth, the lowest temperature that is worth moments, in the unit of
+   the matrix: these bounds leave a hundredth of a halfwidth free below the spectrum, by which Z of a lower temperature
+   is less than exp(-40) of the rows, and has no digit left, however many the moments. wisp_cool serves lower ones, too.
+ */
+WISP_API double wisp_thermal_coldest(double halfwidth);
 
 /* ---- Green's functions ------------------------------------------------------------------------- */
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ._matrix import Matrix
 
-_COLD = 4000  # by bounds of Lanczos moments serve temperatures down to about so small a part of the halfwidth
 ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 
@@ -405,7 +404,7 @@ class SpectralCalls(MatrixParts):
             raise ValueError("cool is for random vectors: leave exact out")
         low, high = self.find_bounds() if bounds is None else bounds
         half = (high - low) / 2
-        n = lib.wisp_thermal_moments(half, max(t.min(), half / _COLD) if cool else t.min())
+        n = lib.wisp_thermal_moments(half, max(t.min(), lib.wisp_thermal_coldest(half)) if cool else t.min())
         seed = seed_of(rng, self.ctx)
         rho = self.spectral_density(num_vectors, n, rng=seed, bounds=(low, high), exact=exact, progress=progress)
         return self._cooled(rho, t, tol, seed, progress) if cool else rho.thermal(t, tol=tol)

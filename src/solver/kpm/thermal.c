@@ -22,6 +22,8 @@ typedef struct {
 
 /* ---- how many moments ---------------------------------------------------------------------------- */
 
+double wisp_thermal_coldest(double halfwidth) { return halfwidth / 4000; } /* a hundredth of it over 40 */
+
 /* exp(-x) times the sum of I_j(x) over j >= k is the chance that the difference of two Poisson numbers with mean x/2 is
    at least k, and Chernoff's bound of that has this logarithm. */
 static double log_tail(double k, double x) { return k * (k / (sqrt(k * k + x * x) + x) - asinh(k / x)); }

@@ -20,13 +20,12 @@ static double lowest_temperature(const tool *t)
     return least;
 }
 
-/* Bounds by Lanczos leave a hundredth of a halfwidth free below the spectrum: lower temperatures than this, by which Z
-   is exp(-40) of the rows there, have no digit left, however many the moments. States that are cooled serve these, too,
-   and cost less than so many moments. */
+/* Lower temperatures than the coldest one no moments serve, by bounds of Lanczos. By other bounds they may; but states
+   that are cooled serve these, too, and cost less than so many moments. */
 int64_t thermal_moments(const tool *t, const wisp_bounds *b, wisp_bounds_method method)
 {
     const double lowest = lowest_temperature(t),
-                 least = method == WISP_BOUNDS_LANCZOS || t->opt.cool ? b->halfwidth / 4000 : 0;
+                 least = method == WISP_BOUNDS_LANCZOS || t->opt.cool ? wisp_thermal_coldest(b->halfwidth) : 0;
     return wisp_thermal_moments(b->halfwidth, fmax(lowest, least));
 }
 
