@@ -42,7 +42,7 @@ static __attribute__((noinline)) void times_rows(const wisp__fuse_params *p, con
             re = complex ? FIRSTS(g) : g;
             im = fuse_load(simd_sign) * SECONDS(g);
         }
-        fuse_store(to + l, complex ? re * v + im * SWAP(v) : re * v);
+        fuse_store(to + l, complex ? SIMD_MADD(re, v, im * SWAP(v)) : re * v);
     }
 }
 
@@ -67,8 +67,8 @@ INLINE void number_at(const wisp__fuse_params *p, const void *x, int64_t ld, con
     v[0] = at[0], v[1] = reals == 2 ? at[1] : 0;
     if (!rows) return;
     const real *f = rows_at(p, rows, ld_rows, i, l), re = v[0], im = v[1], f_im = reals == 2 ? f[1] : 0;
-    v[0] = f[0] * re - f_im * im;
-    v[1] = f[0] * im + f_im * re;
+    v[0] = REAL_MADD(f[0], re, -(f_im * im));
+    v[1] = REAL_MADD(f[0], im, f_im * re);
 }
 
 INLINE void update_number(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i, int l)
@@ -81,8 +81,8 @@ INLINE void update_number(const wisp__fuse_params *p, const wisp__fuse_update *u
         real v[2];
         number_at(p, term->x, term->ld_x, term->rows, term->ld_rows, i, l, v);
         for (int k = 0; k < reals; k++) {
-            s[k] += (u->kind == K_FUSE_ONE ? (real)term->factor : f[k]) * v[k];
-            if (u->kind == K_FUSE_COMPLEX) s[k] += w[k] * v[1 - k];
+            s[k] = REAL_MADD(u->kind == K_FUSE_ONE ? (real)term->factor : f[k], v[k], s[k]);
+            if (u->kind == K_FUSE_COMPLEX) s[k] = REAL_MADD(w[k], v[1 - k], s[k]);
         }
     }
     for (int k = 0; k < reals; k++) y[k] = s[k];
@@ -130,11 +130,8 @@ INLINE void add_term(const int n, const wisp__fuse_kind kind, const wisp__fuse_p
     {
         simd_vec v = fuse_load(x + k * LANES);
         if (each) v *= fuse_load(rows + k * LANES);
-        if (kind == K_FUSE_ONE) /* two sums, not one of a choice: each compiler makes them one operation */
-            s[k] += one * v;
-        else
-            s[k] += fuse_load(f + k * LANES) * v;
-        if (kind == K_FUSE_COMPLEX) s[k] += fuse_load(w + k * LANES) * SWAP(v);
+        s[k] = SIMD_MADD(kind == K_FUSE_ONE ? SIMD_ALL(one) : fuse_load(f + k * LANES), v, s[k]);
+        if (kind == K_FUSE_COMPLEX) s[k] = SIMD_MADD(fuse_load(w + k * LANES), SWAP(v), s[k]);
     }
 }
 
@@ -166,10 +163,10 @@ INLINE int is_uniform(const wisp__fuse_update *u) { return (u->kind == K_FUSE_ON
 INLINE void add_uniform(const int n, const wisp__fuse_term *t, const simd_vec *v, simd_vec *s)
 {
     const real re = (real)t->factor, im = (real)t->im;
-    if (re != 0 || im == 0) UNROLL for (int k = 0; k < n; k++) s[k] += re * v[k];
+    if (re != 0 || im == 0) UNROLL for (int k = 0; k < n; k++) s[k] = SIMD_MADD(SIMD_ALL(re), v[k], s[k]);
     if (im == 0) return;
     const simd_vec turned = fuse_load(simd_sign) * im;
-    UNROLL for (int k = 0; k < n; k++) s[k] += turned * SWAP(v[k]);
+    UNROLL for (int k = 0; k < n; k++) s[k] = SIMD_MADD(turned, SWAP(v[k]), s[k]);
 }
 
 /* n registers of `updates` of them, from element l of the run at period i on: all but the first term are of the same
@@ -262,7 +259,7 @@ INLINE void short_periods(const int n, const wisp__fuse_update *u, int64_t begin
         for (int t = 0; t < u->terms; t++) {
             const wisp__fuse_term *term = u->term + t;
             const real *x = (const real *)term->x + i * term->ld_x, factor = (real)term->factor;
-            UNROLL for (int l = 0; l < n; l++) s[l] += factor * x[l];
+            UNROLL for (int l = 0; l < n; l++) s[l] = REAL_MADD(factor, x[l], s[l]);
         }
         UNROLL for (int l = 0; l < n; l++) y[l] = s[l];
     }
@@ -330,8 +327,8 @@ INLINE void dot_registers(const int n, const dot_kind kind, const wisp__fuse_par
         UNROLL for (int k = 0; k < n; k++)
         {
             const simd_vec xv = fuse_load(x + k * LANES), yv = kind == SQUARE ? xv : fuse_load(y + k * LANES);
-            s[k] += xv * yv;
-            if (kind == CROSS) c[k] += xv * SWAP(yv);
+            s[k] = SIMD_MADD(xv, yv, s[k]);
+            if (kind == CROSS) c[k] = SIMD_MADD(xv, SWAP(yv), c[k]);
         }
     }
     sum += d->set * p->period + l;

@@ -100,3 +100,37 @@ typedef real simd_vec __attribute__((vector_size(SIMD_BYTES)));
 #else
 #define SIMD_HERE(x) ((void)(x))
 #endif
+
+/* a b + c, rounded once where the instruction set can: of numbers, and of registers. gcc makes one operation of product
+   and sum wherever they stand; clang only where no branch comes between them, and a branch comes and goes with what is
+   around them. Where bits of one kernel must be those of another, clang is told. */
+#if defined(__clang__) && (defined(__FMA__) || defined(__aarch64__))
+#if REAL_BYTES == 8
+#define REAL_MADD(a, b, c) __builtin_fma(a, b, c)
+#else
+#define REAL_MADD(a, b, c) __builtin_fmaf(a, b, c)
+#endif
+INLINE simd_vec simd_madd(simd_vec a, simd_vec b, simd_vec c)
+{
+#if __has_builtin(__builtin_elementwise_fma)
+    return __builtin_elementwise_fma(a, b, c);
+#elif SIMD_BYTES == 64 && REAL_BYTES == 8 /* clang before 17 */
+    return (simd_vec)__builtin_ia32_vfmaddpd512_mask(a, b, c, (unsigned char)-1, 4);
+#elif SIMD_BYTES == 64
+    return (simd_vec)__builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4);
+#elif SIMD_BYTES == 32 && REAL_BYTES == 8
+    return (simd_vec)__builtin_ia32_vfmaddpd256(a, b, c);
+#elif SIMD_BYTES == 32
+    return (simd_vec)__builtin_ia32_vfmaddps256(a, b, c);
+#else /* which is seen to be one instruction, mostly */
+    UNROLL for (int l = 0; l < SIMD_BYTES / REAL_BYTES; l++) c[l] = REAL_MADD(a[l], b[l], c[l]);
+    return c;
+#endif
+}
+#define SIMD_MADD(a, b, c) simd_madd(a, b, c)
+#else
+#define REAL_MADD(a, b, c) ((a) * (b) + (c))
+#define SIMD_MADD(a, b, c) ((a) * (b) + (c))
+#endif
+/* A register of one number. (Less zero: a sum with it would turn -0 into 0, and so be an operation.) */
+#define SIMD_ALL(x) ((x) - (simd_vec){0})
