@@ -210,7 +210,7 @@ static void filters(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof filtered / sizeof *filtered; i++) {
-        /* As others, but for the numbers. (The narrower filters take as long as all others; test_eig_any has them, too.) */
+        /* As others, but for the numbers. (Narrower filters take as long as all others; test_eig_any has them, too.) */
         if (ref_few() && (i == 0 || i == 2 || i == 4 || i == 5 || i == 6)) continue;
         ask(&filtered[i], 2);
     }
