@@ -93,4 +93,22 @@ ok dos topi:nx=50,ny=50,nz=20 --plan --precision auto
 check "the plan says so" grep -q 'in double precision, should single not be enough' out
 ok dos diagonal.mtx --moments 64 --vectors 8 --precision auto --plan --json && cp out plan.json
 ok dos diagonal.mtx --moments 64 --vectors 8 --precision auto --quiet --mem-limit "$(grep -o '"bound_bytes": [0-9]*' plan.json | grep -o '[0-9]*')"
+
+# ---- eig in single precision, of values that lie nearer to each other than its rounding of them
+chain() { # chain ROWS DIAGONAL
+    awk -v n="$1" -v d="$2" 'BEGIN {
+        print "%%MatrixMarket matrix coordinate real symmetric"; print n, n, 2*n - 1
+        for (i = 1; i <= n; i++) { print i, i, d; if (i < n) print i + 1, i, 0.5 + i % 7 / 10 } }'
+}
+chain 200 1e8 >far.mtx
+ends 0 eig far.mtx --interval=100000000.2,100000000.4 --method chebfd --precision single --json
+told "warning: eig: rounding in single arithmetic moves values near" "the interval is 2.0e-01 wide" "vectors in double precision"
+json out 'd["complete"] and d["method"] == "dense" and d["found"] == 200'
+ok eig far.mtx --interval=100000000.2,100000000.4 --method chebfd --json
+json out 'd["complete"] and 0 < d["found"] < 30'
+ends 0 eig far.mtx --interval=99999990,100000010 --method chebfd --precision single --json
+json out 'd["complete"] and d["found"] == 200'
+chain 3100 1e8 >far.mtx
+refused 1 "rounding in single arithmetic keeps filters from telling those in 100000000 .. 100000000 from others: take vectors in double precision" \
+    eig far.mtx --interval=100000000.2,100000000.4 --method chebfd --precision single
 finish

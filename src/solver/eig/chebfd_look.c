@@ -191,6 +191,9 @@ static wisp_status fit(wisp__chebfd *c)
     return fit_level(c);
 }
 
+/* The spectrum may be far narrower than these bounds, which are no nearer than a share of where they lie. */
+static bool is_far(const wisp_bounds *b) { return b->halfwidth < 2e-6 * fabs(b->center); }
+
 wisp_status wisp__chebfd_look(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
@@ -198,7 +201,8 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     if (status != WISP_OK) return status;
     wisp__chebfd_choose_precision(c);
     /* As many as tell single levels apart, were they spread evenly, are enough. */
-    const int64_t most = k->rows < MOST_MOMENTS / 2 ? (k->rows < MOMENTS ? MOMENTS : 2 * k->rows) : MOST_MOMENTS;
+    const bool few = k->rows < MOST_MOMENTS / 2 && !is_far(&k->e->bounds);
+    const int64_t most = !few ? MOST_MOMENTS : k->rows < MOMENTS ? MOMENTS : 2 * k->rows;
     wisp__chebfd_at *at = &c->at;
     wisp_state *resume = k->o.resume;
     if (!resume) at->moments = MOMENTS, at->seen = INFINITY;

@@ -1,5 +1,6 @@
 /* Chebyshev filter diagonalization: the size of the search space, the filter, what both take, and the look for what is
    missing. */
+#include <float.h>
 #include <stdlib.h>
 #include "chebfd.h"
 
@@ -122,6 +123,24 @@ void wisp__chebfd_choose_precision(wisp__chebfd *c)
 
 void wisp__chebfd_give_up_single(wisp__chebfd *c) { c->may_be_single = c->must_be_single = false; }
 
+/* A product's rounding moves values by about eps times the largest one. Where that takes a value that is damped beyond
+   the interval in which T_d is bounded, T_d grows there by exp(d sqrt(2 rounding / halfwidth)), which is no more than
+   two digits up to so many products. */
+static double most_by_rounding(const wisp__chebfd *c, bool is_single)
+{
+    static const double most = 5;
+    const wisp_bounds *b = &c->k->e->bounds;
+    const double eps = is_single ? FLT_EPSILON : c->k->eps;
+    return most * sqrt(b->halfwidth / (eps * (b->halfwidth + fabs(b->center))));
+}
+
+/* Few products are too few for most targets: that is why there is no filter. */
+static bool is_rough(const wisp__chebfd *c)
+{
+    static const double few = 1000;
+    return most_by_rounding(c, false) < few;
+}
+
 /* The filter of least work for a space of this size, if it is better than the one that is chosen. In single precision
    the range between the filter's peak and what it damps has to leave digits for the vectors. */
 static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, double *best)
@@ -130,6 +149,7 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
     const wisp_bounds *b = &k->e->bounds;
     /* A filter of more products takes longer than LAPACK does, and so does the search for a longer series. */
     const double product = wisp__slower * (is_single ? wisp__single_time : 1) * k->flops * search;
+    const double rounding = most_by_rounding(c, is_single);
     const double worth = k->most_work / product, findable = k->most_work / (product + series_work);
     wisp__filter_want want = {.lowest = b->center - b->halfwidth,
                               .highest = b->center + b->halfwidth,
@@ -141,7 +161,7 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
                               .most_peak = M_LN10 * (wisp__is_single(k->type) ? 4.5
                                                      : is_single              ? 6
                                                                               : 11),
-                              .most_degree = (int)fmin(is_single ? 2000 : 1000000000, worth),
+                              .most_degree = (int)fmin(is_single ? 2000 : 1000000000, fmin(worth, rounding)),
                               .most_terms = (int)fmin(20000, findable),
                               .states = c->at.some ? wisp__chebfd_beside : wisp__chebfd_states,
                               .states_arg = c};
@@ -241,7 +261,15 @@ bool wisp__chebfd_is_whole(const wisp__chebfd *c)
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
 {
     const wisp_eig_opts *o = &c->k->o;
+    const wisp_bounds *b = &c->k->e->bounds;
     const double low = wisp__eig_shown(c->k, c->low), high = wisp__eig_shown(c->k, c->high);
+    if (is_rough(c))
+        return wisp_ctx_failf(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                              "eig: values of up to %.3g lie within %.3g of each other, and rounding in %s arithmetic "
+                              "keeps filters from telling those in %.9g .. %.9g from others%s",
+                              wisp__eig_shown(c->k, fabs(b->center) + b->halfwidth),
+                              wisp__eig_shown(c->k, 2 * b->halfwidth), wisp_type_name(c->k->type), low, high,
+                              wisp__is_single(c->k->type) ? ": take vectors in double precision" : "");
     if (o->which == WISP_EIG_NEAREST)
         return wisp_ctx_failf(c->k->ctx, WISP_ERR_UNSUPPORTED,
                               "eig: about %.0f eigenvalues lie around %.6g, in %.6g .. %.6g, and too many next to them "

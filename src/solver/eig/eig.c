@@ -189,6 +189,22 @@ static wisp_status go_over(wisp__eig *k)
     return k->o.method == WISP_CHEBFD && k->inverse ? wisp__eig_over_to_inverse(k) : wisp__eig_dense(k);
 }
 
+/* Pairs outside an interval are given as far as rounding does not tell them from those inside: that is said where it is
+   no small part of the interval. */
+static void warn_of_rounding(const wisp__eig *k)
+{
+    const wisp_eigen *e = k->e;
+    double largest = 0;
+    for (int i = 0; i < e->found; i++) largest = fmax(largest, fabs(e->value[i].re));
+    const double rounding = wisp__eig_room(k, largest, 0), width = k->o.high - k->o.low;
+    if (k->o.which != WISP_EIG_INTERVAL || k->rough || !(width > 0 && rounding > 0.1 * width)) return;
+    wisp_ctx_logf(k->ctx, WISP_LOG_WARN,
+                  "eig: rounding in %s arithmetic moves values near %.9g by up to %.1e, and the interval is %.1e wide: "
+                  "pairs as far outside are given, too%s",
+                  wisp_type_name(k->type), wisp__eig_shown(k, largest), wisp__eig_shown(k, rounding),
+                  wisp__eig_shown(k, width), wisp__is_single(k->type) ? "; vectors in double precision tell more" : "");
+}
+
 /* The inverse has told of its own. */
 static void tell_proof(wisp_eigen *e)
 {
@@ -221,6 +237,7 @@ static wisp_status run(wisp__eig *k)
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
     tell_proof(k->e);
+    warn_of_rounding(k);
     return wisp__eig_offer_end(k, status);
 }
 
