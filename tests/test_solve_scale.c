@@ -1,5 +1,6 @@
 /* Units: a system times a power of two has a solution with the same digits, in every method and preconditioner, and the
    same verdict. */
+#include <string.h>
 #include "operator_cases.h"
 #include "solve_cases.h"
 
@@ -32,6 +33,9 @@ typedef struct {
 /* Whether A is given as a function. */
 static int as_operator;
 
+/* opts.guess: what x holds everywhere. */
+static double guess;
+
 /* (2^a A) x = 2^b b */
 static result solve_scaled(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, int a, int b)
 {
@@ -44,6 +48,7 @@ static result solve_scaled(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, in
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(mat), l->t.blk, (int)B.cols));
     REF_OK(ctx, wisp_blk_create(&side, ctx, wisp_mat_map(mat), l->t.blk, (int)B.cols));
     ref_put(side, B);
+    if (o.guess) REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){guess, 0}));
     wisp_mat *function_mat = as_operator ? operator_of(ctx, &function, mat) : NULL;
     if (o.bounds.method == WISP_BOUNDS_GIVEN)
         o.bounds.given = (wisp_bounds){ldexp(o.bounds.given.center, a), ldexp(o.bounds.given.halfwidth, a), 0};
@@ -192,9 +197,45 @@ static void operator_too_large(void **state)
     as_operator = 0;
 }
 
+/* A guess beside which b is nothing, by rounding, is left: all is as from 0. Others are taken. */
+static void far_guesses(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
+    for (int t = 0; t < 4; t++)
+        for (int m = WISP_CG; m < METHODS; m = ref_next_method(m)) {
+            ref_rng r = {(uint64_t)(200 + t)};
+            linear l = random_linear(ctx, &r, DEFINITE, (ref_types){types[t], types[t]}, 40, 1 + t);
+            normalise(l.b);
+            const bool single = is_single(types[t]);
+            const int far[] = {single ? 40 : 70, single ? 100 : 1000}, down = single ? -100 : -1000;
+            const wisp_solve_opts o = {.method = (wisp_method)m, .guess = 1, .restart = 40};
+            for (int b = 0; b < 2; b++) {
+                guess = 0;
+                const result one = solve_scaled(ctx, &l, o, 0, b ? down : 0);
+                for (int i = 0; i < 2; i++) {
+                    guess = ldexp(1, far[i] + (b && i == 0 ? down : 0));
+                    const result other = solve_scaled(ctx, &l, o, 0, b ? down : 0);
+                    if (other.status != WISP_OK || one.status != WISP_OK || other.iterations != one.iterations ||
+                        memcmp(other.x.a, one.x.a, (size_t)(one.x.rows * one.x.cols) * sizeof *one.x.a) != 0)
+                        fail_msg("%s, %s, guess %g: %s (%s), %d iterations; from 0 %s, %d", method_name[m],
+                                 wisp_type_name(types[t]), guess, wisp_status_string(other.status), message_of(ctx),
+                                 (int)other.iterations, wisp_status_string(one.status), (int)one.iterations);
+                    ref_free(other.x);
+                }
+                guess = ldexp(1, down);
+                const result near = solve_scaled(ctx, &l, o, 0, b ? down : 0);
+                assert_int_equal(near.status, WISP_OK);
+                ref_free(near.x), ref_free(one.x);
+            }
+            linear_free(&l);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two), cmocka_unit_test(least_numbers),
-                                       cmocka_unit_test(operators), cmocka_unit_test(operator_too_large)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(far_guesses), cmocka_unit_test(powers_of_two),
+                                       cmocka_unit_test(least_numbers), cmocka_unit_test(operators),
+                                       cmocka_unit_test(operator_too_large)};
     return REF_RUN_CTX(tests);
 }

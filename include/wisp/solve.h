@@ -88,7 +88,8 @@ typedef struct {
     double tolerance;       /* of |b_j - A x_j| / |b_j| for each column; 0: 1e-8, 1e-4 in single precision */
     int64_t max_iterations; /* at most so many iterations; BICGSTAB takes two products in each. 0: 10000, or 10 times */
                             /* the rows if that is less, and at least 100 */
-    int guess;              /* 1: x holds an initial guess; 0: x begins as 0 */
+    int guess;              /* 1: x holds an initial guess (0 takes the place of one so large that rounding of A x is */
+                            /* more than b); 0: x begins as 0 */
     int block_rows;         /* BLOCK_JACOBI: rows of a block; 0: 4 */
     int degree;             /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
     int shadow;             /* s of IDR(s), 1 to 64; 0: 4. It keeps 3 s + 2 vectors */

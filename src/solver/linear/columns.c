@@ -17,15 +17,42 @@ out:
     return status;
 }
 
-/* Where b = 0, x begins as 0, and ends so. */
-static wisp_status forget_guesses(wisp__krylov *k)
+/* A guess of this length tells nothing: A makes of it rounding errors longer than b, or it can't be squared in b's
+   units. */
+static bool is_far(const wisp__krylov *k, const wisp__krylov_column *c, double length)
 {
+    const int most = wisp__is_single(k->type) ? 60 : 500, exponent = c->b_exponent - k->a_exponent;
+    if (!(length > 0)) return false;
+    if (ilogb(length) + exponent >= most) return true;
+    return k->eps * k->anorm * ldexp(length, exponent) > sqrt(c->bb);
+}
+
+/* Where b = 0, x begins as 0, and ends so; it begins so, too, where the guess is far. norm: room for as many numbers as
+   there are columns. */
+static wisp_status take_guesses(wisp__krylov *k, double *norm)
+{
+    wisp_status status;
     bool any = false;
+    WISP_TRY(wisp_norm(k->x, norm));
     for (int j = 0; j < k->width; j++) {
-        k->own[j] = wisp__real(k->col[j].bb > 0);
-        any |= k->col[j].bb == 0;
+        const wisp__krylov_column *c = &k->col[j];
+        if (!isfinite(norm[j]))
+            WISP_TRY(wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
+                                    "solve: column %d of the guess holds a NaN or an infinity", j));
+        const bool far = c->bb > 0 && is_far(k, c, norm[j]), takes = c->bb > 0 && !far;
+        if (far)
+            wisp_ctx_logf(
+                k->ctx, WISP_LOG_WARN,
+                "solve: column %d of the guess, of length %.1e, is far too large for its right-hand side, and "
+                "tells nothing: x begins as 0",
+                j, norm[j]);
+        k->own[j] = wisp__real(takes);
+        any |= !takes;
     }
-    return any ? wisp_vscal(k->x, k->own) : WISP_OK;
+    if (any) WISP_TRY(wisp_vscal(k->x, k->own));
+    status = wisp__scale_guess(k);
+out:
+    return status;
 }
 
 /* |b|, of squares where they tell, so that these need not be made again: |b|^2 goes to own. */
@@ -60,7 +87,6 @@ static double target_of(const wisp__krylov *k, const wisp__krylov_column *c)
 wisp_status wisp__begin_columns(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    const double most = wisp__is_single(k->type) ? 0x1p+60 : 0x1p+500; /* of a norm, that it can be squared */
     double *norm = NULL;
     bool squared;
     WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
@@ -84,15 +110,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         if (c->bb > 0 && (k->s->wanted == 0 || wanted < k->s->wanted)) k->s->wanted = wanted;
     }
     if (k->s->wanted == 0) k->s->wanted = k->o.tolerance; /* all of b is 0 */
-    if (!k->o.guess) goto out;
-    WISP_TRY(forget_guesses(k));
-    WISP_TRY(wisp__scale_guess(k));
-    WISP_TRY(wisp_norm(k->x, norm));
-    for (int j = 0; j < k->width; j++)
-        if (!(norm[j] <= most))
-            WISP_TRY(wisp_ctx_failf(
-                k->ctx, WISP_ERR_NUMERIC,
-                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j));
+    if (k->o.guess) status = take_guesses(k, norm);
 out:
     wisp_free(k->ctx, norm);
     return status;
