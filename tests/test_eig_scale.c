@@ -247,9 +247,40 @@ static void too_large(void **state)
     ref_free(m);
 }
 
+static int found_some(void *arg, int round, int found, double wanted, double residual)
+{
+    (void)arg, (void)round, (void)wanted, (void)residual;
+    return found > 0;
+}
+
+/* A call that is cancelled stays so, whatever has converged until then. */
+static void too_large_and_cancelled(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { ROWS = 200 };
+    ref_mat m = ref_new(ROWS, ROWS);
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < ROWS; j++) REF_AT(m, i, j) = ldexp(i == j ? 1 + i / 1000.0 : 1, 1020);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    const wisp_eig_method method[] = {WISP_LANCZOS, WISP_KRYLOV_SCHUR};
+    for (int i = 0; i < 2; i++) {
+        wisp_eig_opts o = {.which = WISP_EIG_LARGEST, .count = 8, .method = method[i], .search = 30, .block = 1};
+        wisp_eigen e;
+        REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_NUMERIC, "a value is of about 2^1027, too large");
+        wisp_eigen_free(&e);
+        o.observe = found_some;
+        REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_CANCELLED, "ended by opts.observe");
+        assert_true(e.found == 0 && !e.value && !e.vectors && e.proof == WISP_PROOF_NONE);
+        wisp_eigen_free(&e);
+    }
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(units), cmocka_unit_test(same_digits),
-                                       cmocka_unit_test(same_storage), cmocka_unit_test(too_large)};
+                                       cmocka_unit_test(same_storage), cmocka_unit_test(too_large),
+                                       cmocka_unit_test(too_large_and_cancelled)};
     return REF_RUN_CTX(tests);
 }

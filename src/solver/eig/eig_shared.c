@@ -203,6 +203,7 @@ wisp_status wisp__eig_end(wisp__eig *k, wisp_status status)
     k->e->found = k->e->at_least = 0;
     k->e->complete = 0;
     k->e->proof = WISP_PROOF_NONE;
+    if (status == WISP_ERR_CANCELLED) return status;
     return wisp_ctx_failf(k->ctx, WISP_ERR_NUMERIC,
                           "a value is of about 2^%d, too large for a number: scale the matrix", above);
 }
