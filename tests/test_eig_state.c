@@ -473,6 +473,43 @@ static void whole_of(const question *q)
     wisp_ctx_free(ctx);
 }
 
+/* A search that rounding ends has a result, too: the call that goes on gives it, and says the same. */
+static void whole_of_rounded(void)
+{
+    enum { ROWS = 240 };
+    char name[64], why[512], again[512];
+    wisp_ctx *ctx = context(1);
+    const char *file = file_name(ctx, name);
+    ref_mat m = ref_new(ROWS, ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        REF_AT(m, i, i) = 1e5;
+        if (i > 0) REF_AT(m, i, i - 1) = REF_AT(m, i - 1, i) = (float)(0.5 + i % 7 / 10.0);
+    }
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_S);
+    wisp_checkpoint *to;
+    wisp_state *kept;
+    wisp_eigen v, w;
+    wisp_eig_opts o = {.which = WISP_EIG_SMALLEST, .method = WISP_LANCZOS, .count = 2};
+    REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &(wisp_checkpoint_opts){.path = file, .holds = 1}));
+    o.offer = wisp_checkpoint_offer, o.offer_arg = to;
+    assert_int_equal(wisp_eig(&v, A, &o), WISP_ERR_STAGNATION);
+    wisp_ctx_message(ctx, why, sizeof why);
+    REF_OK(ctx, wisp_checkpoint_keep(to));
+    o.offer = NULL;
+    REF_OK(ctx, wisp_state_open(&kept, ctx, file));
+    o.resume = kept;
+    assert_int_equal(wisp_eig(&w, A, &o), WISP_ERR_STAGNATION);
+    assert_string_equal(wisp_ctx_message(ctx, again, sizeof again), why);
+    assert_true(w.found == v.found && w.rounds == v.rounds && w.products == v.products && !w.complete);
+    wisp_state_free(kept);
+    wisp_checkpoint_remove(to);
+    wisp_checkpoint_free(to);
+    wisp_eigen_free(&v), wisp_eigen_free(&w);
+    wisp_mat_free(A);
+    ref_free(m);
+    wisp_ctx_free(ctx);
+}
+
 static void whole_states(void **state)
 {
     (void)state;
@@ -480,6 +517,7 @@ static void whole_states(void **state)
     whole_of(&filtered[5]);
     whole_of(&outer[0]);
     whole_of(&outer[6]);
+    whole_of_rounded();
 }
 
 int main(void)

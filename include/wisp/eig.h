@@ -106,10 +106,11 @@ typedef struct {
     void *observe_arg;   /* passed to observe() */
     /* See state.h. CHEBFD offers its state between some products of the density of states and of the filter; LANCZOS
        and KRYLOV_SCHUR before each block that the space takes in, and between some products of the search for what is
-       missing; DENSE has none. In the end each method offers its result, as a whole state. A copy takes about as many
-       columns as the search space has, the locked ones beside it, and three blocks; CHEBFD: 16 columns or one block
-       more during the search for what is missing. In the call that goes on, `max_rounds` may be another one; `bytes` is
-       that of the first call. */
+       missing; DENSE has none. In the end each method offers its result, as a whole state (after WISP_ERR_ITERATIONS
+       it does not: a call with more rounds goes on from the state before). A copy takes about as many columns as the
+       search space has, the locked ones beside it, and three blocks; CHEBFD: 16 columns or one block more during the
+       search for what is missing. In the call that goes on, `max_rounds` may be another one; `bytes` is that of the
+       first call. */
     wisp_offer_fn offer;  /* may be NULL */
     void *offer_arg;      /* passed to offer() */
     wisp_state *resume;   /* a kept state, from which the call goes on; NULL: it begins */

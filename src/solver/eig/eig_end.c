@@ -11,7 +11,11 @@ typedef struct {
     char why[WISP_MESSAGE];
 } ending;
 
-static bool is_result(wisp_status status) { return status == WISP_OK || status == WISP_ERR_INCOMPLETE; }
+/* WISP_ERR_ITERATIONS is none: from a state before it a call with more rounds goes on. */
+static bool is_result(wisp_status status)
+{
+    return status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_STAGNATION;
+}
 
 /* What there is of the parts of a result. */
 typedef struct {
