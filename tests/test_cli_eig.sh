@@ -293,7 +293,10 @@ if [ -e no.ck ]; then
 else
     fail "no checkpoint by SIGTERM: $(cat err)"
 fi
-refused 2 "--method dense has no state" eig $small --smallest 3 --method dense --checkpoint d.ck
+ok eig $small --smallest 3 --method dense --json && cp out plain
+ok eig $small --smallest 3 --method dense --checkpoint d.ck --json
+json out 'd["eigenvalues"] == e["eigenvalues"]' plain
+check "no checkpoint is left" [ ! -e d.ck ]
 refused 2 "--every is for --checkpoint" eig $small --smallest 3 --every 3
 ok eig $large --interval -0.5,0.5 --plan --json --checkpoint p.ck
 json out 'd["checkpoint_bytes"] > d["search_vectors"] * d["rows"] * 8 and d["total_bytes"] > d["checkpoint_bytes"]'

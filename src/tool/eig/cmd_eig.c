@@ -63,8 +63,6 @@ static int check_options(tool *t)
     const options *o = &t->opt;
     const int rc = t->cmd->bit == CMD_SVD ? check_singular(t) : check_question(t);
     if (rc) return rc;
-    if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
-        return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (pencil_check(t)) return EXIT_USAGE;
     if (o->overlap && o->method == WISP_KRYLOV_SCHUR)
         return tool_usage(t, "--overlap is for Hermitian matrices, and --method krylov-schur for others");
