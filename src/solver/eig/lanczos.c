@@ -1,42 +1,12 @@
 /* Pairs at an end of a Hermitian matrix's spectrum: block Lanczos with thick restarts (Wu and Simon 2000), of a
-   Chebyshev polynomial of the matrix as soon as the values are known well enough to choose one. To make a block
-   orthogonal takes far longer than a product with a sparse matrix, and a polynomial needs fewer blocks. */
+   Chebyshev polynomial of the matrix as soon as the values are known well enough to choose one (lanczos_degree.c). */
 #include "lanczos.h"
 #include "inverse.h"
 #include "pencil_bounds.h"
 
-enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
-static const double growth = 100; /* of a polynomial, to the end of the spectrum */
-
-/* ---- polynomials ---------------------------------------------------------------------------------------- */
-
-/* Op becomes a Chebyshev polynomial that damps all from behind the values that are wanted on, if its degree would be
-   twice the present one; V is made anew then from what was found. At least as many values as are wanted stay outside of
-   what is damped: Ritz values lie further in than those of A. */
-static wisp_status raise_degree(wisp__lanczos *L, bool *raised)
-{
-    wisp_status status = WISP_OK;
-    wisp__eig *k = L->k;
-    const wisp_bounds *bounds = &k->e->bounds;
-    const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
-    const int m = L->a.active, b = L->a.block, beyond = k->o.count + (k->o.count < 8 ? 2 : k->o.count / 4);
-    const double last = L->lambda[beyond < m ? beyond : m - 1];
-    wisp_scalar *X = L->Q + (size_t)L->m * (size_t)L->m;
-    wisp__op op = L->a.op;
-    *raised = wisp__op_raise(&op, side, L->lambda[0], last, far, growth, L->most_degree);
-    if (!*raised) goto out;
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < b; j++) {
-            wisp__z z = 0;
-            for (int l = j; l <= beyond && l < m; l += b) z += wisp__z_of(L->Q[i * m + l]);
-            X[i * b + j] = wisp__of_z(z);
-        }
-    WISP_TRY(wisp__arnoldi_rotate(&L->a, X, b));
-    L->a.op = op;
-    WISP_TRY(wisp__arnoldi_start(&L->a, false));
-out:
-    return status;
-}
+/* Blocks of four: products and passes move little more than for one column. With an inverse solves are what takes
+   long. */
+enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 4, INVERSE_BLOCK = 2 };
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
@@ -49,18 +19,21 @@ static int with_multiplet(const wisp__lanczos *L, int count)
     return n < L->a.active - L->a.block ? n : L->a.active - L->a.block;
 }
 
-/* V takes in blocks, until it has m columns or all that is wanted is within the tolerance: *good of the *wanted first
-   ones are. */
-static wisp_status expand(wisp__lanczos *L, int count, int *wanted, int *good)
+/* V takes in blocks, until it has m columns, or all that is wanted is within the tolerance, *good of the *wanted first
+   ones, or *changes: Op shall become *op. */
+static wisp_status expand(wisp__lanczos *L, int count, int *wanted, int *good, bool *changes, wisp__op *op)
 {
     wisp_status status = WISP_OK;
     int to = 0;
     do {
         WISP_TRY(wisp__lanczos_look(L, &to));
+        const bool full = to >= L->m;
         *wanted = with_multiplet(L, count);
         *good = 0;
         while (*good < *wanted && wisp__lanczos_residual(L, *good) <= L->a.at.strict * L->k->o.tolerance) ++*good;
-    } while (to < L->m && (*good < *wanted || *wanted < count));
+        *changes = *good == 0 ? wisp__lanczos_raises(L, full, op) : false;
+        if (full && !*changes) *changes = wisp__lanczos_lowers(L, *wanted, *good, op);
+    } while (!*changes && to < L->m && (*good < *wanted || *wanted < count));
 out:
     return status;
 }
@@ -73,21 +46,23 @@ static int near_of(const wisp__lanczos *L, int n)
     return near;
 }
 
-/* Goes on until `count` pairs are within the tolerance, with the whole multiplet of the last one. They are locked. */
-static wisp_status find(wisp__lanczos *L, int count)
+/* Goes on until as many pairs as are wanted are within the tolerance, with the whole multiplet of the last one. They
+   are locked. */
+static wisp_status find(wisp__lanczos *L)
 {
     wisp_status status = WISP_OK;
-    const wisp__eig *k = L->k;
     for (;;) {
-        bool raised = false;
+        bool changes;
+        wisp__op op;
+        const int rest = L->k->o.count - L->a.locked, count = rest > 1 ? rest : 1;
         int wanted, good;
-        WISP_TRY(expand(L, count, &wanted, &good));
+        WISP_TRY(expand(L, count, &wanted, &good, &changes, &op));
         const double next = wisp__lanczos_residual(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
         const bool stalls = wisp__lanczos_stalls(L) && wanted >= count && near_of(L, wanted) == wanted;
-        if (good == 0 && !k->inverse) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
-        if (raised) {
+        if (changes) {
+            WISP_TRY(wisp__lanczos_change(L, &op, good));
             WISP_TRY(wisp__arnoldi_restarted(&L->a, wanted, good, next, next));
             continue;
         }
@@ -175,7 +150,7 @@ out:
 static int block_of(const wisp__eig *k)
 {
     const int most = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK;
-    return most > 0 ? most : BLOCK;
+    return most > 0 ? most : k->inverse ? INVERSE_BLOCK : BLOCK;
 }
 
 /* The items of a state (wisp_items_fn). */
@@ -188,6 +163,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp__eig_at_most(L->k, "locked values", L->a.locked, L->most + L->m));
     WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
     WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
+    WISP_TRY(wisp_state_data(s, "lowered", &L->lowered, sizeof L->lowered));
 out:
     return status;
 }
@@ -211,7 +187,7 @@ static wisp_status run(wisp__lanczos *L)
     WISP_TRY(wisp__op_most_degree(&L->a, L->m, &L->most_degree));
     WISP_TRY(wisp__eig_state(k, items, L));
     if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&L->a, false));
-    if (L->a.at.phase == WISP__FINDS) WISP_TRY(find(L, k->o.count));
+    if (L->a.at.phase == WISP__FINDS) WISP_TRY(find(L));
     WISP_TRY(k->inverse ? wisp__lanczos_prove(L) : wisp__lanczos_missing(L));
     k->e->complete = 1;
 out:
@@ -219,11 +195,14 @@ out:
     return status;
 }
 
-/* Columns of V in a search. */
+static int larger(int a, int b) { return a > b ? a : b; }
+
+/* Columns of V in a search: some blocks more than are wanted, as each restart takes a part of them away. */
 static int search_columns(const wisp__eig *k, int block)
 {
-    const int least = k->o.count + 2 * block + 1;
-    const int usual = 5 * k->o.count / 2 > LEAST_SEARCH ? 5 * k->o.count / 2 : LEAST_SEARCH;
+    enum { BLOCKS = 8 };
+    const int count = k->o.count, least = count + 2 * block + 1,
+              usual = larger(larger(5 * count / 2, count + BLOCKS * block), LEAST_SEARCH);
     int m = k->o.search > 0 ? k->o.search : usual;
     if (m < least) m = least;
     return (m + block - 1) / block * block;

@@ -19,6 +19,7 @@ typedef struct {
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
+    int lowered;     /* 1: values that are wanted lay where Op damps; some were locked before the others */
     double radius;   /* of an inverse: all values up to so far from the target are searched for; 0: those wanted */
     int enough;      /* a search for what is missing ends once so many were locked; 0: when there are no more */
     int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
@@ -56,6 +57,20 @@ wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, d
 wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over);
 /* The first n Ritz vectors of the last restart, of which wisp__lanczos_verify has told, are locked. */
 void wisp__lanczos_lock(wisp__lanczos *L, int n);
+
+/* ---- lanczos_degree.c ---- */
+
+/* Whether a polynomial of at least twice the present degree damps all from behind the values that are wanted on, and
+   which. Nothing has converged yet, which would be lost. At least as many values as are wanted stay outside of what is
+   damped: Ritz values lie further in than those of A. full: V has all of its columns; else only by random vectors that
+   tell how many values Ritz values stand for. */
+bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op);
+/* Whether values that are wanted lie where Op damps: all outside of that are good, and they are too few. *op then has
+   half the degree. */
+bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op);
+/* Op becomes *op. The first Ritz vectors, which are good, are locked, if that is right; V is made anew of those that
+   follow. */
+wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good);
 
 /* ---- lanczos_missing.c ---- */
 

@@ -129,10 +129,10 @@ static double gap_behind(const wisp__lanczos *L, wisp__gap *gap)
     return wisp__gap_steps(&L->a, gap);
 }
 
-/* Or, where the locked columns are the first Ritz vectors of the last restart, behind some of those that V holds beside
-   them, if it takes less to look into that: Op has as many values within |R| of the columns' values, one for each,
-   where R are the residuals of all of them (Kahan 1967). So the values of the additional ones don't count, if that
-   leaves them behind the border; and if nothing else lies before the gap, nothing else counts. */
+/* Or, where the locked columns are the first Ritz vectors of the last restart, all of them, behind some of those that V
+   holds beside them, if it takes less to look into that: Op has as many values within |R| of the columns' values, one
+   for each, where R are the residuals of all of them (Kahan 1967). So the values of the additional ones don't count, if
+   that leaves them behind the border; and if nothing else lies before the gap, nothing else counts. */
 static double best_gap(const wisp__lanczos *L, wisp__gap *best)
 {
     const int n = L->a.locked;
@@ -161,7 +161,7 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
         at->checked = wisp__eig_begin_check(L->k);
         at->phase = WISP__BETWEEN;
         at->tries = 0;
-        if (!L->a.op.inverse) steps = best_gap(L, &at->gap);
+        if (!L->a.op.inverse && !L->lowered) steps = best_gap(L, &at->gap);
     }
     for (;;) {
         if (at->phase == WISP__BETWEEN && steps * L->a.block <= (double)L->k->e->products) at->phase = WISP__GAPS;

@@ -13,6 +13,7 @@ double wisp__lanczos_residual(const wisp__lanczos *L, int i)
 {
     const wisp__op *op = &L->a.op;
     if (op->inverse) return L->bound[i] / fabs(L->mu[i]) * reach(L, i) / L->k->scale;
+    if (isnan(L->lambda[i])) return INFINITY; /* where Op damps, several values of A have its value */
     return L->bound[i] / (wisp__op_slope(op, L->lambda[i]) * L->k->scale);
 }
 
@@ -101,6 +102,7 @@ static double excess(const wisp__lanczos *L, int first, int n, const double *res
             if (fabs(L->value[j] - L->value[i]) <= alike) *(j < first ? &before : &square) += residual[j] * residual[j];
         const double may = fmax(tolerance * tolerance - before, 1e-2 * tolerance * tolerance) / 2;
         over = fmax(over, rounding ? residual[i] / tolerance : sqrt(square / may));
+        if (!(residual[i] >= 0)) over = INFINITY; /* fmax would leave out what is no number */
     }
     return over;
 }

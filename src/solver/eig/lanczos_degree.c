@@ -1,0 +1,102 @@
+/* Block Lanczos: the Chebyshev polynomial of the matrix whose Krylov space is built. To make a block orthogonal takes
+   far longer than a product with a sparse matrix, and a polynomial needs fewer blocks. */
+#include "lanczos.h"
+#include <math.h>
+
+/* Of a polynomial, to the end of the spectrum. Values farther in lose as many digits, which a small tolerance needs. */
+static double growth_of(const wisp__eig *k) { return fmin(fmax(1e-3 * k->o.tolerance / k->eps, 100), 1000); }
+
+/* So many values stay outside of what is damped. */
+static int outside(const wisp__lanczos *L)
+{
+    const int count = L->k->o.count;
+    return count + (count < 8 ? 2 : count / 4);
+}
+
+/* How many of A's values the Ritz value stands for. The first block is random: each of its vectors has of each of A's
+   the square 1/rows, on average, and a Ritz vector has what belongs to the values near its own. */
+static double weight(const wisp__lanczos *L, int ritz)
+{
+    const int b = L->a.block;
+    double square = 0;
+    for (int i = 0; i < b; i++) {
+        const wisp_scalar q = L->Q[i * L->a.active + ritz];
+        square += q.re * q.re + q.im * q.im;
+    }
+    return (double)L->k->rows * square / b;
+}
+
+/* Where A has so many values further out, about. A Ritz value has half of what it stands for before it, and all that
+   the others before it stand for; between two Ritz values the number grows by a factor, and up to the second one, if
+   the first stands for too many, in proportion. */
+static double value_of_rank(const wisp__lanczos *L, double rank)
+{
+    const int m = L->a.active;
+    double before = 0, last = 0;
+    for (int j = 0; j < m; j++) {
+        const double here = weight(L, j), count = fmax(before + here / 2, j + 0.5);
+        if (j == 1 && last >= rank) return L->lambda[0] + (L->lambda[1] - L->lambda[0]) * rank / fmax(count, last);
+        if (j > 0 && count >= rank)
+            return L->lambda[j - 1] + (L->lambda[j] - L->lambda[j - 1]) * log(rank / last) / log(count / last);
+        before += here;
+        last = count;
+    }
+    return L->lambda[m - 1];
+}
+
+/* V has grown from random vectors, by products with A alone. */
+static bool is_fresh(const wisp__lanczos *L)
+{
+    return L->a.op.degree == 1 && !L->k->o.start && L->a.locked == 0 && L->a.restarts == L->a.began;
+}
+
+bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
+{
+    enum { LATER = 4 }; /* restarts gain little then, so that products may take longer */
+    const wisp__eig *k = L->k;
+    const wisp_bounds *bounds = &k->e->bounds;
+    const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
+    const double sure = 1 + 2.0 / L->a.block; /* numbers of values are estimates, the worse, the fewer vectors */
+    const int m = L->a.active, beyond = outside(L), most = L->most_degree * (L->a.op.degree > 1 ? LATER : 1);
+    if (k->inverse || L->lowered || (!full && !is_fresh(L))) return false;
+    const double last = is_fresh(L) ? value_of_rank(L, sure * beyond) : L->lambda[beyond < m ? beyond : m - 1];
+    *op = L->a.op;
+    return wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k),
+                          most < WISP__MOST_DEGREE ? most : WISP__MOST_DEGREE);
+}
+
+bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op)
+{
+    const wisp__eig *k = L->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const wisp__op *now = &L->a.op;
+    int outer = 0;
+    if (now->inverse || now->degree == 1) return false;
+    while (outer < L->a.active && L->mu[outer] > 1) outer++;
+    if (outer > good || good >= wanted) return false;
+    const double damped = now->center + now->side * now->scale, far = now->center - now->side * now->scale,
+                 first = outer > 0 ? L->lambda[0] : damped, growth = growth_of(k),
+                 angle = acosh(growth) / now->degree; /* half of it, of half the degree */
+    L->lowered = 1;
+    *op = (wisp__op){.degree = 1, .side = now->side, .center = b->center, .scale = b->halfwidth};
+    (void)wisp__op_raise(op, now->side, first, first + (far - first) * angle * angle, far, growth, now->degree / 2);
+    return true;
+}
+
+wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
+{
+    wisp_status status = WISP_OK;
+    const int most = L->a.active - L->a.block, kept = good + outside(L) + 1;
+    WISP_TRY(wisp__lanczos_restart(L, kept < most ? kept : most));
+    if (good > 0) {
+        double over;
+        WISP_TRY(wisp__lanczos_verify(L, good, &over));
+        if (over <= 1) wisp__lanczos_lock(L, good);
+        WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
+    }
+    L->a.op = *op;
+    const int n = outside(L) + 1;
+    status = wisp__arnoldi_anew(&L->a, n < L->a.active ? n : L->a.active);
+out:
+    return status;
+}
