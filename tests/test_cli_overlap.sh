@@ -1,7 +1,7 @@
 #!/bin/bash
 # wisp eig --overlap: A x = lambda S x.
 . "$2/tests/cli.sh"
-rows=120
+rows=160
 . "$2/tests/pencil.sh"
 chain 0 1 >a.mtx
 chain 1 0.45 >s.mtx
@@ -102,14 +102,14 @@ ok eig a.mtx --overlap s.mtx --target 0.3 -n 1 --json
 json out "d['complete'] and close(d['eigenvalues'], $near, 1e-7)"
 
 refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --target 0.3 -n 1 --method invert
-refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --target 0.3 -n 1 --method invert
+refused 1 "the matrix has $rows rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --target 0.3 -n 1 --method invert
 refused 1 "no/s.mtx: neither a file" eig a.mtx --overlap no/s.mtx --largest 2
 refused 1 "must be positive definite" eig a.mtx --overlap a.mtx --largest 2
 refused 1 "--overlap-bounds" eig a.mtx --overlap a.mtx --largest 2
-refused 1 "the matrix has 120 rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --largest 2
-refused 1 "not Hermitian" eig a.mtx --overlap matpde:nx=10,ny=12 --largest 2
-refused 1 "not Hermitian" eig matpde:nx=10,ny=12 --overlap s.mtx --largest 2
-printf "%%%%MatrixMarket matrix coordinate real symmetric\n120 120 1\n1 1 nan\n" >nan.mtx
+refused 1 "the matrix has $rows rows" eig a.mtx --overlap laplace:nx=3,ny=3,nz=3 --largest 2
+refused 1 "not Hermitian" eig a.mtx --overlap matpde:nx=10,ny=16 --largest 2
+refused 1 "not Hermitian" eig matpde:nx=10,ny=16 --overlap s.mtx --largest 2
+printf "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d 1\n1 1 nan\n" $rows $rows >nan.mtx
 refused 1 "--overlap nan.mtx: row 0 of the matrix holds a NaN" eig a.mtx --overlap nan.mtx --largest 2
 sed 's/^1 1 .*/1 1 nan/' nan.mtx >not.mtx
 for question in 'eig not.mtx --largest 2' 'count not.mtx --interval=0,inf'; do # it is not S that is to blame

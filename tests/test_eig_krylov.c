@@ -107,7 +107,7 @@ static void hermitian(void **state)
     for (int t = 0; t < 4; t++)
         for (int c = 0; c < 12; c++) {
             char what[80];
-            const int64_t n = 150 + ref_below(&r, 90);
+            const int64_t n = 170 + ref_below(&r, 90);
             const wisp_eig_opts o = {.method = WISP_LANCZOS,
                                      .which = c % 2 ? WISP_EIG_SMALLEST : WISP_EIG_LARGEST,
                                      .count = 1 + (int)ref_below(&r, 6),

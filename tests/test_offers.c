@@ -178,7 +178,7 @@ static int seen_round(void *arg, int round, int found, double wanted, double res
 static wisp_status observed(wisp_ctx *ctx, const wisp_mat *A, int number, ending *e)
 {
     static const wisp_eig_opts question[] = {
-        {.method = WISP_LANCZOS, .count = 8},
+        {.method = WISP_LANCZOS, .count = 8, .search = 20},
         {.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_LARGEST_REAL, .count = 8},
         {.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 0.2, .high = 0.6, .tolerance = 1e-13}};
     enum { QUESTIONS = sizeof question / sizeof *question, METHODS = WISP_MINRES };
