@@ -31,7 +31,7 @@ static wisp_status expand(wisp__lanczos *L, int count, int *wanted, int *good, b
         *wanted = with_multiplet(L, count);
         *good = 0;
         while (*good < *wanted && wisp__lanczos_residual(L, *good) <= L->a.at.strict * L->k->o.tolerance) ++*good;
-        *changes = *good == 0 ? wisp__lanczos_raises(L, full, op) : false;
+        *changes = (*good == 0 || (full && wisp__lanczos_stalls(L))) && wisp__lanczos_raises(L, full, op);
         if (full && !*changes) *changes = wisp__lanczos_lowers(L, *wanted, *good, op);
     } while (!*changes && to < L->m && (*good < *wanted || *wanted < count));
 out:
@@ -164,6 +164,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
     WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
     WISP_TRY(wisp_state_data(s, "lowered", &L->lowered, sizeof L->lowered));
+    WISP_TRY(wisp_state_data(s, "early", &L->early, sizeof L->early));
 out:
     return status;
 }

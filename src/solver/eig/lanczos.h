@@ -19,7 +19,8 @@ typedef struct {
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
-    int lowered;     /* 1: values that are wanted lay where Op damps; some were locked before the others */
+    int lowered;     /* 1: values that are wanted lay where Op damps */
+    int early;       /* 1: some pairs were locked before the others, at another degree */
     double radius;   /* of an inverse: all values up to so far from the target are searched for; 0: those wanted */
     int enough;      /* a search for what is missing ends once so many were locked; 0: when there are no more */
     int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
@@ -61,9 +62,8 @@ void wisp__lanczos_lock(wisp__lanczos *L, int n);
 /* ---- lanczos_degree.c ---- */
 
 /* Whether a polynomial of at least twice the present degree damps all from behind the values that are wanted on, and
-   which. Nothing has converged yet, which would be lost. At least as many values as are wanted stay outside of what is
-   damped: Ritz values lie further in than those of A. full: V has all of its columns; else only by random vectors that
-   tell how many values Ritz values stand for. */
+   which. As many values as are wanted shall stay outside of what is damped: Ritz values lie further in than those of
+   A; those of random vectors tell how many there are, too. full: V has all of its columns; else only by the latter. */
 bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op);
 /* Whether values that are wanted lie where Op damps: all outside of that are good, and they are too few. *op then has
    half the degree. */

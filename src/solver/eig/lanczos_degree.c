@@ -57,12 +57,12 @@ bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
     const wisp_bounds *bounds = &k->e->bounds;
     const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
     const double sure = 1 + 2.0 / L->a.block; /* numbers of values are estimates, the worse, the fewer vectors */
-    const int m = L->a.active, beyond = outside(L), most = L->most_degree * (L->a.op.degree > 1 ? LATER : 1);
+    const int m = L->a.active, beyond = outside(L),
+              most = (int)fmin(L->most_degree * (1.0 + LATER * L->a.restarts), WISP__MOST_DEGREE);
     if (k->inverse || L->lowered || (!full && !is_fresh(L))) return false;
     const double last = is_fresh(L) ? value_of_rank(L, sure * beyond) : L->lambda[beyond < m ? beyond : m - 1];
     *op = L->a.op;
-    return wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k),
-                          most < WISP__MOST_DEGREE ? most : WISP__MOST_DEGREE);
+    return wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k), most);
 }
 
 bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op)
@@ -91,7 +91,10 @@ wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
     if (good > 0) {
         double over;
         WISP_TRY(wisp__lanczos_verify(L, good, &over));
-        if (over <= 1) wisp__lanczos_lock(L, good);
+        if (over <= 1) {
+            wisp__lanczos_lock(L, good);
+            L->early = 1;
+        }
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
     }
     L->a.op = *op;

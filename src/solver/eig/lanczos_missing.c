@@ -161,7 +161,7 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
         at->checked = wisp__eig_begin_check(L->k);
         at->phase = WISP__BETWEEN;
         at->tries = 0;
-        if (!L->a.op.inverse && !L->lowered) steps = best_gap(L, &at->gap);
+        if (!L->a.op.inverse && !L->early) steps = best_gap(L, &at->gap);
     }
     for (;;) {
         if (at->phase == WISP__BETWEEN && steps * L->a.block <= (double)L->k->e->products) at->phase = WISP__GAPS;
