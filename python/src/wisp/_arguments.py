@@ -72,6 +72,8 @@ def given_array(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype) 
         found = np.asarray(value)
     except ValueError:
         found = np.array(None)
+    if found.dtype.kind == "O":
+        found = _converted(found)
     if found.dtype.kind not in "biufc":
         raise TypeError(f"{name}: the function gives {shown(value)}, and no array of numbers")
     if found.shape != shape:
@@ -119,6 +121,13 @@ def pair(each: Check) -> Check:
         return each(name, ends[0]), each(name, ends[1])
 
     return check
+
+
+def _bounds(name: str, value: Any) -> tuple[float, float]:
+    low, high = pair(finite)(name, value)
+    if not low < high:
+        raise ValueError(f"{name} is a pair of numbers, (low, high), low below high, not {shown(value)}")
+    return low, high
 
 
 def list_of(name: str, value: Any, what: str) -> list:
@@ -184,6 +193,24 @@ def seed(name: str, value: Any) -> Any:
     return whole(0, 10**400)(name, value)
 
 
+_TURNS = {"c": ("__float__", "__complex__"), "f": ("__float__",), "u": ("__index__",)}  # into numbers of such a kind
+
+
+def _no_number(value: Any, kind: str) -> bool:
+    return isinstance(value, np.ndarray) or not any(hasattr(value, turn) for turn in _TURNS[kind])
+
+
+def _converted(array: np.ndarray, kind: str = "c") -> np.ndarray:
+    """An array of objects, such as fractions or decimals, as one of numbers; as it is, if there is something else in it."""
+    if not any(_no_number(x, kind) for x in array.flat):
+        for dtype in (np.int64,) if kind == "u" else (float, complex) if kind == "c" else (float,):
+            try:
+                return array.astype(dtype)
+            except (TypeError, ValueError, OverflowError):
+                pass
+    return array
+
+
 def numbers(name: str, value: Any, kinds: str = "biufc") -> np.ndarray:
     """An array of numbers."""
     try:
@@ -192,10 +219,15 @@ def numbers(name: str, value: Any, kinds: str = "biufc") -> np.ndarray:
             array = np.asarray(value)
     except Exception:
         raise ValueError(f"{name} is an array of numbers, whose rows have one length, not {shown(value)}") from None
+    widest = kinds[-1]
+    if array.dtype.kind == "O":
+        array = _converted(array, widest)
     if array.dtype.kind not in kinds and array.size:
-        what = "numbers" if "c" in kinds else "real numbers" if "f" in kinds else "whole numbers"
-        raise (ValueError if array.dtype.kind in "biufc" else TypeError)(
-            f"{name} is an array of {what}, not {shown(value) if array.dtype.kind == 'O' else array.dtype}")
+        what = {"c": "numbers", "f": "real numbers", "u": "whole numbers"}[widest]
+        if array.dtype.kind in "biufc":
+            raise ValueError(f"{name} is an array of {what}, not {array.dtype}")
+        wrong = next((x for x in array.flat if _no_number(x, widest)), array.flat[0])
+        raise TypeError(f"{name} is an array of {what}, " + (f"and has {shown(wrong)}" if array.ndim else f"not {shown(value)}"))
     return array
 
 
@@ -206,22 +238,18 @@ def in_range(name: str, rows: np.ndarray, count: int) -> None:
         raise ValueError(f"{name}: the rows of the matrix are from 0 to {count - 1}, and {wrong[0]} is none of them")
 
 
-def _as_given(kinds: str) -> Check:
-    def check(name: str, value: Any) -> Any:
-        numbers(name, value, kinds)
-        return value
-
-    return check
+def _array_of(kinds: str) -> Check:
+    return lambda name, value: numbers(name, value, kinds)
 
 
 def temperatures(name: str, value: Any) -> Any:
     t = numbers(name, value, "biuf")
     if not t.size or not np.all((t > 0) & np.isfinite(t)):
         raise ValueError(f"{name} is one temperature or several, above 0 and finite, not {shown(value)}")
-    return value
+    return t
 
 
-array, reals, wholes = _as_given("biufc"), _as_given("biuf"), _as_given("biu")
+array, reals, wholes = _array_of("biufc"), _array_of("biuf"), _array_of("biu")
 
 
 def context(name: str, value: Any) -> Any:
@@ -237,7 +265,7 @@ for _check, _names in {
     whole(1, _INT64): "num_vectors num_moments", whole(1): "k", whole(0, _INT64): "maxiter max_terms", whole(0): "restart shadow",
     seed: "rng", not_negative: "tol atol damp longest_step temperature", below_1: "rtol", memory: "left_memory",
     positive: "eta volume energy_resolution", finite: "field", complex_number: "target sigma",
-    pair(finite): "bounds overlap_bounds", pair(no_nan): "interval", word: "which method precision kernel formula side",
+    _bounds: "bounds overlap_bounds", pair(no_nan): "interval", word: "which method precision kernel formula side",
     flag: "exact cool hermitian info real copy pin", function: "f make observe", progress: "progress", path: "path", context: "ctx",
     temperatures: "T", matrices: "operators", iterable: "seeds", reals: "energy energies mu omega positions cell stderr",
     wholes: "sites i j rows orbitals", array: "times psi b x x0 null vectors",

@@ -77,7 +77,7 @@ class _Enough:
         if (stderr is None) != (at is None):
             raise ValueError("stderr and at go together: the standard error that is wanted, and where")
         if stderr is not None and not np.all(np.asarray(stderr, float) > 0):
-            raise ValueError(f"stderr is above 0, not {stderr}")
+            raise ValueError(f"stderr is above 0, not {shown(stderr)}")
 
     def __call__(self, result: Any) -> bool:
         if self.target is None:
