@@ -1,7 +1,10 @@
 """Every argument of every public call, given what it is not: there is one plain line that names it, and never words of numpy or cffi,
 or an AttributeError."""
 import inspect
+import re
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -331,3 +334,55 @@ def test_words_are_those_of_python():
         with pytest.raises((ValueError, NotImplementedError), match=words) as told:
             call()
         assert "wisp_" not in str(told.value) and "WISP_" not in str(told.value)
+
+
+def test_words_name_nothing_of_c(tmp_path):
+    """Calls that fail in the library, and what of its own names could come with that."""
+    many = wisp.Matrix(sp.eye(3000).tocsr())
+    near = np.diag(np.arange(50.0))
+    near[3, 4] = 1e-13
+    op = wisp.Matrix(sp.linalg.aslinearoperator(sp.eye(N)))
+    calls = [(lambda: many.eigs(4), "more of the last one's multiplet; result has those that were found"),
+             (lambda: wisp.Matrix(near).spectral_density(2, 16), r"take the Hermitian part \(A \+ A.conj\(\).T\) / 2"),
+             (lambda: SIGMA.optical(0.0), "the conductivity at mu has the limit of 0"),
+             (lambda: SIGMA.count(0, 1), "give it chemical potentials"),
+             (lambda: H.spectral_density(2, 16, operator=sp.eye(N)).thermal(50.0), "they have values at energies alone"),
+             (lambda: H.greens(0, 1, eta=9.0).integrate(), "^integrate: "),
+             (lambda: wisp.Matrix(np.ones((3, 2))).solve(np.ones(3), checkpoint=tmp_path / "x"), "checkpoint is for square matrices"),
+             (lambda: wisp.Matrix(np.diag([1.0, 0])).solve(np.ones(2), precond="block-jacobi"), "take another precond$"),
+             (lambda: H.apply(lambda e: e > 0, ONE), "take more max_terms, or kernel='jackson'"),
+             (lambda: H.apply(np.exp, ONE, max_terms=10**9, kernel="jackson"), "max_terms is 1000000000"),
+             (lambda: H.trace(lambda e: e > 0), r"or take spectral_density\(...\).integrate\(f, kernel='jackson'\)"),
+             (lambda: H.greens(0, eta=1e-9), "eta=1e-09 is too small"),
+             (lambda: H.thermal(1e-6), "; cool=True serves all$"),
+             (lambda: op.svds(1), "^the matrix is a LinearOperator.*store it, or take Matrix.from_rows$"),
+             (lambda: wisp.Matrix(np.ones((3, 2))).spectral_density(), "^the matrix is 3 x 2, not square"),
+             (lambda: H.spectral_density(bounds=(1, -1)), r"bounds is a pair of numbers, \(low, high\), low below high, not \(1, -1\)"),
+             (lambda: H.eigs(80), "^eigs: k is 80")]
+    for call, words in calls:
+        with pytest.raises((wisp.WispError, ValueError), match=words) as told:
+            call()
+        assert not re.search("wisp_|WISP_|opts|--[a-z]", str(told.value)), told.value
+
+
+def test_numbers_that_are_objects():
+    """Fractions, decimals, and whatever else float() takes, where real numbers are expected; int() where whole ones are."""
+    half, one = Fraction(1, 2), Decimal(1)
+    np.testing.assert_array_equal(RHO([half, one]), RHO([0.5, 1.0]))
+    assert RHO(half) == RHO(0.5) and np.shape(RHO(one)) == ()
+    np.testing.assert_array_equal(wisp.Matrix([[half, 0], [0, one]]) @ [one, half], [0.5, 0.5])
+    np.testing.assert_array_equal(H.evolve([one] * N, [half]), H.evolve(ONE, [0.5]))
+    np.testing.assert_array_equal(H.evolve(np.array([1j] * N, object), [half]), H.evolve(1j * ONE, [0.5]))
+    np.testing.assert_array_equal(H.thermal([Decimal(9)]).energy.value, H.thermal([9.0]).energy.value)
+    np.testing.assert_array_equal(H.ldos(np.array([1, 2], object), 16).sites, [1, 2])
+    np.testing.assert_array_equal(SIGMA(half, Decimal("0.1")), SIGMA(0.5, 0.1))
+    np.testing.assert_array_equal(wisp.Matrix(np.eye(2), positions=[[half], [one]]).positions, [[0.5], [1.0]])
+    np.testing.assert_array_equal(wisp.Matrix(operator(lambda X: np.array([[Fraction(x) for x in row] for row in X]))) @ ONE, ONE)
+    for call, words in ((lambda: H.solve([one, None] * (N // 2)), "b is an array of numbers, and has None"),
+                        (lambda: RHO([half, "1"]), "energy is an array of real numbers, and has .*'1'"),
+                        (lambda: RHO("1"), "energy is an array of real numbers, not '1'"),
+                        (lambda: RHO([1j, half]), "energy is an array of real numbers, and has 1j"),
+                        (lambda: H.ldos([half], 16), r"sites is an array of whole numbers, and has Fraction\(1, 2\)"),
+                        (lambda: H.ldos([10**30], 16), "sites is an array of whole numbers, and has 1000")):
+        with pytest.raises((TypeError, ValueError), match=words):
+            call()

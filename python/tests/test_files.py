@@ -183,6 +183,13 @@ def test_add_moments():
     exact = M.spectral_density(num_moments=8, exact=True)
     exact.add_moments(2)
     assert exact.moments.shape == (1, 10)
+    finer = M.spectral_density(3, 20, rng=4, bounds=b)
+    finer.add_moments(energy_resolution=finer.resolution / 2.875)
+    assert finer.num_moments == 58  # 57.5 would do
+    for wrong, words in ((dict(energy_resolution=1e9), "is what these 58 moments have"), ({}, "give either"),
+                         (dict(num_moments=2, energy_resolution=0.1), "give either")):
+        with pytest.raises(ValueError, match=words):
+            finer.add_moments(**wrong)
     before = rho.moments.copy()
 
     def stop(task, done):

@@ -127,7 +127,7 @@ _FIELDS = {
     "opts.target_im": "target",
     "opts.memory_limit": "memory_limit", "opts.device": "device", "opts.threads": "threads", "opts.isa": "isa",
     "opts.bounds": "bounds", "opts.low": "interval", "opts.high": "interval", "opts.sites": "sites",
-    "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "kernel",
+    "opts.method": "method", "opts.precond": "precond", "opts.terms": "max_terms", "opts.jackson": "max_terms",
     "opts.tolerance_abs": "atol", "opts.non_hermitian": "hermitian", "opts.absorption": "absorb",
     "opts.drive_at": "drive", "wisp_overlap_opts.bounds": "overlap_bounds",
     "opts.null": "null", "opts.adjoint": "operator", "opts.type": "dtype",
@@ -142,6 +142,30 @@ def with_result(failure: Any, result: Any) -> Any:
 
 
 _NESTED = "the operator's function failed: "
+# The library's calls, options and advice, by what a program of Python calls them.
+_WORDS: list[Any] = [(re.compile(pattern), words) for pattern, words in {
+    r", or opts\.jackson": ", or kernel='jackson'",
+    r"other opts\.block_rows, or ": "",
+    r"try a larger opts\.search, or": "try",
+    r"(, of which|;) opts\.any (takes some|asks for some of them)": "; result has those that were found",
+    r"\(wisp_src_hermitian_part\)": "(A + A.conj().T) / 2",
+    r"wisp_sigma has": "the conductivity at mu has",
+    r" \(wisp_sigma\)": ": give it chemical potentials",
+    r"wisp_dos evaluates them": "they have values at energies alone",
+    r"\bV_a\b": "the velocity of alpha",
+    r"\bV_b\b": "the velocity of beta",
+    r"wisp_gallery_list": "`wisp gen --list`",
+    r" \(WISP_PRECOND_APPLY\)": "",
+    r"function 0 is": "f is",
+    r"an operator \(wisp_mat_from_apply\)": "a LinearOperator",
+    r"^(a matrix as a source|a width for a recurrence): ": "",
+    r"; take a stored matrix, and for bounds the Lanczos method or an interval of your own": ": store it, or take Matrix.from_rows",
+    r"^wisp_kubo: ": "conductivity: ", r"^eig: ": "eigs: ", r"^svd: ": "svds: ",
+    r"^trace_function: ": "integrate: ", r"^chebyshev_apply: ": "apply: ",
+    r"(wisp_[a-z]+_)?opts\.\w+": lambda m: _FIELDS.get(m[0]) or _FIELDS.get(m[0][m[0].index("opts."):], m[0].rpartition(".")[2]),
+    r"(method|which|side|precond) = WISP_(?:EIG_)?([A-Z_]+)": lambda m: f"{m[1]}={_name(m[2])}",
+    r"WISP_(LANCZOS|CHEBFD|KRYLOV_SCHUR|DENSE|LSMR|MINRES|GMRES|BICGSTAB|CG|IDR)\b": lambda m: _name(m[1]),
+}.items()]
 
 
 def _name(constant: str) -> str:
@@ -150,15 +174,11 @@ def _name(constant: str) -> str:
 
 def error(status: int, message: str) -> WispError:
     """The exception for a status; for that of an operator of the library's own, such as S^-1/2 H S^-1/2, if it tells."""
-    message = re.sub(r"(wisp_[a-z]+_)?(opts\.(\w+))", lambda m: _FIELDS.get(m[0], _FIELDS.get(m[2], m[3])), message)
-    message = re.sub(r"(method|which|side|precond) = WISP_(?:EIG_)?([A-Z_]+)", lambda m: f"{m[1]}={_name(m[2])}", message)
-    message = re.sub(r"WISP_(LANCZOS|CHEBFD|KRYLOV_SCHUR|DENSE|LSMR|MINRES|GMRES|BICGSTAB|CG|IDR)\b",
-                     lambda m: _name(m[1]), message)
-    message = message.replace(" (WISP_PRECOND_APPLY)", "").replace("function 0 is", "f is")
-    message = message.replace("an operator (wisp_mat_from_apply)", "a LinearOperator")
+    for pattern, words in _WORDS:
+        message = pattern.sub(words, message)
     if message.startswith(_NESTED):
         inner = message[len(_NESTED):]
         status = next((s for s in _BY_STATUS if inner.startswith(text(lib.wisp_status_string(s)) + ": ")), status)
-    message = message.replace("wisp_gallery_list", "`wisp gen --list`") or text(lib.wisp_status_string(status))
+    message = message or text(lib.wisp_status_string(status))
     of = _BY_STATUS.get(status, WispError)
     return file_error(message) if of is FileError else of(message)

@@ -29,10 +29,12 @@ class LocalDensity(Moments):
 
     @property
     def sites(self) -> Any:
+        """The rows of the matrix that were asked for."""
         return self._sites
 
     @checked()
     def __call__(self, energy: ArrayLike) -> np.ndarray:
+        """The densities at energies, of shape (sites, ...)."""
         return np.array([self._at(energy, i).value for i in range(self.num_vectors)])
 
     @checked()
@@ -42,6 +44,7 @@ class LocalDensity(Moments):
 
     @property
     def densities(self) -> np.ndarray:
+        """Of shape (sites, energies), per unit of energy; each one's integral is 1."""
         return self(self.energies)
 
     def to_xarray(self) -> Any:

@@ -112,6 +112,7 @@ class SpectralFunction(Moments):
         self._facts["vectors"] = len(self._mu)
 
     def _no_sum(self, *args: Any, **options: Any) -> Any:
+        """Not of plane waves, which are not all states: ``spectral_density`` has it."""
         raise TypeError("plane waves are not all states of a system: take spectral_density for counts, integrals and "
                         "thermodynamics")
 
@@ -119,11 +120,13 @@ class SpectralFunction(Moments):
 
     @checked()
     def __call__(self, energy: ArrayLike) -> np.ndarray:
+        """A(k, E) at energies, of shape (wave vectors, ...)."""
         each = np.array([self._at(energy, v).value for v in range(self.num_vectors)])
         return each.reshape(len(self.k), self.orbitals, *np.shape(energy)).sum(1)
 
     @property
     def densities(self) -> np.ndarray:
+        """Of shape (wave vectors, energies), per unit of energy; the integral of each is the number of orbitals."""
         return self(self.energies)
 
     def to_xarray(self) -> Any:

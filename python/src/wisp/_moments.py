@@ -141,26 +141,32 @@ class Moments:
 
     @property
     def moments(self) -> np.ndarray:
+        """Of shape (vectors, moments): <v|T_k|v> of each vector v, with T_k of H moved and scaled into [-1, 1]."""
         return self._mu if self._imag is None else self._mu + 1j * self._imag
 
     @property
     def bounds(self) -> tuple[float, float]:
+        """The spectrum lies between these; moments are those on this interval."""
         return self._bounds[0] - self._bounds[1], self._bounds[0] + self._bounds[1]
 
     @property
     def dtype(self) -> np.dtype:
+        """Of the vectors that the moments are of."""
         return DTYPES[self._facts["type"]]
 
     @property
     def num_moments(self) -> int:
+        """How many of each vector."""
         return self._mu.shape[1]
 
     @property
     def num_vectors(self) -> int:
+        """How many there are, those of an interrupted run that are there."""
         return self._mu.shape[0]
 
     @property
     def complete(self) -> bool:
+        """False: the run was ended before all vectors and moments were there."""
         return not self._facts["partial"]
 
     @property
@@ -373,14 +379,17 @@ class SpectralDensity(Moments):
 
     @property
     def densities(self) -> np.ndarray:
+        """At ``energies``, per unit of energy: their integral is the number of rows."""
         return self._default().value
 
     @property
     def stderr(self) -> np.ndarray:
+        """Standard errors of ``densities``: NaN for a single random vector, 0 for vectors that are not random."""
         return self._default().stderr
 
     @property
     def bar95(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the upper ends of the 95% bars of ``densities``, of chance alone: the kernel's smearing is not in them."""
         return self._default().bar95
 
     def _may_have_more(self, what: str, traces: tuple[int, ...]) -> None:
@@ -390,10 +399,17 @@ class SpectralDensity(Moments):
                              "and of given vectors it can't")
 
     @checked()
-    def add_moments(self, num_moments: int, *, progress: Any = None) -> None:
+    def add_moments(self, num_moments: int | None = None, *, energy_resolution: float | None = None, progress: Any = None) -> None:
         """Adds moments, which makes the resolution finer: those of the same vectors, on the same bounds.
 
         The recursion begins anew, for its vectors are not kept: it takes as long as a run with all of them.
+
+        Parameters
+        ----------
+        num_moments : int
+            How many more.
+        energy_resolution : float
+            In its place: as many more as make ``resolution`` as fine as this.
 
         Raises
         ------
@@ -401,8 +417,14 @@ class SpectralDensity(Moments):
             Ctrl-C. The density stays as it was.
         """
         self._may_have_more("moments", (lib.WISP_TRACE_RANDOM, lib.WISP_TRACE_EXACT))
-        if num_moments < 1:
-            raise ValueError(f"num_moments is at least 1, not {num_moments}")
+        if (num_moments is None) == (energy_resolution is None):
+            raise ValueError("give either num_moments or energy_resolution")
+        if num_moments is None:
+            assert energy_resolution is not None
+            num_moments = lib.wisp_moments_for(self._bounds[1], energy_resolution) - self.num_moments
+            if num_moments < 1:
+                raise ValueError(f"energy_resolution={energy_resolution:g} is what these {self.num_moments} moments have: "
+                                 f"{self.resolution:.3g}")
         facts = self._facts
         exact = facts["trace"] == lib.WISP_TRACE_EXACT
         more, size = struct("wisp_moments")

@@ -304,7 +304,7 @@ class SolverCalls(MatrixParts):
             LSMR: x makes |b - A x|^2 + damp^2 |x|^2 least.
         checkpoint : str, os.PathLike or Checkpoint, optional
             A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
-            Of a function ``precond`` it is not known whether it is the same one.
+            Of a function ``precond`` it is not known whether it is the same one. For square matrices.
 
         Returns
         -------
@@ -338,6 +338,8 @@ class SolverCalls(MatrixParts):
             made = ffi.new("wisp_mat **")
             self.ctx.call(lib.wisp_mat_adjoint_sized, made, self._mat, ffi.NULL, 0)
             o.adjoint = adjoint = ffi.gc(made[0], lib.wisp_mat_free)
+        if checkpoint is not None and self.shape[0] != self.shape[1]:
+            raise ValueError("checkpoint is for square matrices")
         if callable(precond):
             if self.ctx.ranks > 1:
                 raise UnsupportedError("a function can't be a preconditioner on several processes: name one of wisp's")

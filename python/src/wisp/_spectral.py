@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ._matrix import Matrix
 
+_MOST = 2**30  # moments
 ROUNDING = 0.1  # of half a bar at most, as with the command's --precision auto
 
 
@@ -313,6 +314,8 @@ class SpectralCalls(MatrixParts):
             fields = {"trace": lib.WISP_TRACE_GIVEN, "left": blocks[0], "right": blocks[1]}
         low, high = self.find_bounds() if bounds is None else bounds
         n = lib.wisp_green_moments((high - low) / 2, eta, tol or 1e-10)
+        if n > _MOST:
+            raise ValueError(f"eta={eta:g} is too small: it takes {n} moments, and {_MOST} are the most")
         return self._moments(lambda m: GreensFunction(self, self.ctx, m, rows, cols, eta, tol), "jackson",
                              self._kpm(n + n % 2, left.size, (low, high), progress, **fields))
 
@@ -343,7 +346,13 @@ class SpectralCalls(MatrixParts):
         o, size = struct("wisp_function_opts", tolerance=tol)
         b = ffi.new("wisp_bounds *", ((low + high) / 2, (high - low) / 2, 0))
         n = ffi.new("int64_t *")
-        self.ctx.call(lib.wisp_function_moments_sized, self.ctx._ctx, b, function, o, size, n)
+        try:
+            self.ctx.call(lib.wisp_function_moments_sized, self.ctx._ctx, b, function, o, size, n)
+        except ArgumentError as failure:  # its advice is that of apply
+            told = str(failure).partition(", or take more max_terms")
+            if not told[1]:
+                raise
+            raise ArgumentError(f"{told[0]}, or take spectral_density(...).integrate(f, kernel='jackson')") from None
         del keep
         rho = self.spectral_density(num_vectors, n[0], rng=rng, bounds=(low, high), exact=exact, progress=progress)
         return rho.integrate(f, tol=tol)
@@ -407,7 +416,12 @@ class SpectralCalls(MatrixParts):
         n = lib.wisp_thermal_moments(half, max(t.min(), lib.wisp_thermal_coldest(half)) if cool else t.min())
         seed = seed_of(rng, self.ctx)
         rho = self.spectral_density(num_vectors, n, rng=seed, bounds=(low, high), exact=exact, progress=progress)
-        return self._cooled(rho, t, tol, seed, progress) if cool else rho.thermal(t, tol=tol)
+        if cool:
+            return self._cooled(rho, t, tol, seed, progress)
+        try:
+            return rho.thermal(t, tol=tol)
+        except ArgumentError as failure:
+            raise ArgumentError(f"{failure}" + "; cool=True serves all" * (not exact)) from None
 
     def _cooled(self, rho: SpectralDensity, t: np.ndarray, tol: float, seed: int, progress: Any) -> Thermal:
         """By the moments, and below the lowest temperature that they serve by cooled states."""

@@ -130,10 +130,12 @@ class Conductivity(Moments):
 
     @property
     def num_moments(self) -> int:
+        """Of each of both polynomials."""
         return self._facts["square"]
 
     @property
     def left_dtype(self) -> np.dtype:
+        """In which left vectors were held."""
         return self._left or self.dtype
 
     def _share_of_rounding(self) -> float:
@@ -146,12 +148,12 @@ class Conductivity(Moments):
         return np.linspace(*self.bounds, 201)
 
     @checked()
-    def __call__(self, mu: ArrayLike, temperature: float = 0.0) -> Any:
+    def __call__(self, mu: ArrayLike = 0.0, temperature: float = 0.0) -> Any:
         """The conductivity at chemical potentials, and a temperature in the unit of the matrix (k_B = 1)."""
         return self.at(mu, temperature).value
 
     @checked()
-    def at(self, mu: ArrayLike, temperature: float = 0.0) -> Estimate:
+    def at(self, mu: ArrayLike = 0.0, temperature: float = 0.0) -> Estimate:
         """The conductivity with its error: NaN for a single random vector."""
         if self.formula not in _FORMULAS:
             raise ValueError(f"formula is one of {', '.join(_FORMULAS)}, not {self.formula!r}")
