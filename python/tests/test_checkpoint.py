@@ -25,6 +25,8 @@ def run(name, **more):
     if name == "operator":
         B = sp.diags(np.arange(n) % 3 + 1j * (np.arange(n) % 2)).tocsr()
         return [H.spectral_density(operator=B, vectors=x, num_moments=256, **more).moments]
+    if name.startswith("thermal"):
+        return [[e.value, e.stderr, *e.bar95] for e in H.thermal([1e-3, 0.002, 9], 12, cool=True, **more)[1:]]
     if name == "eigs":
         e = H.eigs(4, method="lanczos", **more)
         return [e.values, e.vectors]
@@ -65,7 +67,8 @@ def python(script, *args):
 
 
 CALLS = pytest.mark.parametrize("name, calls", [("density", 30), ("operator", 30), ("eigs", 6), ("chebfd", 40), ("solve", 8),
-                                                ("evolve", 12), ("operators", 12)])
+                                                ("evolve", 12), ("operators", 12), ("thermal, of moments", 20),
+                                                ("thermal, cooled", 300)])
 
 
 @CALLS
@@ -84,8 +87,9 @@ def test_a_killed_process_goes_on(name, calls, tmp_path):
 
 
 def steps(told):
-    """What progress was told of, but for the look at the matrix, which each call takes anew."""
-    return [each for each in told if each[0] != "checking"]
+    """What progress was told of, but for the look at the matrix, which each call takes anew, and for where cooling is, which a
+    call that goes on tells first."""
+    return [each for each in told if each[0] not in ("checking", "cooling")]
 
 
 @CALLS
@@ -190,6 +194,14 @@ def test_words_of_a_refusal(tmp_path):
     refused(other.spectral_density, "with matrix: <wisp.Matrix: 162 x 162, float64, ", **size, rows=[1, 2])
     refused(wisp.Matrix(2 * H.tocsr()).spectral_density, "other values of matrix: both are <wisp.Matrix", **size, rows=[1, 2])
     refused(H.solve, "a call of spectral_density, and this one is solve", b=x)
+    path = tmp_path / "cold" / "run.ck"
+    path.parent.mkdir()
+    interrupted(H.thermal, path, T=[1e-3, 5], num_vectors=4, cool=True)
+    for more, words in ((dict(T=[1e-3, 6]), "other values of T: both are an array of float64 and shape (2,)"),
+                        (dict(num_vectors=8), "num_vectors: 4; this one has num_vectors: 8"), (dict(rng=7), "rng: 0; this one has rng: 7"),
+                        (dict(cool=False, T=[5.0, 6]), "other values of T"), (dict(tol=0.1), "tol: 0; this one has tol: 0.1"),
+                        (dict(bounds=(-4, 4)), "bounds: none; this one has bounds: a list of 2")):
+        refused(H.thermal, words, **{"T": [1e-3, 5], "num_vectors": 4, "cool": True, **more})
     path = tmp_path / "other" / "run.ck"
     path.parent.mkdir()
     interrupted(H.evolve, path, psi=x, times=np.linspace(0, 90, 5), operators=[H])
@@ -198,6 +210,19 @@ def test_words_of_a_refusal(tmp_path):
                         (dict(operators=[sp.eye(162)]), "other values of operators: both are a list of 1"),
                         (dict(drive=(H, np.sin)), "drive: none; this one has drive: a list of 2")):
         refused(H.evolve, words, **{"psi": x, "times": np.linspace(0, 90, 5), "operators": [H], **more})
+
+
+def test_thermal_that_fails_keeps_its_file(tmp_path):
+    """A call that ends well removes it; that of temperatures that moments do not serve has not."""
+    path = tmp_path / "run.ck"
+    H = wisp.gallery("graphene", nx=9, ny=9)
+    with pytest.raises(ValueError, match="cool=True serves all"):
+        H.thermal(1e-5, 2, bounds=(-3.1, 3.1), tol=1e-12, checkpoint=wisp.Checkpoint(path, every=0))
+    assert path.exists()
+    other = tmp_path / "other.ck"
+    exact = H.thermal([5.0, 9], exact=True, checkpoint=wisp.Checkpoint(other, every=0))
+    np.testing.assert_array_equal(exact.energy.value, H.thermal([5.0, 9], exact=True).energy.value)
+    assert not other.exists()
 
 
 def test_a_state_of_one_method_and_a_call_of_another(tmp_path):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import zlib
 from types import TracebackType
 from typing import Any, Callable
@@ -90,6 +91,18 @@ def _unlike(path: str, name: str, kept: str, now: str) -> str:
     return f"checkpoint: {path} is of a call with {name}: {kept}; this one has {name}: {now}"
 
 
+class _Thread(threading.local):
+    run: Run | None = None
+
+
+_thread = _Thread()
+
+
+def around() -> Run | None:
+    """The call with a checkpoint within which this thread is, if it is in one."""
+    return _thread.run
+
+
 class Run:
     """A call with a checkpoint, or without one, within a ``with`` block.
 
@@ -129,12 +142,16 @@ class Run:
         self.ctx.call(lib.wisp_checkpoint_create_sized, made, self.ctx._ctx, o, size)
         self.made = made[0]
         keep_by(lambda: lib.wisp_checkpoint_request(self.made, 1))
+        _thread.run = self
         return self
 
-    def set(self, o: Any) -> None:
-        """Sets the fields of a solver's options: the state that it goes on from, and what it offers its own to."""
+    def set(self, o: Any, solver: str | None = None) -> None:
+        """Sets the fields of a solver's options: the state that it goes on from, and what it offers its own to. A call of
+        several solvers names the one: it goes on from a state of its own alone."""
         if self.of is not None:
-            o.offer, o.resume = self.offer, self.kept
+            o.offer = self.offer
+            if solver is None or (self.kept and text(lib.wisp_state_words(self.kept, b"solver")) == solver):
+                o.resume = self.kept
 
     def keep(self, state: Any, name: str, array: np.ndarray) -> None:
         """An item: noted, or filled in."""
@@ -167,6 +184,7 @@ class Run:
     def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
         if self.made:
             keep_by(None)
+            _thread.run = None
             if value is None:
                 lib.wisp_checkpoint_remove(self.made)
             lib.wisp_checkpoint_free(self.made)

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import NumericError
+from ._checkpoint import Run, around
+from ._errors import FormatError, NumericError
 from ._lib import ffi, lib, pointer, struct
-from ._moments import ensemble
+from ._moments import SpectralDensity, ensemble
 
 
 class Cooled:
@@ -29,6 +30,9 @@ class Cooled:
 
     def run(self, progress: Any) -> None:
         """All vectors; those of a batch that is interrupted do not count."""
+        kept = around()
+        if kept is not None:
+            kept.set(self.opts[1], "cool")
         self.ctx.call(lib.wisp_cool_sized, *self.c, *self.opts, progress=progress)
 
     def quantities(self, i: int, tol: float) -> np.ndarray:
@@ -40,3 +44,37 @@ class Cooled:
         except NumericError as failure:
             raise NumericError(f"T: {failure}") from None
         return ensemble(e)
+
+
+class Beside:
+    """The moments beside cooled states, in the checkpoint of these, so that they are not computed anew."""
+
+    _FACTS, _MU = "moments of cooling", "mu of cooled vectors"
+
+    def __init__(self) -> None:
+        self.rho: SpectralDensity | None = None
+        self.kept: Any = None
+
+    def items(self, run: Run, state: Any) -> None:
+        """Notes them, once they are there, or fills them in."""
+        m, size = struct("wisp_moments")
+        if not lib.wisp_state_is_kept(state):
+            if self.rho is not None:
+                ffi.memmove(m, self.rho._raw()[0], size)
+                m.mu = ffi.NULL
+                run.keep(state, self._FACTS, np.frombuffer(ffi.buffer(m), np.uint8))
+                run.keep(state, self._MU, self.rho._mu)
+        elif lib.wisp_state_bytes(state, self._FACTS.encode()):
+            run.keep(state, self._FACTS, np.frombuffer(ffi.buffer(m), np.uint8))
+            m.mu = m.imag = m.points = m.sites = m.matrix = m.command = ffi.NULL
+            held = lib.wisp_state_bytes(state, self._MU.encode())
+            if m.n < 1 or m.vectors < 1 or held != 8 * m.n * m.vectors:
+                raise FormatError(f"a state of cooling that can't be: {m.n} moments of {m.vectors} vectors")
+            mu = np.empty((m.vectors, m.n))
+            run.keep(state, self._MU, mu)
+            m.mu = pointer(mu, "double")
+            self.kept = m, mu
+
+    def take(self, matrix: Any) -> SpectralDensity | None:
+        """Those that were kept, as a density of this matrix."""
+        return SpectralDensity(matrix, matrix.ctx, self.kept[0], "jackson") if self.kept else None

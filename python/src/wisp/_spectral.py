@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from ._arguments import checked, in_range, numbers
 from ._checkpoint import Run
 from ._context import Context
-from ._cool import Cooled
+from ._cool import Beside, Cooled
 from ._errors import ArgumentError, NumericError, with_result
 from ._lib import DTYPES, TYPES, as_type, ffi, lib, pointer, struct
 from ._local import GreensFunction, LocalDensity
@@ -369,7 +369,7 @@ class SpectralCalls(MatrixParts):
     @checked()
     def thermal(self, T: ArrayLike, num_vectors: int = 32, *, tol: float = 0, bounds: Sequence[float] | None = None,
                 rng: int | np.random.Generator | None = 0, exact: bool = False, cool: bool = False,
-                progress: Any = None) -> Thermal:
+                checkpoint: Any = None, progress: Any = None) -> Thermal:
         """ln Z, energy, heat capacity and entropy at temperatures, as ``Moments.thermal``; as many moments as they take.
 
         Parameters
@@ -382,6 +382,8 @@ class SpectralCalls(MatrixParts):
             True: temperatures that are too low for moments are served by as many random vectors that are cooled,
             exp(-H/2T)|r>, step by step (thermal pure states: Sugiura and Shimizu, Phys. Rev. Lett. 111, 010401 (2013)), down
             to the ground state. Errors are those of the jackknife over the vectors. Not with ``exact``.
+        checkpoint : str, os.PathLike or Checkpoint, optional
+            A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
 
         Other parameters are those of ``spectral_density``.
 
@@ -414,14 +416,20 @@ class SpectralCalls(MatrixParts):
         low, high = self.find_bounds() if bounds is None else bounds
         half = (high - low) / 2
         n = lib.wisp_thermal_moments(half, max(t.min(), lib.wisp_thermal_coldest(half)) if cool else t.min())
-        seed = seed_of(rng, self.ctx)
-        rho = self.spectral_density(num_vectors, n, rng=seed, bounds=(low, high), exact=exact, progress=progress)
-        if cool:
-            return self._cooled(rho, t, tol, seed, progress)
-        try:
-            return rho.thermal(t, tol=tol)
-        except ArgumentError as failure:
-            raise ArgumentError(f"{failure}" + "; cool=True serves all" * (not exact)) from None
+        seed, beside = seed_of(rng, self.ctx), Beside()
+        fields = {"trace": lib.WISP_TRACE_EXACT} if exact else {}
+        with Run(checkpoint, self, "thermal", beside.items, T=t, num_vectors=num_vectors, tol=tol, bounds=bounds, rng=seed,
+                 exact=exact, cool=cool) as kept:
+            rho = beside.take(self) or self._moments(
+                lambda m: SpectralDensity(self, self.ctx, m, "jackson"), "jackson",
+                self._kpm(n, 0 if exact else num_vectors, (low, high), progress, kept, seed=seed, **fields))
+            if cool:
+                beside.rho = rho
+                return self._cooled(rho, t, tol, seed, progress)
+            try:
+                return rho.thermal(t, tol=tol)
+            except ArgumentError as failure:
+                raise ArgumentError(f"{failure}" + "; cool=True serves all" * (not exact)) from None
 
     def _cooled(self, rho: SpectralDensity, t: np.ndarray, tol: float, seed: int, progress: Any) -> Thermal:
         """By the moments, and below the lowest temperature that they serve by cooled states."""
