@@ -12,6 +12,8 @@ import weakref
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+import scipy.sparse.linalg
 
 import wisp
 
@@ -106,6 +108,35 @@ def test_ctrl_c_at_random_moments():
             caught += 1
         else:
             assert left[0] > 0  # it was over before that
+
+
+def test_ctrl_c_within_a_function_of_the_program():
+    """Of a LinearOperator nearly all of the time is within its matmat: what there was by then is kept as well."""
+    A = wisp.gallery("haldane", nx=12, ny=12, t2=0.1, phi=0.5, disorder=1).tocsr()
+    left = [0]
+
+    def matmat(X):
+        left[0] -= 1
+        if not left[0]:
+            signal.raise_signal(signal.SIGINT)
+        return A @ X
+
+    op = sp.linalg.LinearOperator(A.shape, matvec=matmat, matmat=matmat, dtype=complex)
+    M, x = wisp.Matrix(op), np.ones(A.shape[0])
+    for call, found in ((lambda: M.spectral_density(4, 256, bounds=(-5, 5)), lambda rho: 2 < rho.num_moments < 256 and not rho.complete),
+                        (lambda: M.eigs(3), lambda pairs: not pairs.complete),
+                        (lambda: M.solve(x, method="minres"), lambda result: not result[1].converged),
+                        (lambda: M.evolve(x, [0.1, 50.0], bounds=(-5, 5)), lambda psi: psi.shape == (1, x.size)),
+                        (lambda: M.apply(np.exp, x), lambda result: result is None)):
+        left[0] = 40
+        with pytest.raises(KeyboardInterrupt) as told:
+            call()
+        assert found(told.value.result)
+    b = A + 9 * sp.eye(A.shape[0])
+    left[0] = 4
+    with pytest.raises(KeyboardInterrupt) as told:
+        wisp.Matrix(b).solve(x, rtol=1e-14, precond=lambda X: matmat(X) * 0 + X)
+    assert told.value.result[0].shape == x.shape and not told.value.result[1].converged
 
 
 def test_ctrl_c_while_lapack_is_looked_for(monkeypatch):

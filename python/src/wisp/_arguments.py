@@ -288,7 +288,11 @@ def checked(**more: Check | None) -> Callable[[F], F]:
                 check = checks[name]
                 if check is not None and value is not signature.parameters[name].default:
                     given.arguments[name] = check(name, value)
-            return call(*given.args, **given.kwargs)
+            try:
+                return call(*given.args, **given.kwargs)
+            except KeyboardInterrupt as failure:  # which has a result, if only None
+                setattr(failure, "result", getattr(failure, "result", None))
+                raise
 
         return cast(F, look)
 

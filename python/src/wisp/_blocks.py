@@ -35,7 +35,7 @@ def function_of_blocks(name: str, matmat: Callable[[np.ndarray], Any], ctx: Cont
         ctx.call(lib.wisp_blk_put, y, lib.WISP_ROW_MAJOR, pointer(Y), Y.shape[1])
         return lib.WISP_OK
 
-    return callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK)
+    return callback("wisp_apply_fn", apply, lib.WISP_ERR_CALLBACK, stopped=lib.WISP_ERR_CANCELLED)
 
 
 class _Lent:

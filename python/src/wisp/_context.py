@@ -84,15 +84,21 @@ def _interrupted(kind: Any, value: BaseException, trace: TracebackType | None) -
 
 
 def callback(signature: str, function: Callable[..., Any], failed: Any, frame: Frame | None = None,
-             waits: bool = False) -> Any:
+             waits: bool = False, stopped: Any = None) -> Any:
     """function for the library. An exception in it makes it return `failed`, and is raised by the call that is under
-    way in this thread, or that of `frame`. waits: after a Ctrl-C in it the call may go on until its state is kept."""
+    way in this thread, or that of `frame`. waits: after a Ctrl-C in it the call may go on until its state is kept. stopped:
+    what it returns on Ctrl-C in place of `failed`."""
 
     def keep(kind: Any, value: BaseException, trace: TracebackType | None) -> None:
         if frame is not None and frame.error is None:
             frame.error = value
 
-    return ffi.callback(signature, error=failed, onerror=keep if frame else _interrupted if waits else _failed)(function)
+    def stop(kind: Any, value: BaseException, trace: TracebackType | None) -> Any:
+        _failed(kind, value, trace)
+        return stopped if isinstance(value, KeyboardInterrupt) else failed
+
+    ended = keep if frame else _interrupted if waits else _failed if stopped is None else stop
+    return ffi.callback(signature, error=failed, onerror=ended)(function)
 
 
 def _on_progress(arg: Any, progress: Any) -> int:

@@ -106,6 +106,8 @@ class SolverCalls(MatrixParts):
         ------
         IncompleteError, ConvergenceError
             Something is, or may be, missing; ``result`` has the pairs that were found.
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` has the pairs that were found. MUMPS makes factors in one piece, whose end it waits for.
         """
         near = target if target is not None else sigma
         o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH), tolerance=tol, max_rounds=maxiter,
@@ -316,6 +318,8 @@ class SolverCalls(MatrixParts):
         ------
         ConvergenceError, SingularError
             Some column did not converge; ``result`` is (x, info), with the best x there was.
+        KeyboardInterrupt
+            Ctrl-C. Its ``result`` is (x, info) as far as it was.
         """
         B = self._some_columns("b", b)
         X0 = None if x0 is None else self._columns("x0", x0, self.shape[1], B.dtype)
