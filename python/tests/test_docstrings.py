@@ -35,6 +35,20 @@ def test_examples():
 
 
 @pytest.mark.skipif(not SITE.is_dir(), reason="this is not a checkout")
+def test_tables_of_names_are_true():
+    """Calls and keywords in wisp's column."""
+    kinds = (wisp, wisp.Matrix, wisp.SpectralDensity, wisp.Conductivity)
+    seen, wrong = 0, []
+    for row in re.findall(r"^\|.*", (SITE / "from.md").read_text(), re.M):
+        for name, arguments in re.findall(r"(\w+)\(([^()]*)\)", row.split("|")[2]):
+            call = next((getattr(kind, name) for kind in kinds if hasattr(kind, name)), None)
+            known = inspect.signature(call).parameters if call else {}
+            wrong += [f"{name}({key}=" for key in re.findall(r"(\w+)=", arguments) if key not in known] + [name] * (not call)
+            seen += 1
+    assert not wrong and seen > 20
+
+
+@pytest.mark.skipif(not SITE.is_dir(), reason="this is not a checkout")
 def test_the_site_names_what_is_there():
     known = {*dir(wisp), "shape", "dtype", "nnz"} | {name for kind in vars(wisp).values() if isinstance(kind, type) for name in dir(kind)}
     missing = set()
