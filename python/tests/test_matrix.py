@@ -174,6 +174,30 @@ def test_arrays_of_any_numbers():
         np.testing.assert_array_equal(wisp.Matrix(A) @ [3.0, 5.0], [3, 5])
 
 
+def test_a_matrix_of_a_matrix():
+    """It has the entries, in any type, and the positions; products of numpy's arrays with one are refused in plain words."""
+    H = wisp.gallery("haldane", nx=4, ny=5, t2=0.1, phi=0.5)
+    with wisp.Context(threads=1) as other:
+        for M in (H, H.peierls(0.0), wisp.Matrix(H.tocsr(), positions=H.positions), wisp.gallery("graphene", nx=3, ny=3)):
+            for again in (wisp.Matrix(M), wisp.Matrix(M, ctx=M.ctx)):
+                assert again.ctx in (M.ctx, other) and again.nnz == M.nnz and again.dtype == M.dtype
+                assert abs(again.tocsr() - M.tocsr()).max() == 0
+                np.testing.assert_array_equal(again.positions, M.positions)
+                assert again.spectral_density(2, 8).bounds == pytest.approx(M.spectral_density(2, 8).bounds)
+                assert abs(pickle.loads(pickle.dumps(again)).tocsr() - M.tocsr()).max() == 0
+    assert wisp.Matrix(H, dtype="F").dtype == np.complex64
+    op = wisp.Matrix(aslinearoperator(H.tocsr()))
+    np.testing.assert_allclose(wisp.Matrix(op) @ np.ones(40), H @ np.ones(40))
+    with pytest.raises(ValueError, match="copy=False"):
+        wisp.Matrix(H, copy=False)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        np.ones(40) @ H
+    with pytest.raises(TypeError, match="^spectral_density: .*'nvectors'"):
+        H.spectral_density(nvectors=3)
+    with pytest.raises(TypeError, match="a Context can't be pickled"):
+        pickle.dumps(H.ctx)
+
+
 def test_pickled_matrices(dtype):
     A, at = hermitian(30, dtype, 4), np.arange(60.0).reshape(30, 2)
     x = np.linspace(-1, 1, 30)

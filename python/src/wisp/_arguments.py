@@ -283,7 +283,10 @@ def checked(**more: Check | None) -> Callable[[F], F]:
 
         @functools.wraps(call)
         def look(*args: Any, **options: Any) -> Any:
-            given = signature.bind(*args, **options)
+            try:
+                given = signature.bind(*args, **options)
+            except TypeError as failure:  # which names no call
+                raise TypeError(f"{call.__name__ if call.__name__[0] != '_' else call.__qualname__}: {failure}") from None
             for name, value in given.arguments.items():
                 check = checks[name]
                 if check is not None and value is not signature.parameters[name].default:

@@ -334,6 +334,9 @@ class Context:
         """Takes ``cancel`` back."""
         lib.wisp_ctx_resume(self._ctx)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Context can't be pickled, or copied: it is of one process, and each makes its own")
+
     def __enter__(self) -> Context:
         self._tokens.append(_current.set(self))
         return self

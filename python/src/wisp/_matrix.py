@@ -28,11 +28,12 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
 
     Parameters
     ----------
-    H : scipy sparse matrix or array, numpy array, LinearOperator, str, or os.PathLike
+    H : scipy sparse matrix or array, numpy array, LinearOperator, Matrix, str, or os.PathLike
         CSR with integers of 32 or 64 bits is read in place, other formats become CSR first. A string is a gallery spec,
         such as ``"topi:nx=10,ny=10,nz=4"``, or a file (.mtx, .mtx.gz, .crs, .npz). A LinearOperator is never stored: its
         ``matmat`` is called with blocks; that it is Hermitian is not checked. Of an object with
-        ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken, and positions of its sites.
+        ``hamiltonian_submatrix``, such as a finalized system of Kwant, that matrix is taken, and positions of its sites. Another
+        Matrix is copied, such as into another ``dtype``, with its positions.
     copy : bool
         False: the arrays of a CSR matrix stay where they are and must keep their pattern; values that the program writes
         there count from then on. Products are slower that way. Another matrix, whose arrays would be copied, is refused.
@@ -73,6 +74,7 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
     _orbitals: Any = None
     _system: Any = None  # of Kwant, and how many orbitals each of its sites has
     _op: Any = None
+    __array_ufunc__ = None  # numpy's arrays leave products with one to it
 
     @checked(H=None, params=mapping)
     def __init__(self, H: Any, *, copy: bool = True, dtype: DTypeLike | None = None, params: dict | None = None,
@@ -82,6 +84,8 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         self._keep: list[Any] = []
         self.ctx = context(ctx)
         self._spec = H if isinstance(H, (str, os.PathLike)) else None
+        if isinstance(H, Matrix):
+            H = self._copied(H, copy, dtype)
         if cell is not None and positions is None and not hasattr(H, "hamiltonian_submatrix"):
             raise ValueError("cell is given with positions")
         if hasattr(H, "hamiltonian_submatrix"):
@@ -174,6 +178,23 @@ class Matrix(SpectralCalls, MapCalls, TransportCalls, SolverCalls, EvolveCalls):
         return self._place
 
     # ---- how it is made ------------------------------------------------------------------------------
+
+    def _copied(self, other: Matrix, copy: bool, dtype: Any) -> Any:
+        """Makes it of another matrix's entries; what there is to be made of one that has none is given back."""
+        if not copy:
+            raise ValueError("copy=False uses the arrays of a CSR matrix of scipy in place: another wisp.Matrix is copied")
+        if not other._stored and other._op is None:
+            raise TypeError("H is a matrix of entries, or a LinearOperator, not one that wisp made of others")
+        self._spec, self._place, self._orbitals, self._system = other._spec, other._place, other._orbitals, other._system
+        if not other._stored or other.ctx is not self.ctx:
+            return other.tocsr() if other._stored else other._op
+        src, size = struct("wisp_src")
+        self.ctx.call(lib.wisp_src_open_mat_sized, src, size, other._mat)
+        try:
+            self._create(src, size, dtype)
+        finally:
+            lib.wisp_src_close_sized(src, size)
+        return None
 
     def _open_or_load(self, name: Any, dtype: Any) -> Any:
         """Opens a file or a spec; what the library does not read of scipy's files (bsr, dia) is given back as scipy has it."""
