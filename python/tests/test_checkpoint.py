@@ -225,6 +225,19 @@ def test_thermal_that_fails_keeps_its_file(tmp_path):
     assert not other.exists()
 
 
+def test_a_call_within_another_one_has_no_part_in_its_file(tmp_path):
+    path, cold = tmp_path / "run.ck", []
+    H = wisp.gallery("graphene", nx=4, ny=4, disorder=1)
+
+    def progress(task, done):
+        if path.exists() and not cold:
+            cold.append(H.thermal(1e-3, 2, cool=True).energy.value)
+
+    moments = H.spectral_density(2, 64, checkpoint=wisp.Checkpoint(path, every=0), progress=progress).moments
+    assert cold == [H.thermal(1e-3, 2, cool=True).energy.value]
+    np.testing.assert_array_equal(moments, H.spectral_density(2, 64).moments)
+
+
 def test_a_state_of_one_method_and_a_call_of_another(tmp_path):
     """By default a call goes on by the method of the file, and gives that method's vectors, to the bit: another method's have
     other signs or phases, and others in the space of a level with several states. A method that is named is refused by its

@@ -99,7 +99,7 @@ _thread = _Thread()
 
 
 def around() -> Run | None:
-    """The call with a checkpoint within which this thread is, if it is in one."""
+    """The innermost call in this thread of those that may have a checkpoint, if it has one."""
     return _thread.run
 
 
@@ -124,7 +124,9 @@ class Run:
         self.held: Any = None  # what lives until the state is copied
 
     def __enter__(self) -> Run:
+        self.before = _thread.run
         if self.of is None:
+            _thread.run = None
             return self
         self.words = {name: words_of(value) for name, value in self.same.items()}
         name = os.fsencode(self.of.path)
@@ -182,9 +184,9 @@ class Run:
         return int(lib.wisp_checkpoint_offer(self.made, state) or lib.wisp_checkpoint_wait(self.made) != lib.WISP_OK)
 
     def __exit__(self, kind: Any, value: BaseException | None, trace: TracebackType | None) -> None:
+        _thread.run = self.before
         if self.made:
             keep_by(None)
-            _thread.run = None
             if value is None:
                 lib.wisp_checkpoint_remove(self.made)
             lib.wisp_checkpoint_free(self.made)
