@@ -1,5 +1,5 @@
-"""Eigensolvers of Python's packages. PROGRAM FILE primme|scipy COUNT WHICH TOLERANCE: WHICH is SA, or a number that the
-eigenvalues shall be nearest to. One run, and one JSON line about it."""
+"""Eigensolvers of Python's packages. PROGRAM FILE primme|scipy COUNT WHICH TOLERANCE: WHICH is SA, LA, or a number that
+the eigenvalues shall be nearest to. One run, and one JSON line about it."""
 import importlib, importlib.metadata, json, sys, time
 import numpy as np
 import scipy.sparse
@@ -21,7 +21,7 @@ def main():
     solvers = importlib.import_module("primme" if package == "primme" else "scipy.sparse.linalg")
     version = importlib.import_module(package).__version__ if package == "scipy" else importlib.metadata.version(package)
     began = time.monotonic()
-    values, vectors = solvers.eigsh(A, k=int(count), which=which if which == "SA" else float(which),
+    values, vectors = solvers.eigsh(A, k=int(count), which=which if which in ("SA", "LA") else float(which),
                                     tol=float(tolerance))
     seconds = time.monotonic() - began
     residual = np.linalg.norm(A @ vectors - vectors * values, axis=0).max()

@@ -16,16 +16,24 @@ def inner(count, target, more=None):
             **(more or {})}
 
 
+def ends(which, count):
+    """The pairs at an end of the spectrum."""
+    short = {"smallest": "SA", "largest": "LA"}[which]
+    return {SLEPC + "krylov-schur": f"-eps_nev {count} -eps_{which}_real -eps_tol 1e-8",
+            "primme": f"{count} {short} 1e-8", "scipy": f"{count} {short} 1e-8"}
+
+
 # name: matrix, wisp's options, kind of SLEPc's build, Hermitian, {peer: its options}
 CASES = {
     "inner": ("topi:nx=40,ny=40,nz=20", "--target 0 -n 100 --tol 1e-9", "complex", 1,
               inner(100, 1e-3, {SLEPC + "filter": "-eps_tol 1e-9 " + FILTER, "primme": "100 0 1e-9"})),
     "graphene-inner": ("graphene:nx=200,ny=200,disorder=0.5", "--target 0 -n 100 --tol 1e-9", "real", 1, inner(100, 0)),
     "hubbard": ("hubbard:sites=12,up=4,down=3,disorder=1", "--target -8 -n 50 --tol 1e-9", "real", 1, inner(50, -8)),
-    "graphene": ("graphene:nx=707,ny=707", "--smallest 20", "real", 1,
-                 {SLEPC + "krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8", "scipy": "20 SA 1e-8"}),
-    "spinchain": ("spinchain:sites=20", "--smallest 20", "real", 1,
-                  {SLEPC + "krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8"}),
+    "graphene": ("graphene:nx=707,ny=707", "--smallest 20", "real", 1, ends("smallest", 20)),
+    "graphene-200": ("graphene:nx=200,ny=200", "--smallest 20", "real", 1, ends("smallest", 20)),
+    "graphene-200-disorder": ("graphene:nx=200,ny=200,disorder=0.5", "--smallest 20", "real", 1, ends("smallest", 20)),
+    "delaunay-largest": ("delaunay:nx=400,ny=400", "--largest 10", "real", 1, ends("largest", 10)),
+    "spinchain": ("spinchain:sites=20", "--smallest 20", "real", 1, ends("smallest", 20)),
     "matpde": ("matpde:nx=1024,ny=1024", "--largest-real 10 --search 20 --tol 1e-6", "real", 0,
                {SLEPC + "krylov-schur": "-eps_nev 10 -eps_ncv 20 -eps_largest_real -eps_tol 1e-6"}),
 }
