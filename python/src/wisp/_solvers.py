@@ -107,7 +107,8 @@ class SolverCalls(MatrixParts):
         IncompleteError, ConvergenceError
             Something is, or may be, missing; ``result`` has the pairs that were found.
         KeyboardInterrupt
-            Ctrl-C. Its ``result`` has the pairs that were found. MUMPS makes factors in one piece, whose end it waits for.
+            Ctrl-C. Its ``result`` has the pairs that were found. MUMPS analyses a matrix, and makes factors, in one piece each,
+            whose end it waits for.
         """
         near = target if target is not None else sigma
         o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH), tolerance=tol, max_rounds=maxiter,
@@ -211,7 +212,7 @@ class SolverCalls(MatrixParts):
         IncompleteError, ConvergenceError
             Something is, or may be, missing; ``result`` has the triplets that were found.
         KeyboardInterrupt
-            Ctrl-C. Its ``result`` has the triplets that were found.
+            Ctrl-C. Its ``result`` has the triplets that were found. It waits for MUMPS as with ``eigs``.
 
         Examples
         --------
