@@ -332,6 +332,8 @@ static void proofs_end(void **state)
     static const double level[] = {1, -1, 2, 0};
     for (wisp_method m = WISP_METHOD_DEFAULT; m <= WISP_IDR; m = (wisp_method)((int)m + 1)) {
         if (m == WISP_LSMR) continue; /* it needs no proof */
+        /* DEFAULT is MINRES here; how long a proof takes differs in numbers alone. */
+        if (ref_few() && (m == WISP_METHOD_DEFAULT || m == WISP_BICGSTAB || m == WISP_IDR)) continue;
         ref_rng r = {2};
         int64_t steps = 0, allowed = 0;
         wisp_ctx *ctx =
