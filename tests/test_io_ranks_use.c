@@ -143,7 +143,8 @@ static void large_written(void **state)
     (void)state;
     wisp_ctx *ctx = naive_ctx(1);
     wisp_src src;
-    /* Entries and rows are more than go at once. A sanitizer sees the seams by three ranks, of which one has no rows, as by any. */
+    /* Entries and rows are more than go at once. A sanitizer sees the seams by three ranks, of which one has no rows,
+     * as by any. */
     const int first = REF_SANITIZED ? 3 : 1, end = REF_SANITIZED ? 4 : WAYS;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=190000,bandwidth=5"));
     expect_written_by(src, "ranks_out.crs", (wisp_write_opts){0}, first, end);
