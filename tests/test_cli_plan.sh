@@ -207,4 +207,10 @@ for machine in "$source"/tests/machines/*.json; do # an instruction set that thi
     WISP_ISA=generic WISP_MACHINE=$machine ok dos topi:nx=20,ny=20,nz=20 $short --threads 1 --plan
 done
 WISP_MACHINE=nowhere.json refused 1 "WISP_MACHINE=nowhere.json: it can't be read" info laplace:nx=3
+# LAPACK for a matrix that is not Hermitian: all of the vectors that are given, complex ones of a real matrix, are counted.
+for asked in "300 --any" 397 3; do
+    ok eig matpde:nx=20,ny=20 --largest $asked --method dense --plan --json
+    bound=$(grep -o '"total_bytes": [0-9]*' out | grep -o '[0-9]*')
+    ok eig matpde:nx=20,ny=20 --largest $asked --method dense --quiet --mem-limit "$bound"
+done
 finish

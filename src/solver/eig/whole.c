@@ -24,15 +24,33 @@ static double sums_bytes(double rows, double numbers)
     return (3 + rows / BLOCK) * fmin(rows, PANEL) * numbers * sizeof(double);
 }
 
-/* Bytes beside A: the space, which becomes the vectors, blocks, H and what becomes of it, and LAPACK's own. */
+/* Vectors of a matrix that is not Hermitian, as they are made beside a space that stays: of a real one they may be
+   complex, and are made of two real parts, by way of columns of each; and the small matrix that a product has. *kept:
+   of these, what stays while D^-1 A D is tried. */
+static double vectors_bytes(const wisp__eig *k, double *kept)
+{
+    enum { PADDING = 16 };
+    const double n = (double)k->rows, size = (double)wisp_type_size(k->type),
+                 found = fmin(k->o.count + !k->is_complex, n), each = (double)wisp__eig_held(k) * size,
+                 small =
+                     n * (found + PADDING) * size * (k->is_complex ? 2 : 1); /* complex: of twice as many real rows */
+    *kept = each * found * (k->is_complex ? 1 : 2) + small;
+    return each * (k->is_complex ? found + 2 : 4 * found + 8) + small;
+}
+
+/* Bytes beside A: the space, which becomes the vectors of a Hermitian matrix, blocks, H and what becomes of it, and
+   LAPACK's own, or the vectors of another one. */
 static int64_t memory(const wisp__eig *k)
 {
     const double n = (double)k->rows, held = (double)wisp__eig_held(k);
     const int width = wisp__ritz_width(k, (int)k->rows);
     const double columns = n + (2.0 + 2 * wisp__eig_scaled_blocks(k)) * width, parts = k->is_complex ? 2 : 1;
     const double numbers = (k->hermitian ? 1 : 2) * parts * n * (n + 1); /* that LAPACK makes, and ranks share */
-    return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n +
-                     528 * parts * n + sums_bytes(parts * n, parts * width)) +
+    double kept, vectors = vectors_bytes(k, &kept);
+    const double general = 48 * n * n + fmax(16 * parts * n * n + 528 * parts * n + 24 * n + kept, vectors + 64 * n),
+                 matrices = k->hermitian ? 64 * n * n + 528 * parts * n : general;
+    return (int64_t)(held * columns * (double)wisp_type_size(k->type) + matrices +
+                     sums_bytes(parts * n, parts * width)) +
            wisp__arnoldi_numbers((int)k->rows, k->o.count, 0) +
            wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
 }
