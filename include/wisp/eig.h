@@ -43,13 +43,15 @@ typedef enum {
     WISP_EIG_DENSE,
     WISP_EIG_INVERT
 } wisp_eig_method;
-/* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual, for these may lie
-   inside; it also has to be small beside the interval (CHEBFD: a twentieth at most, or rounding), whatever the
-   tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise (or, with `target_im`, to a complex number).
-   SMALLEST, LARGEST: at the lower and upper end of a Hermitian matrix's spectrum; of another matrix those of smallest
-   and largest absolute value. LARGEST_REAL: those of largest real part. If the last one of `count` belongs to a
-   multiplet (by their residuals they may be equal; not Hermitian: they are within the tolerance), all of the multiplet
-   are given: there may be more than `count`. */
+/* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual and four rounding
+   units of themselves, for these may lie inside (in single precision that is 5e-7 of them: where it is more than a
+   tenth of the interval, the log has a warning); a residual also has to be small beside the interval (CHEBFD: a
+   twentieth at most, or 256 rounding units of the largest |lambda|), whatever the tolerance is. NEAREST: `count`
+   eigenvalues nearest to `target`, likewise (or, with `target_im`, to a complex number). SMALLEST, LARGEST: at the
+   lower and upper end of a Hermitian matrix's spectrum; of another matrix those of smallest and largest absolute value.
+   LARGEST_REAL: those of largest real part. If the last one of `count` belongs to a multiplet (by residuals and
+   rounding they may be equal; not Hermitian: they are within the tolerance), all of the multiplet are given: there may
+   be more than `count`. */
 typedef enum {
     WISP_EIG_SMALLEST,
     WISP_EIG_LARGEST,

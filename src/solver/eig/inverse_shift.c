@@ -148,6 +148,7 @@ static void fit_tolerance(wisp__inverse *v)
     if (k->o.tolerance > enough) wisp__eig_set_tolerance(k, enough);
 }
 
+/* It ends: from 1e-12 at least to less than 1 there are twelve such steps. */
 bool wisp__inverse_loosen(wisp__inverse *v)
 {
     enum { STEP = 10 };
