@@ -324,6 +324,7 @@ def test_words_are_those_of_python():
     M, op, b = wisp.Matrix(A), wisp.Matrix(sp.linalg.aslinearoperator(A)), np.ones(400)
     for call, words in ((lambda: H.eigs(4, which="SM", method="krylov-schur"), "take method='chebfd'"),
                         (lambda: H.eigs(4, which="LA", method="chebfd"), "take method='lanczos' or 'krylov-schur'"),
+                        (lambda: H.eigs(interval=(0, 1), any=True), "an interval has all of its pairs"),
                         (lambda: M.svds(interval=(0, 1)), "interval is a pair .*, low above 0, not .*; which='SM' gives"),
                         (lambda: M.svds(interval=(2, 1)), "interval is a pair"),
                         (lambda: op.solve(b, damp=0.1), "lsmr.* take a matrix of entries"),

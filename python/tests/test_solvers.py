@@ -60,6 +60,14 @@ def test_eigs_dense_by_scipys_lapack():
         np.testing.assert_allclose(found.values[:5], np.linalg.eigvalsh(A.toarray())[:5], atol=1e-9)
 
 
+def test_eigs_of_a_multiplet():
+    """All of the last one's, or as many as make k."""
+    H = wisp.Matrix(sp.diags(np.r_[-1.0, np.repeat(0.0, 5), 1 + np.arange(600) / 600]).tocsr())
+    for k, whichever, found in ((3, False, 6), (3, True, 3), (6, True, 6)):
+        E = H.eigs(k, "SA", any=whichever)
+        assert np.allclose(E.values, [-1, 0, 0, 0, 0, 0][:found], atol=1e-7)
+
+
 def test_eigs_says_what_is_missing():
     M = wisp.gallery("anderson", nx=12, ny=12, nz=12, disorder=5)
     with pytest.raises((wisp.ConvergenceError, wisp.IncompleteError)) as caught:

@@ -59,7 +59,8 @@ class SolverCalls(MatrixParts):
     def eigs(self, k: int = 6, which: str = "SA", *, target: complex | None = None, sigma: complex | None = None,
              interval: Sequence[float] | None = None, tol: float = 0, maxiter: int = 0, method: str | None = None,
              bounds: Sequence[float] | None = None, rng: int | np.random.Generator | None = 0, overlap: Any = None,
-             overlap_bounds: Sequence[float] | None = None, checkpoint: Any = None, progress: Any = None) -> Eigenpairs:
+             overlap_bounds: Sequence[float] | None = None, any: bool = False, checkpoint: Any = None,
+             progress: Any = None) -> Eigenpairs:
         """Eigenpairs, at an end of the spectrum, next to a number, or all in an interval.
 
         By Chebyshev filter diagonalization (Pieper et al., J. Comput. Phys. 325, 226 (2016)), block Lanczos or
@@ -68,7 +69,7 @@ class SolverCalls(MatrixParts):
         Parameters
         ----------
         k : int
-            How many; not with ``interval``. If the last one belongs to a multiplet, all of it is given.
+            How many; not with ``interval``. If the last one belongs to a multiplet, all of it is given, unless ``any``.
         which : {"SA", "LA", "SM", "LR"}
             As in scipy: smallest, largest, nearest to 0, of largest real part. Of a matrix that is not Hermitian "SA"
             and "LA" are those of smallest and largest absolute value.
@@ -92,6 +93,8 @@ class SolverCalls(MatrixParts):
             |S^-1/2 (A x - lambda S x)|, computed from A and S. It takes double precision.
         overlap_bounds : tuple of float, optional
             The eigenvalues of S lie between these, both above 0. None: they are found.
+        any : bool
+            Of a multiplet that the last one belongs to, as many as make k are enough, whichever they are. Not with ``interval``.
         checkpoint : str, os.PathLike or Checkpoint, optional
             A file that keeps the state of the call, from which it goes on where the process was killed: see ``Checkpoint``.
             Not with ``overlap``; of "chebfd", "lanczos", "krylov-schur" and "invert". A call that goes on may have another
@@ -112,8 +115,10 @@ class SolverCalls(MatrixParts):
         """
         near = target if target is not None else sigma
         o, size = struct("wisp_eig_opts", which=_choice("which", which, _WHICH), tolerance=tol, max_rounds=maxiter,
-                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng, self.ctx))
+                         method=_choice("method", method, _EIG_METHODS), seed=seed_of(rng, self.ctx), any=1 if any else 0)
         if interval is not None:
+            if any:
+                raise ValueError("any is for a number k of pairs, and an interval has all of its pairs")
             if near is not None:
                 raise ValueError("give either an interval or a target")
             if interval[0] > interval[1]:
