@@ -266,7 +266,7 @@ for _check, _names in {
     seed: "rng", not_negative: "tol atol damp longest_step temperature", below_1: "rtol", memory: "left_memory",
     positive: "eta volume energy_resolution", finite: "field", complex_number: "target sigma",
     _bounds: "bounds overlap_bounds", pair(no_nan): "interval", word: "which method precision kernel formula side",
-    flag: "exact cool hermitian info real copy pin", function: "f make observe", progress: "progress", path: "path", context: "ctx",
+    flag: "any exact cool hermitian info real copy pin", function: "f make observe", progress: "progress", path: "path", context: "ctx",
     temperatures: "T", matrices: "operators", iterable: "seeds", reals: "energy energies mu omega positions cell stderr",
     wholes: "sites i j rows orbitals", array: "times psi b x x0 null vectors",
 }.items():
