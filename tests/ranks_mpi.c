@@ -3,6 +3,7 @@
 #include "ref.h"
 #include <math.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <wisp/mpi.h>
@@ -222,6 +223,31 @@ static void halo_without_threads(void **state)
     end_ctx(ctx);
 }
 
+/* Calls of it by other threads than the main one, which alone may call MPI here; libraries call this one, too. */
+static pthread_t main_thread;
+static int calls, others;
+
+int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    __atomic_add_fetch(pthread_equal(pthread_self(), main_thread) ? &calls : &others, 1, __ATOMIC_RELAXED);
+    return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+
+static void parts_by_one_thread(void **state)
+{
+    wisp_ctx *ctx = ctx_of(MPI_COMM_WORLD);
+    wisp_src src, parts;
+    (void)state;
+    if (!strstr(wisp_features(), "scotch")) skip();
+    REF_OK(ctx, wisp_src_open(&src, ctx, "delaunay:nx=30,ny=30"));
+    calls = others = 0;
+    REF_OK(ctx, wisp_src_partition(&parts, ctx, &src, WISP_PARTITION_SCOTCH));
+    assert_true(calls > 0 || ranks == 1);
+    assert_int_equal(others, 0);
+    wisp_src_close(&parts), wisp_src_close(&src);
+    end_ctx(ctx);
+}
+
 /* Multigrid by HYPRE, whose ranks are these processes: about as many iterations as by one, and the same x; also where
    some have no rows, and where one has a row that is refused. */
 static void multigrid(void **state)
@@ -282,11 +308,12 @@ static void multigrid(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_communicators), cmocka_unit_test(groups),    cmocka_unit_test(sums),
-        cmocka_unit_test(no_memory),         cmocka_unit_test(cancelled), cmocka_unit_test(halo_without_threads),
-        cmocka_unit_test(multigrid)};
+        cmocka_unit_test(bad_communicators),   cmocka_unit_test(groups),    cmocka_unit_test(sums),
+        cmocka_unit_test(no_memory),           cmocka_unit_test(cancelled), cmocka_unit_test(halo_without_threads),
+        cmocka_unit_test(parts_by_one_thread), cmocka_unit_test(multigrid)};
     wisp_ctx *ctx;
     int level;
+    main_thread = pthread_self();
     if (wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, NULL) != WISP_ERR_ARG || ctx ||
         !strstr(message_of(NULL), "MPI_Init_thread"))
         return 1;

@@ -15,6 +15,11 @@
 /* What is called of it, without its SCOTCH_. */
 #define FUNCTIONS(X)       \
     X(randomReset)         \
+    X(contextInit)         \
+    X(contextThreadSpawn)  \
+    X(contextBindDgraph)   \
+    X(contextBindGraph)    \
+    X(contextExit)         \
     X(archInit)            \
     X(stratInit)           \
     X(archCmpltw)          \
@@ -165,33 +170,38 @@ out:
 /* part[e->rows] of the graph that the processes have together; without a communicator, of one that is all here. */
 static bool cut(const target *t, const edges *e, const MPI_Comm *comm, int ranks, num *part)
 {
+    SCOTCH_Context context;
     SCOTCH_Arch arch;
     SCOTCH_Strat strat;
-    SCOTCH_Graph whole;
-    SCOTCH_Dgraph g;
+    SCOTCH_Graph whole, whole_bound; /* a graph, and the same one within the context */
+    SCOTCH_Dgraph g, bound;
     bool done;
     if (t->count < 2) {
         memset(part, 0, (size_t)e->rows * sizeof *part);
         return true;
     }
     scotch.randomReset(); /* the same parts each time */
+    if (scotch.contextInit(&context)) return false;
     scotch.archInit(&arch);
     scotch.stratInit(&strat);
-    done = !scotch.archCmpltw(&arch, t->count, t->share);
+    /* One thread. Debian's takes two by itself, which call MPI at once, whatever level MPI was started with. */
+    done = !scotch.contextThreadSpawn(&context, 1, NULL) && !scotch.archCmpltw(&arch, t->count, t->share);
     if (comm && done && (done = !scotch.dgraphInit(&g, *comm))) {
         done = !scotch.stratDgraphMapBuild(&strat, SCOTCH_STRATBALANCE, (num)ranks, t->count, uneven) &&
                !scotch.dgraphBuild(&g, 0, e->rows, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->edges, e->col,
                                    NULL, NULL) &&
-               !scotch.dgraphMap(&g, &arch, &strat, part);
+               !scotch.contextBindDgraph(&context, &g, &bound) && !scotch.dgraphMap(&bound, &arch, &strat, part);
         scotch.dgraphExit(&g);
     } else if (!comm && done && (done = !scotch.graphInit(&whole))) {
         done = !scotch.stratGraphMapBuild(&strat, SCOTCH_STRATBALANCE, t->count, uneven) &&
                !scotch.graphBuild(&whole, 0, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->col, NULL) &&
-               !scotch.graphMap(&whole, &arch, &strat, part);
+               !scotch.contextBindGraph(&context, &whole, &whole_bound) &&
+               !scotch.graphMap(&whole_bound, &arch, &strat, part);
         scotch.graphExit(&whole);
     }
     scotch.stratExit(&strat);
     scotch.archExit(&arch);
+    scotch.contextExit(&context);
     return done;
 }
 

@@ -33,7 +33,7 @@ class WispKpm(CMakePackage):
     depends_on("mpi", when="+mpi")
     depends_on("hdf5~mpi+shared", when="+hdf5")
     depends_on("hwloc", when="+hwloc")
-    depends_on("scotch+mpi+shared+link_error_lib", when="+scotch")
+    depends_on("scotch@7:+mpi+shared+link_error_lib", when="+scotch")
     depends_on("hypre+mpi+shared", when="+hypre")
     depends_on("opencl-headers", when="+opencl")
     depends_on("blas", when="+blas")
