@@ -84,7 +84,7 @@ static void said_of_scaled(void **state)
     (void)state;
     enum { SYSTEMS = 24, MOST = 20 };
     int of[STATUSES] = {0}, all = 0;
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed += ref_few() ? 4 : 1) {
+    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) { /* few of them would be no share */
         ref_rng r = {seed * 15485863};
         char what[80];
         wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
