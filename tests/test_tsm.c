@@ -294,7 +294,7 @@ static void bits_do_not_depend_on_threads(void **state)
 static void compensated_sums(void **state)
 {
     (void)state;
-    enum { ROWS = 128 * 210, W = 3 }; /* ranks begin with a strip */
+    enum { ROWS = 128 * 420, W = 3 }; /* of up to 7 ranks each begins with a strip */
     for (int isa = 0; isa < REF_ISAS; isa++)
         for (int t = 0; t < 4; t++) {
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
@@ -310,7 +310,7 @@ static void compensated_sums(void **state)
                 const double a = large   ? huge
                                  : small ? ldexp(1 + (double)ref_below(&r, 7), -4)
                                          : 0,
-                             b = large   ? (strip < 105 ? huge : -huge)
+                             b = large   ? (strip < 210 ? huge : -huge)
                                  : small ? 0.25
                                          : 0;
                 for (int j = 0; j < W; j++) {
