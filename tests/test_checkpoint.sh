@@ -54,6 +54,20 @@ for ranks in "" 3; do
 done
 export WISP_RANKS=
 
+echo "- a signal that comes twice, to the process and to its group, is one"
+for ranks in "" 3; do
+    export WISP_RANKS=$ranks
+    for signals in INT,INT TERM,TERM HUP,HUP INT,TERM TERM,HUP; do
+        rm -f kill.ck*
+        at $signals:moments:0.01 "${run[@]}" --checkpoint kill.ck
+        [ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume kill.ck' err ||
+            fail "$signals by ${ranks:-1} rank(s): $rc, $(cat err)"
+    done
+done
+export WISP_RANKS=
+"$wisp" "${run[@]}" --json --checkpoint kill.ck --resume kill.ck >kill.json 2>err || fail "going on: $(cat err)"
+[ "$(results kill.json | wc -l)" = 2 ] || fail "going on: no results"
+
 echo "- a disk on which the process dies, or a call fails, at each call"
 export DISK_FILE=disk.ck
 # disk VARIABLES... : a run with them, which writes a checkpoint at each step; rc in $rc.

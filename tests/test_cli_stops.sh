@@ -19,12 +19,14 @@ stopped() {
 told() { check "'$1' in: $(cat err)" grep -qF -- "$1" err; }
 whole() { check "no temporary file is left: $(echo ./*.tmp*)" test -z "$(find . -name '*.tmp*')"; }
 
-# ---- a hangup is a signal to end, like the others
+# ---- a hangup is a signal to end, like the others; and one that comes twice is one
 if [ $have_hdf5 = 1 ]; then
-    checks=$((checks + 1))
-    stop moments HUP 1e-9 dos $long --moments 1000000 --vectors 4 --width 4 --save hup.h5
-    tail -1 log | grep -q 'stopped by the end of its terminal; 4 of 4 vectors .* are kept' || fail "$(tail -1 log)"
-    ok dos --from hup.h5 --quiet
+    for signals in HUP HUP,TERM; do
+        checks=$((checks + 1))
+        stop moments $signals 1e-9 dos $long --moments 1000000 --vectors 4 --width 4 --save hup.h5
+        tail -1 log | grep -q 'stopped by the end of its terminal; 4 of 4 vectors .* are kept' || fail "$(tail -1 log)"
+        ok dos --from hup.h5 --quiet
+    done
 fi
 
 # ---- a limit of file sizes is a full disk, whatever its signal does

@@ -13,17 +13,48 @@
 static wisp_ctx *volatile signal_ctx;
 static wisp_checkpoint *volatile signal_checkpoint;
 static volatile sig_atomic_t signal_number, only_noted;
+static volatile double signal_time; /* of the first one, as wisp_now */
+
+/* `timeout`, launchers and batch systems send one signal to the process and again to its group. What comes so many
+   seconds after the first is that one; a person who wants no more than the end presses Ctrl-C once more later. */
+static const double same_signal = 1;
+
+static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_signal(int number);
+
+/* What is written once it is known that the run ends is written to its end, whatever else comes. */
+static void set_flags(void)
+{
+    struct sigaction is;
+    for (int i = 0; i < 3; i++) {
+        if (sigaction(numbers[i], NULL, &is) || is.sa_handler != on_signal) continue;
+        is.sa_flags = only_noted || signal_number ? SA_RESTART : 0;
+        sigaction(numbers[i], &is, NULL);
+    }
+}
+
+/* Another one. That of a terminal which ends comes from the system and, whenever it ends, from the shell. */
+static void on_another(int number)
+{
+    if (number == SIGHUP || wisp_now() - signal_time < same_signal) return;
+    signal(number, SIG_DFL);
+    raise(number);
+}
 
 static void on_signal(int number)
 {
+    if (signal_number) {
+        on_another(number);
+        return;
+    }
+    signal_time = wisp_now();
     signal_number = number;
     if (signal_checkpoint)
         wisp_checkpoint_request(signal_checkpoint, 1);
     else if (signal_ctx && !only_noted)
         wisp_ctx_cancel(signal_ctx);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_IGN); /* of a terminal that ends it comes twice: from the system and from the shell */
+    set_flags();
 }
 
 static volatile sig_atomic_t requested;
@@ -44,17 +75,10 @@ void catch_for_checkpoint(wisp_checkpoint *checkpoint)
     if (requested) wisp_checkpoint_request(checkpoint, 0);
 }
 
-static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-
 void catch_only_noted(bool only)
 {
-    struct sigaction is;
     only_noted = only;
-    for (int i = 0; i < 3; i++) {
-        if (sigaction(numbers[i], NULL, &is) || is.sa_handler != on_signal) continue;
-        is.sa_flags = only ? SA_RESTART : 0; /* what is written then is written to its end */
-        sigaction(numbers[i], &is, NULL);
-    }
+    set_flags();
 }
 
 void catch_signals(wisp_ctx *ctx)

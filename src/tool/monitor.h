@@ -6,14 +6,15 @@
 
 typedef struct tool tool;
 
-/* stop_at.c: where $WISP_STOP_AT=SIGNAL:POINT:NUMBER[@RANK] has a signal raised, by that process itself. POINT is a
+/* stop_at.c: where $WISP_STOP_AT=SIGNAL[,SIGNAL]:POINT:NUMBER[@RANK] has a signal raised, or two at once, by that
+   process itself. POINT is a
    task's name, as progress has it, and NUMBER which part of it is done, of --average with 1 for each realization
    before; or "checkpoint", and how many were tried; or "printing", just before JSON is written to the standard output.
  */
 typedef struct {
     char point[32]; /* "": none */
     double from;
-    int signal; /* 0: not on this process, or no more */
+    int signals[2]; /* 0: not on this process, or no more */
 } stop_point;
 
 /* How a long run shows itself on the standard error. */
@@ -65,7 +66,8 @@ void monitor_error(monitor *mon, const char *message);
 /* What is to be known besides: a line of its own, and behind the error that there is. */
 void monitor_error_more(monitor *mon, const char *format, ...) WISP_PRINTF(2, 3);
 void monitor_release(monitor *mon); /* prints what was held */
-/* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
+/* SIGINT, SIGTERM and SIGHUP cancel this context's work; another one, a second or more later, ends the
+   process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 /* From now on a first one is only noted; false: as before. */
 void catch_only_noted(bool only);
