@@ -277,7 +277,7 @@ if [ $have_hdf5 = 1 ]; then
     refused 1 "wisp dos --from" ldos --from m.h5
     refused 1 "64 moments" dos --from m.h5 --moments 65
     refused 1 "64 moments" dos --from m.h5 --resolution 0.0001
-    refused 2 "exclude each other" dos $topi --from m.h5
+    refused 2 "ask for more --moments or --vectors, or leave MATRIX away" dos $topi --from m.h5
     for option in --vectors=2 --trace=exact --seed=1 --bounds=gershgorin --variant=naive --width=2 --precision=single \
         --reduce=step --save=x.h5 --plan; do
         refused 2 "${option%%=*} needs a new run" dos --from m.h5 $option

@@ -326,10 +326,9 @@ const option_def option_table[] = {
           "the energies themselves, one or more that rise, in place of --interval and --points", .max = 1 << 20),
     VALUE("per", "rows|X", parse_per, CMD_DOS, per,
           "divide the density by the number of rows, or by X: a number of sites or cells, a volume (1)"),
-    VALUE(
-        "from", "FILE.h5", parse_from, MOMENTS, from,
-        "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with other random "
-        "vectors (--seed, --first-vector)"),
+    VALUE("from", "FILE.h5", parse_from, MOMENTS, from,
+          "evaluate the moments of an earlier --save, without MATRIX. Give it several times to combine runs with other "
+          "random vectors (--seed, --first-vector). With MATRIX, that run goes on to more --moments or --vectors"),
     CHOICE("variant", NEW_RUN | KPM, variant, kpm_variant_names, 0, END,
            "the same moments in three ways (blocked is fastest)", .group = "How it is run"),
     COUNT("width", "W", NEW_RUN | KPM, width, 1, 4096,

@@ -15,10 +15,12 @@ enum { EXIT_AGAIN = EXIT_LAYOUT + 1 }; /* in double precision: single is not eno
 static int check_options(tool *t)
 {
     const options *o = &t->opt;
+    const bool more = more_asked(o);
     const char *name = t->cmd->name, *again = options_new_run(o);
-    if (o->from && o->args) return tool_usage(t, "MATRIX and --from exclude each other");
+    if (more && of_spectral(t)) return tool_usage(t, "MATRIX and --from exclude each other");
+    if (more && more_check(t)) return EXIT_USAGE;
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
-    if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
+    if (o->from && again && !more) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
     if (of_spectral(t) && !o->from && !o->path && !o->grid[0])
         return tool_usage(t, "wisp spectral needs --path K:K:.. or --grid N,M");
@@ -414,7 +416,9 @@ int cmd_dos(tool *t)
     int rc = check_options(t), save_rc = EXIT_FINE;
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
-    rc = t->opt.from ? tool_agree(t, load_moments(t, &m, &r)) : compute(t, &r, &m);
+    rc = more_asked(&t->opt) ? tool_agree(t, more_begin(t, &r.more)) : EXIT_FINE;
+    if (!rc) rc = t->opt.from ? tool_agree(t, load_moments(t, &m, &r)) : compute(t, &r, &m);
+    if (!rc && !t->opt.plan) rc = tool_agree(t, more_end(t, &r.more, &m));
     if (rc || t->opt.plan) goto out;
     r.matrix = m.matrix ? m.matrix : "(not named)";
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */

@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_DOS_H
 #define WISP_TOOL_DOS_H
 #include "../average.h"
+#include "../more.h"
 #include "../out/out.h"
 #include "../pencil.h"
 #include "../plan.h"
@@ -57,7 +58,8 @@ typedef struct {
     const char *matrix;
     int64_t where_rows;     /* of --where; 0: without it */
     char *where, *operator; /* what these options are, or were in a kept run; NULL: nothing */
-    int runs;               /* of --from; seed of each: */
+    more_run more;
+    int runs; /* of --from; seed of each: */
     uint64_t seed[LIST];
     wisp_mat_info stored;          /* not with --from */
     int64_t near_rows, near_steps; /* likewise, of a part of the matrix; 0: it is whole */

@@ -275,6 +275,7 @@ void results_free(tool *t, results *r)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
     wisp_cooled_free(&r->cooled);
     kpath_free(&r->path);
+    more_free(&r->more);
     free(r->where);
     free(r->operator);
 }

@@ -101,7 +101,7 @@ static void add_run(json_t *o, tool *t, const results *r)
              J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "devices", json_devices(t)),
              J_IF(own, "isa", wisp_ctx_isa(t->ctx)), J_IF(own, "memory_bytes", plan_most(t, held)),
              J_MAYBE(own && limit > 0, "device_memory_bytes", there), J("checkpoint", checkpoint_json(t)),
-             J("resumed", t->opt.resume),
+             J("resumed", t->opt.resume), J_IF(r->more.file, "from", r->more.file),
              J_IF(own, "chosen", like_json(t, &r->stored, &(like_run){.width = m->width, .depth = m->depth})),
              J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
              J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
@@ -214,6 +214,7 @@ static void show_run(tool *t, const results *r)
     snprintf(b[0], TEXT, "%s, width %d, depth %d", kpm_variant_names[m->variant], m->width, m->depth);
     text_run(t, &r->stored, b[0]);
     weights_summary(t, &r->stored);
+    more_line(&r->more);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),

@@ -15,13 +15,13 @@ static int check_options(tool *t)
 {
     const options *o = &t->opt;
     const char *again = options_new_run(o);
-    const bool directed = option_seen(o, "direction"), own = o->velocity_a != NULL;
-    if (o->from && o->args) return tool_usage(t, "MATRIX and --from exclude each other");
+    const bool directed = option_seen(o, "direction"), own = o->velocity_a != NULL, more = more_asked(o);
+    if (more && more_check(t)) return EXIT_USAGE;
     if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp sigma --help");
-    if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
+    if (o->from && again && !more) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
     if (o->velocity_b && !own) return tool_usage(t, "--velocity-b needs --velocity-a");
     if (own && directed) return tool_usage(t, "--direction and --velocity-a exclude each other");
-    if (!o->from && !own && !directed)
+    if (o->args && !own && !directed)
         return tool_usage(t, "wisp sigma needs --direction xx, xy, .., or --velocity-a FILE");
     if (o->temperature < 0) return tool_usage(t, "--temperature %g: it must be 0 or more", o->temperature);
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
@@ -68,7 +68,7 @@ static void set_options(const options *o, sigma_results *r)
     r->optical = o->optical_count > 0;
     r->mu = r->optical && o->mu_count ? o->mu[0] : 0;
     r->temperature = o->temperature;
-    r->direction = o->from || o->velocity_a ? -1 : o->direction;
+    r->direction = !o->args || o->velocity_a ? -1 : o->direction;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -270,8 +270,10 @@ int cmd_sigma(tool *t)
     if (!rc) rc = check_formula(t, &r);
     if (!rc) rc = tool_begin(t);
     if (rc) return rc;
-    set_options(&t->opt, &r); /* with what --like has */
-    rc = t->opt.from ? tool_agree(t, load(t, &r)) : compute(t, &r);
+    rc = more_asked(&t->opt) ? tool_agree(t, more_begin(t, &r.more)) : EXIT_FINE;
+    set_options(&t->opt, &r); /* with what --like and a kept run have */
+    if (!rc) rc = t->opt.from ? tool_agree(t, load(t, &r)) : compute(t, &r);
+    if (!rc && !t->opt.plan) rc = tool_agree(t, more_end(t, &r.more, &r.m));
     if (rc || t->opt.plan) goto out;
     r.matrix = r.m.matrix ? r.m.matrix : "(not named)";
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
@@ -291,5 +293,6 @@ done:
 out:
     checkpoint_close(t);
     forget(t, &r);
+    more_free(&r.more);
     return rc;
 }

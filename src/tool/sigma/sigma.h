@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_SIGMA_H
 #define WISP_TOOL_SIGMA_H
 #include "../average.h"
+#include "../more.h"
 #include "../out/out.h"
 #include "../plan.h"
 
@@ -30,7 +31,8 @@ typedef struct {
     double kept_volume; /* of a kept run, where --volume is another; 0: there is none */
     bool differ;        /* a kept run had two velocities of the user's */
     average average;    /* of a run with --average */
-    int runs;           /* of --from; seed of each: */
+    more_run more;
+    int runs; /* of --from; seed of each: */
     uint64_t seed[LIST];
     const char *matrix;
     int64_t reading;      /* bytes at most while the sources were read */

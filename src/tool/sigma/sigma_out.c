@@ -57,9 +57,10 @@ static void add_run(json_t *o, tool *t, const sigma_results *r)
              J_MAYBE(r->runs > 1 && !m->realizations, "seeds", json_incref(seeds)), J("width", m->width),
              J("threads", m->threads));
     if (own) json_run(o, t, &r->stored, &(like_run){.width = m->width, .bytes = r->kubo.left_bytes});
-    JSON_PUT(o, J("seconds", m->seconds), J("gflops", gflops(m->flops, m->seconds)),
-             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
-             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
+    JSON_PUT(o, J_IF(r->more.file, "from", r->more.file), J("seconds", m->seconds),
+             J("gflops", gflops(m->flops, m->seconds)), J("bounds_seconds", m->bounds_seconds),
+             J_IF(own, "assemble_seconds", r->assemble_seconds), J("evaluate_seconds", r->evaluate_seconds),
+             J("total_seconds", r->total_seconds));
     json_decref(seeds);
     average_json(o, t, &r->average, r->matrix, m->realizations);
 }
@@ -100,6 +101,7 @@ static void show_run(tool *t, const sigma_results *r)
     snprintf(b[0], TEXT, "width %d", m->width);
     text_run(t, &r->stored, b[0]);
     weights_summary(t, &r->stored);
+    more_line(&r->more);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
