@@ -106,6 +106,21 @@ for kind in mtx h5; do
     (ulimit -f 16 && "$wisp" "${evolution[@]}" 2>err) && fail "states beyond the limit pass"
     [ "$(wc -l <err)" = 1 ] || fail "states alone beyond the limit, .$kind: $(cat err)"
     check "no temporary file is left: $(echo ./*.tmp*)" test -z "$(find . -name '*.tmp*')"
+    # What it has by then it keeps.
+    evolution=(evolve "$topi" --time 4 --steps 40 --site 0 --quiet --states "s.$kind")
+    checks=$((checks + 1))
+    (ulimit -f 200 && "$wisp" "${evolution[@]}" -o o.csv 2>err) && fail "states beyond the limit pass"
+    grep -q "^wisp: it has the states of [0-9]* of 41 times" err && [ "$(grep -c '^[0-9]' o.csv)" = 41 ] ||
+        fail "states up to the limit, .$kind: $(cat err)"
+    if [ $kind = mtx ]; then
+        checks=$((checks + 1))
+        [ "$(grep -vc '^%' s.mtx)" = $(($(grep -v '^%' s.mtx | head -n 1 | awk '{ print $1 * $2 }') + 1)) ] ||
+            fail "the states up to the limit are no matrix"
+    else
+        last=$(sed -n 's/.*until time //p' err)
+        ok evolve $topi --from s.h5 --time 4 --steps 1 --json
+        json out "d['times'][0] == $last > 0"
+    fi
 done
 several out power $topi --powers 3 -o full.mtx --json
 [ $have_gnuplot = 0 ] || several o.csv dos $topi --moments 20 -o o.csv --plot full.svg

@@ -3,12 +3,15 @@
 #define _GNU_SOURCE
 #endif
 #include "system.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
@@ -50,6 +53,40 @@ bool system_socket_pair(int ends[2])
     return false;
 }
 #endif
+
+/* Past the end of the file, whose size stays. File systems that can't do so are not asked: they may refuse later. */
+static int reserve(int fd, int64_t at, int64_t bytes)
+{
+#ifdef SYSTEM_LINUX
+    const int error = fallocate(fd, FALLOC_FL_KEEP_SIZE, at, bytes) ? errno : 0;
+    return error == ENOSPC || error == EDQUOT || error == EFBIG ? error : 0;
+#else
+    (void)fd, (void)at, (void)bytes;
+    return 0;
+#endif
+}
+
+bool system_reserve(const char *path, int64_t bytes)
+{
+    struct stat st;
+    struct rlimit most;
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    int error = fstat(fd, &st) ? errno : 0;
+    if (!error && !getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur != RLIM_INFINITY &&
+        (rlim_t)(st.st_size + bytes) > most.rlim_cur)
+        error = EFBIG;
+    if (!error) error = reserve(fd, st.st_size, bytes);
+    close(fd);
+    errno = error;
+    return !error;
+}
+
+void system_release(const char *path)
+{
+    struct stat st;
+    (void)!(stat(path, &st) || truncate(path, st.st_size));
+}
 
 bool system_own_path(char *path, size_t size)
 {

@@ -3,6 +3,7 @@
 #define WISP_TOOL_SYSTEM_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #if defined __linux__ && !defined WISP_PORTABLE
 #define SYSTEM_LINUX 1
@@ -14,6 +15,10 @@ int system_processors(void);
 int system_memory_file(void);
 /* Two ends of a stream that are not open in programs that are started; false, and errno. */
 bool system_socket_pair(int ends[2]);
+/* Whether a file can grow by so many bytes, which the disk then keeps free for it where the system knows how; false,
+   and errno. */
+bool system_reserve(const char *path, int64_t bytes);
+void system_release(const char *path); /* what is kept free behind its end */
 /* The file of this program; false: not known, or longer. */
 bool system_own_path(char *path, size_t size);
 

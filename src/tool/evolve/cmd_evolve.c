@@ -79,7 +79,10 @@ static int add_state(observer *o, double off, double norm)
     if (o->states_rc) return EXIT_FINE;
     o->states_rc = states_add(&o->states, &(states_at){r->time[r->done], norm, off, r->log_norm[r->done]}, o->copy);
     if (!o->states_rc) return EXIT_FINE;
-    states_close(&o->states);
+    const int64_t kept = states_cut(&o->states);
+    if (kept > 0)
+        monitor_error_more(&o->t->monitor, "it has the states of %lld of %lld times, until time %.10g", (long long)kept,
+                           (long long)r->times, r->time[kept - 1]);
     r->no_states = true;
     return opt->output || opt->json || opt->plot ? EXIT_FINE : o->states_rc;
 }

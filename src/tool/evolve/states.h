@@ -35,10 +35,14 @@ typedef struct {
     states_set *set;
     wisp_file *file;
     int64_t count; /* of states that are in it */
+    int64_t room;  /* bytes of one, about and at most, with what the end of the file takes */
+    bool broken;   /* a state was written in part, so that the file is lost */
 } states_out;
 int states_begin(tool *t, states_out *s, const states_kind *kind, int64_t times, const double *time);
 int states_add(states_out *s, const states_at *at, const void *psi);
 int states_end(states_out *s); /* the file is there, if it has a state */
+/* When a state could not be added: the file is there with those before it, if it can be; how many these are. */
+int64_t states_cut(states_out *s);
 void states_close(states_out *s);
 int64_t states_bytes(const tool *t, const states_kind *kind, int64_t times); /* of the file, about; 0: there is none */
 /* Whether the options of states go together. */
