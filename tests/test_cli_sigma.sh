@@ -202,6 +202,10 @@ ok gen square:nx=10,ny=8 -o s.mtx --positions-out s.txt
 refused 1 "the positions extend over 1.125 times the vector 8,0,0" sigma s.mtx --positions s.txt --cell 8,0:0,8 --direction xx
 refused 1 "the periodic cell makes them images of each other" sigma s.mtx --positions s.txt --cell 9,0:0,8 --direction xx
 refused 1 "span none" sigma s.mtx --positions s.txt --cell 10,0:20,0 --direction xx
+# Its velocity is not Hermitian, either, but that is not what to look at.
+sed 's/^2 1 -1$/2 1 -1.0000000000001/' s.mtx >near.mtx
+cmp -s s.mtx near.mtx && fail "near.mtx is s.mtx"
+refused 1 "near.mtx: the matrix is not Hermitian: entries (0, 1) and (1, 0)" sigma near.mtx --positions s.txt --direction xx
 "$wisp" sigma s.mtx --positions s.txt --cell 40,0:0,8 --direction xx --moments 8 --vectors 1 >out 2>err
 check "a cell that is far too large is warned of" grep -q 'warning: the vector 40,0,0 of the periodic cell is 4.44 times as long as the sample' err
 for c in 1e9,0:0,8 10,0:0,1e9; do

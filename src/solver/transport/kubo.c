@@ -350,6 +350,11 @@ static wisp_status check_velocities(const wisp_mat *A, const wisp_mat *V_a, cons
 {
     int a, b;
     wisp_status status;
+    wisp_mat_info info;
+    wisp_mat_props p;
+    wisp_mat_get_info(A, &info);
+    /* Velocities that were made of a matrix that is not Hermitian are not, either: that is said first. */
+    if (info.format != WISP_FORMAT_OPERATOR) WISP_TRY(wisp__require_hermitian(A, &p));
     WISP_TRY(kind_of(A, V_a, "V_a", &a));
     WISP_TRY(kind_of(A, V_b, "V_b", &b));
     if (!(a & b))
