@@ -104,7 +104,7 @@ if [ $have_hdf5 = 1 ]; then
     ok dos "${many[@]}"
     check "as many seeds as have room" grep -q '^average *52 realizations of disorder, seed 1000 to 1001, .* to [0-9]*001, \.\.\.$' out
     ok ldos $lattice,seed=50 --sites 0 --moments 40 $given --average 2 --save rows.h5
-    refused 1 "of traces alone, not of rows" dos --from w3.h5 --from rows.h5
+    refused 1 "one of them is of a trace, or of rows" dos --from w3.h5 --from rows.h5
     worker $lattice,seed=20 exact.h5 --trace exact
     refused 1 "one of them has exact traces" dos --from w3.h5 --from exact.h5
     worker $lattice,seed=20 other.h5 --vectors 3 --seed 11
@@ -190,6 +190,33 @@ if [ $have_hdf5 = 1 ]; then
     ok ldos --from l.h5 --sites 17 --energies=-1,0.5 --json
     json out 'd["dos"] == e["dos"][1:] and d["dos_high"] == e["dos_high"][1:]' whole
     refused 1 "holds no moments of row 3" ldos --from l.h5 --sites 3
+    # Each worker has some of the realizations, of rows, of vectors and of waves: the same bits as in one run.
+    together() { # together WORDS OF A RUN...: of seeds 3 to 4, 5 to 7 and 8 to 9, beside one of all
+        ok "$1" "$2,seed=3" "${@:3}" --average 7 --save of_all.h5 --quiet
+        ok "$1" --from of_all.h5 --energies=-1,0.5 ${eta:-} --json
+        cp out of_all
+        ok "$1" "$2,seed=3" "${@:3}" --average 2 --save of_3.h5 --quiet
+        ok "$1" "$2,seed=5" "${@:3}" --average 3 --save of_5.h5 --quiet
+        ok "$1" "$2,seed=8" "${@:3}" --average 2 --save of_8.h5 --quiet
+        ok "$1" --from of_3.h5 --from of_5.h5 --from of_8.h5 --energies=-1,0.5 ${eta:-} --json
+        json out 'd["realizations"] == 7 and d["disorder_seeds"] == [3, 4, 5, 6, 7, 8, 9] and not [k for k in e if e[k] != d[k] and
+                  k not in ("matrix", "command", "moments_command", "seed", "seeds") and k[-7:] != "seconds" and k != "gflops"]' of_all
+        refused 1 "both have some realization" "$1" --from of_all.h5 --from of_5.h5 ${eta:---quiet}
+    }
+    given=--bounds=-6.2,6.2
+    together ldos $lattice --sites 0,17 --moments 40 $given
+    ok ldos $lattice,seed=20 --sites 0,16 --moments 40 $given --average 2 --save other.h5
+    refused 1 "they are of other rows, vectors or waves" ldos --from of_3.h5 --from other.h5
+    ok ldos $lattice,seed=20 --sites 0,17 --moments 41 $given --average 2 --save other.h5
+    refused 1 "they have other numbers of moments" ldos --from of_3.h5 --from other.h5
+    ok ldos $lattice,seed=20 --sites 0,17 --moments 40 --bounds=-6.2,6.3 --average 2 --save other.h5
+    refused 1 "their bounds differ" ldos --from of_3.h5 --from other.h5
+    together ldos $lattice --sites 0,17 --left-sites 2,3 --moments 40 $given
+    eta="--eta 1 --tol 0.5" together green $lattice --sites 0,17 --eta 1 --tol 0.5 --moments 40 $given
+    ok ldos $lattice --sites 0 --moments 20 --quiet
+    python3 -c 'print("%%MatrixMarket matrix array real general\n36 2"); [print(0.1 * i) for i in range(72)]' >start.mtx
+    together ldos $lattice --start start.mtx --moments 40 $given
+    together spectral $lattice --path 0,0:pi,0 --k-points 4 --moments 40 $given
 fi
 
 # ---- count

@@ -165,7 +165,7 @@ static bool grow(void *array, size_t old, size_t more, size_t size)
     return a;
 }
 
-static int append(tool *t, wisp_moments *m, const wisp_moments *one)
+int average_append(tool *t, wisp_moments *m, const wisp_moments *one)
 {
     const size_t old = (size_t)(m->vectors * m->n), new = (size_t)(one->vectors * one->n);
     if (one->n != m->n || !one->imag != !m->imag || (one->rows != m->rows && t->cmd->bit != CMD_SPECTRAL))
@@ -182,7 +182,7 @@ static int append(tool *t, wisp_moments *m, const wisp_moments *one)
     m->seconds += one->seconds;
     m->flops += one->flops;
     m->rounding = fmax(m->rounding, one->rounding);
-    m->realizations++;
+    m->realizations += one->realizations > 0 ? one->realizations : 1;
     return EXIT_FINE;
 }
 
@@ -196,7 +196,7 @@ static int run_moments(tool *t, void *arg)
         run->a->trace = one.trace;
         if (of_trace(&one)) reduce(&one);
         if (m->mu) {
-            rc = tool_agree(t, append(t, m, &one));
+            rc = tool_agree(t, average_append(t, m, &one));
         } else {
             *m = one;
             one = (wisp_moments){0};

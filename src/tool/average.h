@@ -42,6 +42,9 @@ typedef struct {
 } average_of_moments;
 int average_moments(tool *t, average *a, const average_of_moments *of, wisp_moments *m);
 
+/* The realizations of `one` come behind those of m. */
+int average_append(tool *t, wisp_moments *m, const wisp_moments *one);
+
 /* average_runs.c. Where the value of a key of a gallery spec begins; NULL: it has none. */
 const char *average_key(const char *spec, const char *key);
 /* The disorder's seed of a realization, counted from 0, of those that a name of a matrix tells; such a name with other
@@ -49,8 +52,8 @@ const char *average_key(const char *spec, const char *key);
 uint64_t average_seed(const char *spec, int64_t number);
 char *average_name(const char *spec, const char *seeds);
 const char *average_seeds(const char *spec, int64_t all, char *buf);
-/* Kept runs of several realizations each become such as wisp_moments_merge takes; *name, to be freed, is that of all.
-   EXIT_FAILED with its line: they do not go together. */
+/* Kept runs of several realizations each become such as wisp_moments_merge takes (of traces; others serve
+   average_append); *name, to be freed, is that of all. EXIT_FAILED with its line: they do not go together. */
 int average_fit(tool *t, wisp_moments *runs, int count, char **name);
 
 /* The mean of N numbers, which lie so far apart, and its standard error (NULL: not asked for): NaN of a single one. */

@@ -4,6 +4,7 @@
 #include "average.h"
 #include "moments.h"
 #include "out/text.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,19 +108,44 @@ static double vectors_of(const wisp_moments *m)
     return vectors;
 }
 
+/* Moments of rows, vectors or waves, and of which ones: moment 0 of a vector is <l|r>, whatever the disorder is. */
+static const char *other_curves(const wisp_moments *a, const wisp_moments *b)
+{
+    const int64_t each = a->vectors / a->realizations;
+    if (a->n != b->n) return "they have other numbers of moments";
+    if (a->type != b->type) return "their vectors are of another type";
+    if (fabs(a->bounds.center - b->bounds.center) > 1e-14 * a->bounds.halfwidth ||
+        fabs(a->bounds.halfwidth - b->bounds.halfwidth) > 1e-14 * a->bounds.halfwidth)
+        return "their bounds differ: give the later run the --bounds of the earlier one";
+    const size_t points = (size_t)(a->point_count * WISP_POINT) * sizeof *a->points;
+    bool same = !a->imag == !b->imag && !a->sites == !b->sites && each == b->vectors / b->realizations &&
+                a->orbitals == b->orbitals && !a->points == !b->points && a->point_count == b->point_count &&
+                a->columns == b->columns;
+    same = same && (!a->points || !memcmp(a->points, b->points, points)) &&
+           (!a->sites || !memcmp(a->sites, b->sites, (size_t)each * sizeof *a->sites));
+    for (int64_t v = 0; v < each && same; v++) {
+        const double *x = a->mu + v * a->n, *y = b->mu + v * b->n;
+        same = fabs(*x - *y) <= (type_is_single(a->type) ? 1e-5 : 1e-12) * fabs(*x);
+    }
+    return same ? NULL : "they are of other rows, vectors or waves";
+}
+
 /* Why a run does not go with the first one; NULL: it does. */
 static const char *other_run(const wisp_moments *a, const wisp_moments *b)
 {
     const char *why = NULL;
+    const bool curves = a->trace != WISP_TRACE_RANDOM;
     if (!a->realizations != !b->realizations) return "one of them is of realizations of disorder, the other is not";
-    if (a->trace != WISP_TRACE_RANDOM || b->trace != WISP_TRACE_RANDOM)
-        return "realizations are taken together of traces alone, not of rows or vectors";
+    if (a->trace != b->trace) return "one of them is of a trace, or of rows, and the other is not";
+    if (curves && (why = other_curves(a, b))) return why;
     if (!tells_seeds(a) || !tells_seeds(b)) return "of one of them it is not known which realizations it has";
     char *x = average_name(a->matrix, ""), *y = average_name(b->matrix, "");
     if (!x || !y)
         why = "out of memory";
     else if (strcmp(x, y))
         why = "they are of other lattices, or of the same one with another order of its words";
+    else if (curves)
+        why = NULL;
     else if (a->first_vector != b->first_vector)
         why = "one of them has exact traces, the other random vectors";
     else if (a->first_vector && vectors_of(a) != vectors_of(b))

@@ -109,17 +109,32 @@ static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int co
     return tool_fail_ctx(t); /* for want of memory */
 }
 
+/* Of rows, vectors and waves: one realization behind the other. */
+static int join_runs(tool *t, wisp_moments *m, wisp_moments *runs, int count)
+{
+    int rc = EXIT_FINE;
+    *m = runs[0];
+    runs[0] = (wisp_moments){0};
+    for (int i = 1; i < count && !rc; i++) {
+        m->partial |= runs[i].partial;
+        rc = average_append(t, m, &runs[i]);
+    }
+    return rc;
+}
+
 /* Of several realizations of disorder each: as those of one run. */
-static int merge_averages(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
+static int merge_averages(tool *t, wisp_moments *m, wisp_moments *runs, int count)
 {
     wisp_moments as[LIST];
     char *name = NULL;
     memcpy(as, runs, (size_t)count * sizeof *as);
     int rc = average_fit(t, as, count, &name);
-    if (!rc) rc = merge_runs(t, m, as, count);
-    if (!rc && wisp_moments_label(t->ctx, m, name, runs[0].command)) rc = tool_fail_ctx(t);
+    const bool traces = runs[0].trace == WISP_TRACE_RANDOM;
+    const char *command = runs[0].command;
+    if (!rc) rc = traces ? merge_runs(t, m, as, count) : join_runs(t, m, runs, count);
+    if (!rc && wisp_moments_label(t->ctx, m, name, command)) rc = tool_fail_ctx(t);
     free(name);
-    if (rc) return rc;
+    if (rc || !traces) return rc;
     m->realizations = (int)m->vectors;
     m->first_vector = runs[0].first_vector;
     m->seed = runs[0].seed;
@@ -141,7 +156,7 @@ int moments_load(tool *t, wisp_moments *m, uint64_t *seed)
         return EXIT_FINE;
     }
     bool averages = false;
-    for (int i = 0; i < count; i++) averages |= runs[i].realizations > 0 && runs[i].trace == WISP_TRACE_RANDOM;
+    for (int i = 0; i < count; i++) averages |= runs[i].realizations > 0;
     if (!rc) rc = averages ? merge_averages(t, m, runs, count) : merge_runs(t, m, runs, count);
     for (int i = 0; i < count; i++) wisp_moments_free(&runs[i]);
     return rc;
@@ -188,7 +203,7 @@ void moments_vectors_line(const wisp_moments *m, int runs)
     if (m->realizations > 0 && m->trace == WISP_TRACE_RANDOM) /* of which average_summary tells */
         text_line("vectors", "means of %s realization%s, %s", text_count(a, m->vectors), m->vectors == 1 ? "" : "s",
                   wisp_type_name(m->type));
-    else if (runs > 1)
+    else if (runs > 1 && m->trace == WISP_TRACE_RANDOM)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), runs, wisp_type_name(m->type));
     else if (m->first_vector < 0)
         text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));
