@@ -153,6 +153,8 @@ wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu);
 /* The outer end of the ellipse about the damped interval's ends on which the value lies: no value of the ellipse lies
    further out, and Op's values are as large on all of it, about. */
 double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
+/* So many values, of which `count` are wanted, shall stay outside of what Op damps. */
+static inline int wisp__op_outside(int count) { return count + (count < 8 ? 2 : count / 4); }
 /* Raises the degree of Op, if that at least doubles it, and says so. Op then damps what lies from `far` to about as far
    from `first` as `last` is, and is `growth` times as large at `first`. A higher degree needs fewer blocks, and so
    fewer that are made orthogonal. most: the highest degree that pays. */

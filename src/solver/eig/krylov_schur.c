@@ -32,8 +32,8 @@ static wisp_status raise_degree(wisp__schur *K, bool *raised)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
-    const int m = K->a.active, b = K->a.block, spare = o->count + (o->count < 8 ? 2 : o->count / 4);
-    const int beyond = spare < m ? spare : m - 1;
+    const int m = K->a.active, b = K->a.block, outside = wisp__op_outside(o->count);
+    const int beyond = outside < m ? outside : m - 1;
     wisp__op op = K->a.op;
     *raised = false;
     if (o->which != WISP_EIG_LARGEST_REAL || K->plain || o->count >= m) goto out;

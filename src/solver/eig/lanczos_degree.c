@@ -6,13 +6,6 @@
 /* Of a polynomial, to the end of the spectrum. Values farther in lose as many digits, which a small tolerance needs. */
 static double growth_of(const wisp__eig *k) { return fmin(fmax(1e-3 * k->o.tolerance / k->eps, 100), 1000); }
 
-/* So many values stay outside of what is damped. */
-static int outside(const wisp__lanczos *L)
-{
-    const int count = L->k->o.count;
-    return count + (count < 8 ? 2 : count / 4);
-}
-
 /* How many of A's values the Ritz value stands for. The first block is random: each of its vectors has of each of A's
    the square 1/rows, on average, and a Ritz vector has what belongs to the values near its own. */
 static double weight(const wisp__lanczos *L, int ritz)
@@ -57,7 +50,7 @@ bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
     const wisp_bounds *bounds = &k->e->bounds;
     const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
     const double sure = 1 + 2.0 / L->a.block; /* numbers of values are estimates, the worse, the fewer vectors */
-    const int m = L->a.active, beyond = outside(L),
+    const int m = L->a.active, beyond = wisp__op_outside(k->o.count),
               most = (int)fmin(L->most_degree * (1.0 + LATER * L->a.restarts), WISP__MOST_DEGREE);
     if (k->inverse || L->lowered || (!full && !is_fresh(L))) return false;
     const double last = is_fresh(L) ? value_of_rank(L, sure * beyond) : L->lambda[beyond < m ? beyond : m - 1];
@@ -86,7 +79,7 @@ bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op)
 wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
 {
     wisp_status status = WISP_OK;
-    const int most = L->a.active - L->a.block, kept = good + outside(L) + 1;
+    const int n = wisp__op_outside(L->k->o.count) + 1, most = L->a.active - L->a.block, kept = good + n;
     WISP_TRY(wisp__lanczos_restart(L, kept < most ? kept : most));
     if (good > 0) {
         double over;
@@ -98,7 +91,6 @@ wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
     }
     L->a.op = *op;
-    const int n = outside(L) + 1;
     status = wisp__arnoldi_anew(&L->a, n < L->a.active ? n : L->a.active);
 out:
     return status;
