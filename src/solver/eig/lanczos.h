@@ -19,7 +19,7 @@ typedef struct {
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
-    int lowered;     /* 1: values that are wanted lay where Op damps */
+    int lowered;     /* 1: values that are wanted lay where Op damps; its degree was lowered, and stays so */
     int early;       /* 1: some pairs were locked before the others, at another degree */
     double radius;   /* of an inverse: all values up to so far from the target are searched for; 0: those wanted */
     int enough;      /* a search for what is missing ends once so many were locked; 0: when there are no more */
@@ -67,7 +67,7 @@ void wisp__lanczos_lock(wisp__lanczos *L, int n);
 bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op);
 /* Whether values that are wanted lie where Op damps: all outside of that are good, and they are too few. *op then has
    half the degree. */
-bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op);
+bool wisp__lanczos_lowers(const wisp__lanczos *L, int wanted, int good, wisp__op *op);
 /* Op becomes *op. The first Ritz vectors, which are good, are locked, if that is right; V is made anew of those that
    follow. */
 wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good);

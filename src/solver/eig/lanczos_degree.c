@@ -58,7 +58,7 @@ bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
     return wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k), most);
 }
 
-bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op)
+bool wisp__lanczos_lowers(const wisp__lanczos *L, int wanted, int good, wisp__op *op)
 {
     const wisp__eig *k = L->k;
     const wisp_bounds *b = &k->e->bounds;
@@ -70,7 +70,6 @@ bool wisp__lanczos_lowers(wisp__lanczos *L, int wanted, int good, wisp__op *op)
     const double damped = now->center + now->side * now->scale, far = now->center - now->side * now->scale,
                  first = outer > 0 ? L->lambda[0] : damped, growth = growth_of(k),
                  angle = acosh(growth) / now->degree; /* half of it, of half the degree */
-    L->lowered = 1;
     *op = (wisp__op){.degree = 1, .side = now->side, .center = b->center, .scale = b->halfwidth};
     (void)wisp__op_raise(op, now->side, first, first + (far - first) * angle * angle, far, growth, now->degree / 2);
     return true;
@@ -80,6 +79,7 @@ wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
 {
     wisp_status status = WISP_OK;
     const int n = wisp__op_outside(L->k->o.count) + 1, most = L->a.active - L->a.block, kept = good + n;
+    if (op->degree < L->a.op.degree) L->lowered = 1;
     WISP_TRY(wisp__lanczos_restart(L, kept < most ? kept : most));
     if (good > 0) {
         double over;
