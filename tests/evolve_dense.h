@@ -20,18 +20,12 @@ static double relative_error(ref_mat a, ref_mat b)
     return worst;
 }
 
-/* exp(-i H w) psi of a complex w: as a real matrix, [Re H, -Im H; Im H, Re H] (see eigenvalues()). With growth it lacks
-   a factor exp(*growth), which keeps it from overflow. */
+/* exp(-i H w) psi of a complex w. With growth it lacks a factor exp(*growth), which keeps it from overflow. */
 static ref_mat propagate(ref_mat H, ref_mat psi, cplx w, double *growth)
 {
     const int64_t n = H.rows, size = 2 * n;
-    double *q = ref_lapack((size_t)(size * size), size), *E = ref_lapack((size_t)size, size);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < size; j++) {
-            const cplx v = REF_AT(H, i % n, j % n);
-            q[j * size + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, q, (int)size, E), 0);
+    const real_pairs p = pairs_of(H);
+    const double *q = p.q, *E = p.E;
     const double most = growth ? fmax(cimag(w) * E[0], cimag(w) * E[size - 1]) : 0;
     if (growth) *growth = most;
     ref_mat out = ref_new(n, psi.cols);
@@ -44,8 +38,7 @@ static ref_mat propagate(ref_mat H, ref_mat psi, cplx w, double *growth)
             for (int64_t i = 0; i < n; i++)
                 REF_AT(out, i, c) += factor * (q[k * size + i] + i_unit * q[k * size + n + i]);
         }
-    free(q);
-    free(E);
+    pairs_free(p);
     return out;
 }
 #endif

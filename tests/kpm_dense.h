@@ -1,71 +1,11 @@
 /* What the tests of the kernel polynomial method compare with: eigenvalues by LAPACK, moments as sums over them. */
 #ifndef KPM_DENSE_H
 #define KPM_DENSE_H
-#include "ref.h"
+#include "ref_levels.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define lapack_complex_double double complex
-#define lapack_complex_float float complex
-#include <lapacke.h>
-
-/* A Hermitian matrix as a real one, column by column. A complex one H is [Re H, -Im H; Im H, Re H], which has each
-   eigenvalue `twice`: the complex solvers crash in OpenBLAS 0.3.21 (its issue 3740). */
-static inline double *real_symmetric(ref_mat m, int64_t *twice)
-{
-    const int64_t n = m.rows;
-    *twice = 1;
-    for (int64_t i = 0; i < n * n; i++)
-        if (cimag(m.a[i]) != 0) *twice = 2;
-    const int64_t size = *twice * n;
-    double *a = ref_lapack((size_t)(size * size), size);
-    assert_non_null(a);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < size; j++) {
-            cplx v = REF_AT(m, i % n, j % n);
-            a[i * size + j] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    return a;
-}
-
-/* Ascending eigenvalues of a Hermitian matrix. */
-static inline double *eigenvalues(ref_mat m)
-{
-    int64_t twice;
-    double *a = real_symmetric(m, &twice), *w = calloc((size_t)(twice * m.rows), sizeof *w);
-    const int size = (int)(twice * m.rows);
-    assert_non_null(w);
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'U', size, a, size, w), 0);
-    for (int64_t i = 0; i < m.rows; i++) w[i] = w[twice * i];
-    free(a);
-    return w;
-}
-
-/* The same, nearer than LAPACK's own rounding, which differs from machine to machine: the Rayleigh quotients of its
-   eigenvectors, whose errors are squares of theirs. */
-static inline long double *exact_eigenvalues(ref_mat m)
-{
-    int64_t twice;
-    double *a = real_symmetric(m, &twice), *v = real_symmetric(m, &twice);
-    const int64_t size = twice * m.rows;
-    double *w = calloc((size_t)size, sizeof *w);
-    long double *exact = calloc((size_t)m.rows, sizeof *exact);
-    assert_true(w && exact);
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, v, (int)size, w), 0);
-    for (int64_t k = 0; k < m.rows; k++) {
-        const double *x = v + twice * k * size;
-        long double energy = 0, norm = 0;
-        for (int64_t j = 0; j < size; j++) {
-            long double dot = 0;
-            for (int64_t i = 0; i < size; i++) dot += (long double)a[j * size + i] * x[i];
-            energy += x[j] * dot, norm += (long double)x[j] * x[j];
-        }
-        exact[k] = energy / norm;
-    }
-    free(a), free(v), free(w);
-    return exact;
-}
 
 /* T_n((E - c)/h) summed over all eigenvalues. */
 static inline double true_moment(const double *eigenvalue, int64_t rows, const wisp_bounds *b, int64_t n)

@@ -1,14 +1,11 @@
 /* Random systems for the tests of wisp_solve, and what holds of every solution, by naive arithmetic. */
 #ifndef SOLVE_CASES_H
 #define SOLVE_CASES_H
-#include "ref.h"
+#include "ref_levels.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#define lapack_complex_double double complex
-#define lapack_complex_float float complex
-#include <lapacke.h>
 
 enum { COLUMNS = 33, STATUSES = WISP_ERR_SINGULAR + 1, METHODS = WISP_IDR + 1 };
 
@@ -260,15 +257,11 @@ static inline residuals residuals_of(const linear *l, ref_mat x)
 static inline double least_residual(const linear *l, int64_t column, double small)
 {
     const int64_t n = l->A.rows, m = 2 * n;
-    double *a = ref_lapack((size_t)(m * m), m), *x = ref_lapack((size_t)m, m), *s = ref_lapack((size_t)m, m);
+    double *a = real_form(l->A, 2), *x = ref_lapack((size_t)m, m), *s = ref_lapack((size_t)m, m);
     lapack_int rank;
     for (int64_t i = 0; i < m; i++) {
         const cplx b = REF_AT(l->b, i % n, column);
         x[i] = i < n ? creal(b) : cimag(b);
-        for (int64_t j = 0; j < m; j++) {
-            const cplx v = REF_AT(l->A, i % n, j % n);
-            a[j * m + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
     }
     assert_int_equal(LAPACKE_dgelsd(LAPACK_COL_MAJOR, (int)m, (int)m, 1, a, (int)m, x, (int)m, s, small, &rank), 0);
     ref_mat y = ref_new(n, l->b.cols);

@@ -5,35 +5,10 @@
 
 /* ---- by eigenvectors ------------------------------------------------------------------------------ */
 
-/* As the real matrix [Re H, -Im H; Im H, Re H] (see eigenvalues()). */
-typedef struct {
-    int64_t n;
-    double *q, *E;
-} spectrum;
-
-static spectrum spectrum_of(ref_mat H)
-{
-    const int64_t n = H.rows, size = 2 * n;
-    spectrum s = {n, ref_lapack((size_t)(size * size), size), ref_lapack((size_t)size, size)};
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < size; j++) {
-            const cplx v = REF_AT(H, i % n, j % n);
-            s.q[j * size + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, s.q, (int)size, s.E), 0);
-    return s;
-}
-
-static void spectrum_free(spectrum s)
-{
-    free(s.q);
-    free(s.E);
-}
-
 /* f(H) x, but for 2^exponent; energies are those of H times 2^up. */
-static ref_mat apply(const spectrum *s, const member *m, int up, ref_mat x)
+static ref_mat apply(const real_pairs *s, const member *m, int up, ref_mat x)
 {
-    const int64_t n = s->n, size = 2 * n;
+    const int64_t n = x.rows, size = s->size;
     ref_mat out = ref_new(n, x.cols);
     for (int64_t c = 0; c < x.cols; c++)
         for (int64_t k = 0; k < size; k++) {
@@ -102,7 +77,7 @@ static void random_matrices(void **state)
             REF_OK(ctx, wisp_chebyshev_apply(&e, y, A, x, count, f, &o));
             assert_true(e.error <= tolerance / 2 && e.rounding <= tolerance / 2 && e.rounding > 0 && e.points >= 1025);
             assert_true(e.sweeps == (e.terms > 1 ? e.terms - 1 : 1) && e.flops > 0 && e.seconds >= 0 && e.depth >= 1);
-            const spectrum s = spectrum_of(H);
+            const real_pairs s = pairs_of(H);
             for (int i = 0; i < count; i++) {
                 ref_mat got = ref_get(y[i]), want = apply(&s, &m[i], 0, start);
                 const double error = off_by(got, want, start, largest_on(&m[i], &e.bounds));
@@ -114,7 +89,7 @@ static void random_matrices(void **state)
             ref_mat same = ref_get(x);
             assert_memory_equal(same.a, start.a, (size_t)(H.rows * widths[w]) * sizeof *same.a);
             ref_free(same);
-            spectrum_free(s);
+            pairs_free(s);
             for (int i = 0; i < count; i++) wisp_blk_free(y[i]);
             wisp_blk_free(x);
             wisp_mat_free(A);
@@ -157,7 +132,7 @@ static void scales(void **state)
             const wisp_function f = as_function(&m);
             wisp_expansion e;
             REF_OK(ctx, wisp_chebyshev_apply(&e, &y, A, x, 1, &f, NULL));
-            const spectrum s = spectrum_of(H);
+            const real_pairs s = pairs_of(H);
             ref_mat got = ref_get(y), want = apply(&s, &m, cases[c].matrix, start);
             for (int64_t i = 0; i < ROWS * WIDTH; i++) {
                 const int down = -cases[c].block - cases[c].function;
@@ -167,7 +142,7 @@ static void scales(void **state)
             if (!(error <= (is_single(type) ? 1e-4 : 1e-10)))
                 fail_msg("case %d, function %d: off by %g", (int)c, kind, error);
             ref_free(got), ref_free(want);
-            spectrum_free(s);
+            pairs_free(s);
             wisp_blk_free(x), wisp_blk_free(y);
             wisp_mat_free(A);
             ref_free(H), ref_free(start), ref_free(in);
@@ -316,14 +291,14 @@ static void small_parts_outside(void **state)
                     const wisp_chebyshev_opts o = {.bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = b};
                     const wisp_status status = wisp_chebyshev_apply(NULL, &y, A, x, 1, &f, &o);
                     if (status == WISP_OK) {
-                        const spectrum s = spectrum_of(H);
+                        const real_pairs s = pairs_of(H);
                         ref_mat should = apply(&s, &m, 0, start), is = ref_get(y);
                         const double error = off_by(is, should, start, largest_on(&m, &b));
                         if (!(error <= 5 * tolerance))
                             fail_msg("function %d, coupling %g, cut %g, sharpness %g: off by %g, and nobody says so",
                                      kind, coupling, cut, sharp, error);
                         ref_free(should), ref_free(is);
-                        spectrum_free(s);
+                        pairs_free(s);
                         met++;
                     } else {
                         if (status != WISP_ERR_BOUNDS) fail_msg("%s", message_of(ctx));

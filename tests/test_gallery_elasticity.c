@@ -1,7 +1,6 @@
 /* Elasticity against an assembly from strains; rigid motions; positive definite; sizes and orders. */
 #include "gallery_cloud.h"
-#include <lapacke.h>
-#include "ref.h"
+#include "gallery_spectra.h"
 
 static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
 static int free_ctx(void **state)
@@ -161,13 +160,10 @@ static void test_definite(void **state)
                                         "elasticity:nx=6,ny=6,nz=6,jitter=0"};
     for (int s = 0; s < 4; s++) {
         dense k = expand(*state, specs[s]);
-        double *a = ref_lapack((size_t)(k.n * k.n + k.n), k.n), *w = a + k.n * k.n;
+        double *w = spectrum_of(k);
         if (s == 0) assert_int_equal(k.n, 693);
-        for (int i = 0; i < k.n * k.n; i++) a[i] = creal(k.a[i]);
-        assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'U', k.n, a, k.n, w), 0);
         if (!(w[0] > 1e-9 * w[k.n - 1])) fail_msg("%s: %g to %g", specs[s], w[0], w[k.n - 1]);
-        free(a);
-        free(k.a);
+        free(w);
     }
 }
 

@@ -107,7 +107,7 @@ static void test_topi_8x8x6(void **state)
         }
         add(hop, -I, kron(pauli(1), pauli(3)), 0);
         add(h, -0.5, kron(shift(6, 0), hop), 1);
-        double *w = eigenvalues(h);
+        double *w = spectrum_of(h);
         memcpy(e + count, w, 24 * sizeof *w);
         count += 24;
         free(w);
@@ -172,8 +172,8 @@ static void test_graphene_hofstadter(void **state)
 {
     static const char *const same[] = {"nx=5,ny=6,flux=7/5", "nx=5,ny=6,flux=-2/5", "nx=6,ny=5,flux=2/5",
                                        "nx=5,ny=6,flux=3/5"};
-    double *w = eigenvalues(expand(*state, "graphene:nx=5,ny=6,flux=2/5"));
-    double *none = eigenvalues(expand(*state, "graphene:nx=5,ny=6")), difference = 0;
+    double *w = spectrum_of(expand(*state, "graphene:nx=5,ny=6,flux=2/5"));
+    double *none = spectrum_of(expand(*state, "graphene:nx=5,ny=6")), difference = 0;
     for (int i = 0; i < 60; i++) {
         assert_true(fabs(w[i] + w[59 - i]) < 1e-12);
         difference = fmax(difference, fabs(w[i] - none[i]));
@@ -206,7 +206,7 @@ static void test_spinchain_spectra(void **state)
         snprintf(spec, sizeof spec, "spinchain:sites=10,up=%d,periodic=x", u);
         dense h = expand(*state, spec);
         int last = h.n - 1;
-        double *w = eigenvalues(h);
+        double *w = spectrum_of(h);
         assert_true(fabs(w[last] - 10 * 0.25) < 1e-12);
         /* Bethe: the ground state of the ring of 10 */
         if (u == 5) assert_true(fabs(w[0] - -4.515446354) < 1e-8);

@@ -3,20 +3,6 @@
 #include "config.h"
 #include "kpm_sides.h"
 
-/* A complex matrix H as the real [Re H, -Im H; Im H, Re H], times `unit` (1 or i); traces are twice the real parts. */
-static double *real_form(ref_mat m, cplx unit)
-{
-    const int64_t n = m.rows, size = 2 * n;
-    double *a = ref_lapack((size_t)(size * size), size);
-    assert_non_null(a);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t j = 0; j < size; j++) {
-            const cplx v = unit * REF_AT(m, i % n, j % n);
-            a[j * size + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    return a;
-}
-
 /* <n|V|m> of eigenvectors, by columns. */
 static void in_eigenbasis(const double *q, double *v, int64_t size)
 {
@@ -93,16 +79,17 @@ static void dense(void **state)
         const int64_t n = 5 + c, size = 2 * n, M = 11 + 3 * c;
         ref_mat H = random_hermitian(&r, type, n, 0.9), V[2];
         wisp_mat *A = ref_mat_of(ctx, H, type), *W[2];
-        double *real[2], *q = real_form(H, 1), *E = calloc((size_t)size, sizeof *E);
-        assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, q, (int)size, E), 0);
+        const real_pairs p = pairs_of(H); /* traces are twice the real parts */
+        double *real[2];
         for (int d = 0; d < 2; d++) {
             V[d] = random_hermitian(&r, type, n, 0.9);
             for (int64_t i = 0; type == WISP_D && i < n; i++)
                 for (int64_t j = 0; j <= i; j++) REF_AT(V[d], i, j) *= i == j ? 0 : -1;
             if (c == 2) ref_free(V[d]), V[d] = random_hermitian(&(ref_rng){4}, type, n, 0.9); /* the same one twice */
             W[d] = on_map(ctx, V[d], type, wisp_mat_map(A));
-            real[d] = real_form(V[d], type == WISP_D ? I : 1);
-            in_eigenbasis(q, real[d], size);
+            for (int64_t i = 0; type == WISP_D && i < n * n; i++) V[d].a[i] *= I;
+            real[d] = real_form(V[d], 2);
+            in_eigenbasis(p.q, real[d], size);
         }
         wisp_moments m;
         REF_OK(ctx, wisp_kubo(&m, A, W[0], W[1], &(wisp_kubo_opts){.moments = M, .trace = WISP_TRACE_EXACT}));
@@ -116,7 +103,7 @@ static void dense(void **state)
             for (int i = 0; i < 5; i++) {
                 double all = 0;
                 const double want =
-                    i == 4 ? 0 : by_levels(&m.bounds, M, E, real[0], real[1], size, T, mu, omega[i], &all);
+                    i == 4 ? 0 : by_levels(&m.bounds, M, p.E, real[0], real[1], size, T, mu, omega[i], &all);
                 if (!(fabs(got[i].value - want) <= 2e-4 * all))
                     fail_msg("system %d, T %g, omega %g h: %.10g, not %.10g (of %g)", c, T / h, omega[i] / h,
                              got[i].value, want, all);
@@ -126,7 +113,7 @@ static void dense(void **state)
         }
         wisp_moments_free(&m);
         for (int d = 0; d < 2; d++) wisp_mat_free(W[d]), ref_free(V[d]), free(real[d]);
-        wisp_mat_free(A), ref_free(H), free(q), free(E);
+        wisp_mat_free(A), ref_free(H), pairs_free(p);
     }
 }
 

@@ -57,7 +57,7 @@ static void test_spectra(void **state)
         char spec[200];
         scene s = open_field(*state, cases[c].spec, cases[c].flux / cases[c].cell);
         const int n = (int)s.b.rows;
-        double *want = eigenvalues(whole(&s.b));
+        double *want = spectrum_of(whole(&s.b));
         snprintf(spec, sizeof spec, "%s,flux=%.17g", cases[c].spec, cases[c].flux);
         assert_spectrum(*state, spec, want, n, 1e-12);
         free(want);
@@ -81,11 +81,11 @@ static void test_harper(void **state)
                 *at(m, x, (x + 1) % Q) -= x == Q - 1 ? cexp(I * a) : 1;
                 *at(m, (x + 1) % Q, x) -= x == Q - 1 ? cexp(-I * a) : 1;
             }
-            double *w = eigenvalues(m);
+            double *w = spectrum_of(m);
             for (int x = 0; x < Q; x++) want[count++] = w[x];
             free(w);
         }
-    got = eigenvalues(whole(&s.b));
+    got = spectrum_of(whole(&s.b));
     qsort(want, NX * NY, sizeof *want, ascending);
     for (int i = 0; i < NX * NY; i++) assert_true(fabs(got[i] - want[i]) < 1e-12);
     free(got);
