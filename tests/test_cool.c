@@ -1,6 +1,6 @@
 /* Thermal pure states: each against sums over eigenvectors by LAPACK, the ensemble against sums over eigenvalues;
    batches, and runs in pieces, bit for bit; refusals; memory that fails. */
-#include "kpm_dense.h"
+#include "canonical.h"
 #include "state_pieces.h"
 
 enum { STREAM = 0 }; /* of the random vectors */
@@ -16,51 +16,35 @@ static double difference(const char *what, double got, double want, double toler
 
 /* ---- each state ------------------------------------------------------------------------------------ */
 
-/* Of a Hermitian H as a real matrix of twice the size, [Re H, -Im H; Im H, Re H], which acts on [Re r; Im r] so: its
-   eigenvalues, and the squares of r's parts along its eigenvectors. */
-typedef struct {
-    int64_t n;
-    double *level, *part;
-} spectrum;
-
-static spectrum spectrum_of(ref_mat H, ref_mat r, int j)
+/* The squares of r's parts along H's eigenvectors: random vectors have elements of size 1. */
+static void parts_along(const real_pairs *p, ref_mat r, int j, double *part)
 {
-    const int64_t n = H.rows, size = 2 * n;
-    spectrum s = {size, calloc((size_t)size, sizeof(double)), calloc((size_t)size, sizeof(double))};
-    double *a = ref_lapack((size_t)(size * size), size);
-    assert_true(a && s.level && s.part);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t k = 0; k < size; k++) {
-            const cplx v = REF_AT(H, i % n, k % n);
-            a[i * size + k] = i / n == k / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
-        }
-    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, a, (int)size, s.level), 0);
-    for (int64_t k = 0; k < size; k++) {
+    const int64_t n = r.rows;
+    for (int64_t k = 0; k < p->size; k++) {
         double dot = 0;
-        for (int64_t i = 0; i < size; i++)
-            dot += a[k * size + i] * (i < n ? creal(REF_AT(r, i, j)) : cimag(REF_AT(r, i - n, j)));
-        s.part[k] = dot * dot / (double)n; /* random vectors have elements of size 1 */
+        for (int64_t i = 0; i < p->size; i++)
+            dot += p->q[k * p->size + i] * (i < n ? creal(REF_AT(r, i, j)) : cimag(REF_AT(r, i - n, j)));
+        part[k] = dot * dot / (double)n;
     }
-    free(a);
-    return s;
 }
 
-static void check_state(const wisp_cooled_state *is, const spectrum *s, double T, double tolerance)
+static void check_state(const wisp_cooled_state *is, const real_pairs *p, const double *part, double T,
+                        double tolerance)
 {
+    const double *E = p->E;
     long double norm = 0, energy = 0, spread = 0;
-    for (int64_t k = 0; k < s->n; k++) {
-        const long double w = s->part[k] * expl(-((long double)s->level[k] - s->level[0]) / T);
-        norm += w, energy += w * (s->level[k] - s->level[0]);
+    for (int64_t k = 0; k < p->size; k++) {
+        const long double w = part[k] * expl(-((long double)E[k] - E[0]) / T);
+        norm += w, energy += w * (E[k] - E[0]);
     }
     energy /= norm;
-    for (int64_t k = 0; k < s->n; k++) {
-        const long double e = (long double)s->level[k] - s->level[0];
-        spread += s->part[k] * expl(-e / T) * (e - energy) * (e - energy) / norm;
+    for (int64_t k = 0; k < p->size; k++) {
+        const long double e = (long double)E[k] - E[0];
+        spread += part[k] * expl(-e / T) * (e - energy) * (e - energy) / norm;
     }
-    difference("the energy", is->energy, (double)(s->level[0] + energy), tolerance);
+    difference("the energy", is->energy, (double)(E[0] + energy), tolerance);
     difference("the spread", is->spread, (double)sqrtl(spread), 10 * tolerance);
-    difference("ln of the norm", is->log_norm, (double)(logl(norm) / 2 - s->level[0] / (2 * T)),
-               tolerance * (1 + 1 / T));
+    difference("ln of the norm", is->log_norm, (double)(logl(norm) / 2 - E[0] / (2 * T)), tolerance * (1 + 1 / T));
 }
 
 /* Of one and of two batches, in every type. */
@@ -91,12 +75,16 @@ static void each_state(void **state)
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), of_states, (int)vectors));
         REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 3, STREAM, (uint32_t)i));
         ref_mat r = ref_get(x);
+        const real_pairs p = pairs_of(H);
+        double *part = calloc((size_t)p.size, sizeof *part);
+        assert_non_null(part);
         for (int j = 0; j < vectors; j++) {
-            const spectrum s = spectrum_of(H, r, j);
+            parts_along(&p, r, j, part);
             for (int64_t k = 0; k < temperatures; k++)
-                check_state(&c.state[k * vectors + j], &s, falling[k], single ? 1e-3 : 1e-8);
-            free(s.level), free(s.part);
+                check_state(&c.state[k * vectors + j], &p, part, falling[k], single ? 1e-3 : 1e-8);
         }
+        free(part);
+        pairs_free(p);
         ref_free(r), ref_free(H);
         wisp_blk_free(x);
         wisp_cooled_free(&c);
@@ -106,18 +94,6 @@ static void each_state(void **state)
 }
 
 /* ---- the ensemble ---------------------------------------------------------------------------------- */
-
-enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
-
-static void canonical(const long double *level, int64_t n, long double T, double q[QUANTITIES])
-{
-    long double z = 0, e = 0, c = 0;
-    for (int64_t i = 0; i < n; i++) z += expl(-(level[i] - level[0]) / T);
-    for (int64_t i = 0; i < n; i++) e += expl(-(level[i] - level[0]) / T) * (level[i] - level[0]) / z;
-    for (int64_t i = 0; i < n; i++) c += expl(-(level[i] - level[0]) / T) / z * powl((level[i] - level[0] - e) / T, 2);
-    q[LOG_Z] = (double)(logl(z) - level[0] / T), q[ENERGY] = (double)(level[0] + e);
-    q[CAPACITY] = (double)c, q[ENTROPY] = (double)(logl(z) + e / T);
-}
 
 static void against_levels(void **state)
 {
@@ -136,10 +112,10 @@ static void against_levels(void **state)
             wisp_ensemble e;
             REF_OK(ctx, wisp_cooled_ensemble(ctx, &c, NULL, k, &e));
             canonical(level, H.rows, falling[k], truth);
-            const wisp_estimate *const is[] = {&e.log_z, &e.energy, &e.heat_capacity, &e.entropy};
             for (int q = 0; q < QUANTITIES; q++) { /* a bar is for 95 of 100; none is missed by twice as much */
-                assert_true(is[q]->low <= is[q]->value && is[q]->value <= is[q]->high && is[q]->error >= 0);
-                difference("a quantity", is[q]->value, truth[q], is[q]->high - is[q]->low);
+                const wisp_estimate *is = quantity_of(&e, q);
+                assert_true(is->low <= is->value && is->value <= is->high && is->error >= 0);
+                difference(quantity_name[q], is->value, truth[q], is->high - is->low);
             }
             assert_true(e.temperature == falling[k] && e.terms == 0 && e.beside > 0 && e.beside < 1e-6);
         }

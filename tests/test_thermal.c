@@ -1,6 +1,6 @@
 /* Traces of functions and thermodynamics from moments: against sums over eigenvalues by LAPACK, Cholesky's determinant
    and rings of spins; bars of random vectors; temperatures so low that digits cancel; units; refusals. */
-#include "kpm_dense.h"
+#include "canonical.h"
 
 static double f_log(double x) { return log(x); }
 static double f_inverse(double x) { return 1 / x; }
@@ -16,33 +16,6 @@ static int plain_value(void *arg, double energy, wisp_scalar *value)
 {
     *value = (wisp_scalar){((const plain *)arg)->f(energy), 0};
     return 0;
-}
-
-/* ln Z, E, C and S by all eigenvalues. */
-enum { LOG_Z, ENERGY, CAPACITY, ENTROPY, QUANTITIES };
-static const char *const quantity_name[] = {"ln Z", "E", "C", "S"};
-static void canonical(const double *level, int64_t n, double T, double q[QUANTITIES])
-{
-    long double z = 0, e = 0, c = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const long double t = ((long double)level[i] - level[0]) / T, w = expl(-t);
-        z += w, e += w * t;
-    }
-    e /= z;
-    for (int64_t i = 0; i < n; i++) {
-        const long double t = ((long double)level[i] - level[0]) / T - e;
-        c += expl(-t - e) * t * t / z;
-    }
-    q[LOG_Z] = (double)(logl(z) - level[0] / (long double)T);
-    q[ENERGY] = (double)(level[0] + T * e);
-    q[CAPACITY] = (double)c;
-    q[ENTROPY] = (double)(logl(z) + e);
-}
-
-static const wisp_estimate *quantity_of(const wisp_ensemble *e, int i)
-{
-    const wisp_estimate *const all[] = {&e->log_z, &e->energy, &e->heat_capacity, &e->entropy};
-    return all[i];
 }
 
 static int holds(const wisp_estimate *e, double truth) { return e->low <= truth && truth <= e->high; }
@@ -77,7 +50,8 @@ static void exact(void **state)
         for (int64_t n = 1; n < 60; n = 3 * n + 2) {
             const int single = types[i] == WISP_S || types[i] == WISP_C;
             ref_mat H = random_hermitian(&r, types[i], n, 0.7);
-            double *level = eigenvalues(H), truth[QUANTITIES];
+            long double *level = exact_eigenvalues(H);
+            double truth[QUANTITIES];
             wisp_mat *A = ref_mat_of(ctx, H, types[i]);
             wisp_moments m = exact_moments(ctx, A, 200);
             for (double T = 0.3; T < 1e6; T *= 7) {
@@ -219,7 +193,8 @@ static void bars(void **state)
     ref_rng r = {3};
     ref_mat H = random_hermitian(&r, WISP_D, ROWS, 0.3);
     for (int64_t i = 0; i < ROWS; i++) REF_AT(H, i, i) += 12;
-    double *level = eigenvalues(H), truth[CASES] = {0};
+    long double *level = exact_eigenvalues(H);
+    double truth[CASES] = {0};
     const plain log = {f_log};
     const wisp_function f = {.value = plain_value, .arg = (void *)&log};
     wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
@@ -230,7 +205,7 @@ static void bars(void **state)
     wisp_moments group = m;
     group.vectors = VECTORS;
     canonical(level, ROWS, 1, truth);
-    for (int64_t i = 0; i < ROWS; i++) truth[QUANTITIES] += f_log(level[i]);
+    for (int64_t i = 0; i < ROWS; i++) truth[QUANTITIES] += (double)logl(level[i]);
     for (int g = 0; g < groups; g++, group.mu += VECTORS * m.n) {
         wisp_ensemble e;
         wisp_traced t;
@@ -274,11 +249,12 @@ static void low_temperatures(void **state)
     for (int given = 0; given < 2; given++)
         for (int64_t moments = 40; moments < (ref_few() ? 100 : 3000); moments *= 8) {
             ref_mat H = random_hermitian(&r, WISP_D, 50, 0.5);
-            double *level = eigenvalues(H), truth[QUANTITIES];
+            long double *level = exact_eigenvalues(H);
+            double truth[QUANTITIES];
             wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
             wisp_moments m;
             wisp_kpm_opts o = {.moments = moments, .trace = WISP_TRACE_EXACT};
-            const double low = level[0] - 1e-9, high = level[49] + 1e-3;
+            const double low = (double)level[0] - 1e-9, high = (double)level[49] + 1e-3;
             if (given)
                 o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN,
                                               .given = {0.5 * (low + high), 0.5 * (high - low), NAN}};
@@ -324,7 +300,7 @@ static void numbers_of_moments(void **state)
     ref_mat H = ref_new(3, 3);
     for (int64_t i = 0; i < 3; i++) REF_AT(H, i, i) = (double)i;
     wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
-    const double level[] = {0, 1, 2};
+    const long double level[] = {0, 1, 2};
     for (double T = ref_few() ? 1e-2 : 1e-5; T < 1e9; T *= 10) {
         wisp_kpm_opts o = {.trace = WISP_TRACE_EXACT,
                            .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {1, 1 + 1e-12, NAN}}};
