@@ -160,6 +160,11 @@ class Run:
         if lib.wisp_state_data(state, name.encode(), pointer(array), array.nbytes):
             raise _Told
 
+    def keep_moments(self, state: Any, name: bytes, m: Any, size: int) -> None:
+        """Moments, as items: noted, or filled in."""
+        if lib.wisp_state_moments_sized(state, name, m, size):
+            raise _Told
+
     def _items(self, arg: Any, state: Any) -> int:
         try:
             for name, words in self.words.items():

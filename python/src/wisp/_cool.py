@@ -1,12 +1,12 @@
 """Thermodynamics at temperatures that moments do not serve, by random vectors that the library cools, as `wisp thermal --cool`."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from ._checkpoint import Run, around
-from ._errors import FormatError, NumericError
+from ._errors import NumericError
 from ._lib import ffi, lib, pointer, struct
 from ._moments import SpectralDensity, ensemble
 
@@ -47,34 +47,19 @@ class Cooled:
 
 
 class Beside:
-    """The moments beside cooled states, in the checkpoint of these, so that they are not computed anew."""
+    """The density beside cooled states, whose checkpoint has its moments, so that they are not computed anew. made(run): that
+    of the moments that run(m, size) makes."""
 
-    _FACTS, _MU = "moments of cooling", "mu of cooled vectors"
+    _NAME = b"cooled vectors"
 
-    def __init__(self) -> None:
+    def __init__(self, made: Callable[[Callable[[Any, int], None]], SpectralDensity]) -> None:
+        self.made = made
         self.rho: SpectralDensity | None = None
-        self.kept: Any = None
 
     def items(self, run: Run, state: Any) -> None:
         """Notes them, once they are there, or fills them in."""
-        m, size = struct("wisp_moments")
         if not lib.wisp_state_is_kept(state):
             if self.rho is not None:
-                ffi.memmove(m, self.rho._raw()[0], size)
-                m.mu = ffi.NULL
-                run.keep(state, self._FACTS, np.frombuffer(ffi.buffer(m), np.uint8))
-                run.keep(state, self._MU, self.rho._mu)
-        elif lib.wisp_state_bytes(state, self._FACTS.encode()):
-            run.keep(state, self._FACTS, np.frombuffer(ffi.buffer(m), np.uint8))
-            m.mu = m.imag = m.points = m.sites = m.matrix = m.command = ffi.NULL
-            held = lib.wisp_state_bytes(state, self._MU.encode())
-            if m.n < 1 or m.vectors < 1 or held != 8 * m.n * m.vectors:
-                raise FormatError(f"a state of cooling that can't be: {m.n} moments of {m.vectors} vectors")
-            mu = np.empty((m.vectors, m.n))
-            run.keep(state, self._MU, mu)
-            m.mu = pointer(mu, "double")
-            self.kept = m, mu
-
-    def take(self, matrix: Any) -> SpectralDensity | None:
-        """Those that were kept, as a density of this matrix."""
-        return SpectralDensity(matrix, matrix.ctx, self.kept[0], "jackson") if self.kept else None
+                run.keep_moments(state, self._NAME, *self.rho._raw())
+        elif lib.wisp_state_bytes(state, b"moments of " + self._NAME):
+            self.rho = self.made(lambda m, size: run.keep_moments(state, self._NAME, m, size))

@@ -416,12 +416,15 @@ class SpectralCalls(MatrixParts):
         low, high = self.find_bounds() if bounds is None else bounds
         half = (high - low) / 2
         n = lib.wisp_thermal_moments(half, max(t.min(), lib.wisp_thermal_coldest(half)) if cool else t.min())
-        seed, beside = seed_of(rng, self.ctx), Beside()
+
+        def density(run: Callable[[Any, int], None]) -> SpectralDensity:
+            return self._moments(lambda m: SpectralDensity(self, self.ctx, m, "jackson"), "jackson", run)
+
+        seed, beside = seed_of(rng, self.ctx), Beside(density)
         fields = {"trace": lib.WISP_TRACE_EXACT} if exact else {}
         with Run(checkpoint, self, "thermal", beside.items, T=t, num_vectors=num_vectors, tol=tol, bounds=bounds, rng=seed,
                  exact=exact, cool=cool) as kept:
-            rho = beside.take(self) or self._moments(
-                lambda m: SpectralDensity(self, self.ctx, m, "jackson"), "jackson",
+            rho = beside.rho or density(
                 self._kpm(n, 0 if exact else num_vectors, (low, high), progress, kept, seed=seed, **fields))
             if cool:
                 beside.rho = rho
