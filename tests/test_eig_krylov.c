@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <lapacke.h>
-#include "ref.h"
+#include "ref_levels.h"
 
 enum { BLOCK = 65 }; /* LAPACK works on so many columns at most */
 
@@ -13,18 +12,6 @@ static cplx *for_lapack(ref_mat A)
     cplx *a = (cplx *)ref_lapack((size_t)(2 * A.rows * A.rows), A.rows);
     memcpy(a, A.a, (size_t)(A.rows * A.rows) * sizeof *a);
     return a;
-}
-
-/* All eigenvalues of a Hermitian matrix, ascending. */
-static double *eigh(ref_mat A)
-{
-    const int n = (int)A.rows, works = n * BLOCK;
-    double *w = ref_lapack((size_t)n, n), *real = ref_lapack((size_t)n, n);
-    cplx *a = for_lapack(A), *work = (cplx *)ref_lapack(2 * (size_t)works, n);
-    int whole[1];
-    assert_int_equal(LAPACKE_zheevd_work(LAPACK_COL_MAJOR, 'N', 'U', n, a, n, w, work, works, real, n, whole, 1), 0);
-    free(a), free(work), free(real);
-    return w;
 }
 
 static double tolerance_of(wisp_type type) { return type == WISP_S || type == WISP_C ? 1e-4 : 1e-8; }
@@ -56,7 +43,7 @@ static void check_hermitian(wisp_ctx *ctx, const wisp_mat *M, ref_mat A, wisp_ty
 {
     wisp_eigen e;
     const int n = (int)A.rows, low = o.which == WISP_EIG_SMALLEST;
-    double *w = eigh(A);
+    double *w = eigenvalues(A);
     REF_OK(ctx, wisp_eig(&e, M, &o));
     const double scale = e.bounds.halfwidth, tolerance = o.tolerance > 0 ? o.tolerance : tolerance_of(type);
     int count = o.count > 0 ? o.count : 1;
