@@ -148,16 +148,20 @@ out:
     return status;
 }
 
-wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m)
+wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m, bool random)
 {
     wisp_status status = WISP_OK;
+    wisp_blk *W = NULL;
     if (a->at.phase == WISP__SEARCHES) return WISP_OK; /* it goes on */
     a->at.phase = WISP__SEARCHES;
     a->at.more = 0;
     a->active = 0; /* V begins anew: nothing of it is copied to a larger block */
     WISP_TRY(wisp__arnoldi_room(a, m));
-    WISP_TRY(wisp__arnoldi_start(a, true));
+    WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
+    if (!random) WISP_TRY(wisp_copy(W, a->x));
+    WISP_TRY(wisp__arnoldi_start(a, random));
 out:
+    wisp_blk_free(W);
     return status;
 }
 

@@ -48,6 +48,7 @@ typedef struct {
     wisp__reached now, before, best; /* by this try, the one before, and the best one */
     wisp__gap gap;                   /* that is looked into */
     double done, norm;               /* products with a block that were made for it; the largest norm then */
+    double grown;                    /* a search from columns that had grown there: what such a look takes; else 0 */
     wisp__eig_times checked;         /* when the search for what is missing began */
 } wisp__arnoldi_at;
 
@@ -112,9 +113,9 @@ wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns);
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
 /* V becomes empty. W is made of sums of V's first n columns. */
 wisp_status wisp__arnoldi_anew(wisp__arnoldi *a, int n);
-/* A search beside the locked columns, with m columns of V, from random vectors; where one is under way already it goes
-   on. */
-wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m);
+/* A search beside the locked columns, with m columns of V, from random vectors or from x; where one is under way
+   already it goes on. */
+wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m, bool random);
 /* x holds W again, after it was used for other products. */
 wisp_status wisp__arnoldi_take_last(wisp__arnoldi *a);
 /* V takes W in, and W is made anew, until V has `active` columns or less than a block fewer. */
@@ -171,7 +172,8 @@ wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a);
 double wisp__gap_steps(const wisp__arnoldi *a, const wisp__gap *g);
 /* The chance that a search for missing values overlooks one. */
 static const double wisp__overlooked = 1e-6;
-/* Looks into a->at.gap. *empty: it has not, but for that chance. Else it may have. W is lost. */
+/* Looks into a->at.gap. *empty: it has not, but for that chance. Else it may have, and x holds columns in which those
+   values' vectors have grown. W is lost. */
 wisp_status wisp__gap_empty(wisp__arnoldi *a, bool *empty);
 
 /* ---- arnoldi_state.c ------------------------------------------------------------------------------------ */

@@ -131,7 +131,7 @@ wisp_status wisp__schur_missing(wisp__schur *K)
     }
     if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
     for (bool more = !empty; more && !K->unfit;) {
-        WISP_TRY(wisp__arnoldi_begin_search(&K->a, K->m));
+        WISP_TRY(wisp__arnoldi_begin_search(&K->a, K->m, true));
         WISP_TRY(wisp__schur_run(K, look_beyond, take_more));
         at->phase = WISP__BETWEEN;
         more = at->more > 0;

@@ -56,26 +56,64 @@ static int first_within(const wisp__lanczos *L, double edge, double limit)
     return n;
 }
 
-/* A search from random vectors in what is orthogonal to the locked columns: at.more is how many were locked, because
-   they belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may
-   have mixed with it does not matter, or has converged there. Any: of the last multiplet no more are wanted, so that
-   the border lies before it. */
+/* The gap before Op's value `next`, behind so many columns, whose residuals are `error` together. */
+static wisp__gap gap_of(const wisp__lanczos *L, int columns, double edge, double next, double error)
+{
+    const wisp__op *op = &L->a.op;
+    const wisp_bounds *b = &L->k->e->bounds;
+    wisp__gap g = {.columns = columns, .side = op->side, .first = L->value[0], .edge = wisp__op_value(op, edge)};
+    for (int i = 1; i < L->a.locked; i++)
+        if (op->side * (L->value[i] - g.first) > 0) g.first = L->value[i];
+    g.damped = op->degree > 1 && next <= 1 ? op->center + op->side * op->scale : wisp__op_value(op, next);
+    g.far = b->center - op->side * b->halfwidth;
+    g.residual = error / (wisp__op_slope(op, g.edge) * L->k->scale);
+    return g;
+}
+
+/* The gap behind the locked columns, after a search from which L->mu and L->bound are. */
+static double gap_behind(const wisp__lanczos *L, wisp__gap *gap)
+{
+    const double edge = wisp__op_of(&L->a.op, border(L, 1));
+    if (L->a.op.degree > 1 && edge <= 1) return INFINITY;
+    *gap = gap_of(L, L->a.locked, edge, L->mu[0] + L->bound[0], 0);
+    gap->residual = L->k->o.tolerance;
+    return wisp__gap_steps(&L->a, gap);
+}
+
+/* Whether a search has nothing more to find: the first Ritz value lies so far beyond the border that what may have
+   mixed with it does not matter, or has converged there. What had grown in a look is found when no Ritz value lies
+   before the border: whether that was all is for the next look to tell, which is to take no more products than that
+   one. */
+static bool search_ends(const wisp__lanczos *L, double edge)
+{
+    wisp__gap next;
+    const wisp__arnoldi_at *at = &L->a.at;
+    const double first = wisp__lanczos_size(L, 0);
+    if (!(first < edge)) return false;
+    if (wisp__lanczos_residual(L, 0) <= L->k->o.tolerance || first + WISP__RESERVE * L->bound[0] < edge) return true;
+    return at->grown > 0 && !L->k->o.any && gap_behind(L, &next) <= 1.25 * at->grown;
+}
+
+/* A search in what is orthogonal to the locked columns, from columns that have grown in a look, or else from random
+   vectors: at.more is how many were locked, because they belong to those that are wanted. Any: of the last multiplet no
+   more are wanted, so that the border lies before it. */
 wisp_status wisp__lanczos_search(wisp__lanczos *L)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
     const double tolerance = L->k->o.tolerance, widths = L->k->o.any ? -2 : 1;
-    WISP_TRY(wisp__arnoldi_begin_search(&L->a, L->m));
+    if (at->phase != WISP__SEARCHES) at->grown = at->phase == WISP__GAPS ? wisp__gap_steps(&L->a, &at->gap) : 0;
+    WISP_TRY(wisp__arnoldi_begin_search(&L->a, L->m, at->grown == 0));
     for (;;) {
         const double edge = edge_of(L, widths);
         for (int to = 0; to < L->m;) {
             WISP_TRY(wisp__lanczos_look(L, &to));
-            const bool settled = wisp__lanczos_residual(L, 0) <= tolerance;
-            const double first = wisp__lanczos_size(L, 0);
-            if (first < edge && (settled || first + WISP__RESERVE * L->bound[0] < edge)) {
+            if (search_ends(L, edge)) {
                 L->beside = count_beside(L);
                 goto out;
             }
+            const int n = first_within(L, edge, at->strict * tolerance);
+            if (n > 0 && wisp__lanczos_size(L, n) < edge) break; /* all that counts is there */
         }
         double over = 0;
         int wanted = first_within(L, edge, L->a.at.strict * tolerance);
@@ -103,30 +141,6 @@ wisp_status wisp__lanczos_search(wisp__lanczos *L)
     }
 out:
     return status;
-}
-
-/* The gap before Op's value `next`, behind so many columns, whose residuals are `error` together. */
-static wisp__gap gap_of(const wisp__lanczos *L, int columns, double edge, double next, double error)
-{
-    const wisp__op *op = &L->a.op;
-    const wisp_bounds *b = &L->k->e->bounds;
-    wisp__gap g = {.columns = columns, .side = op->side, .first = L->value[0], .edge = wisp__op_value(op, edge)};
-    for (int i = 1; i < L->a.locked; i++)
-        if (op->side * (L->value[i] - g.first) > 0) g.first = L->value[i];
-    g.damped = op->degree > 1 && next <= 1 ? op->center + op->side * op->scale : wisp__op_value(op, next);
-    g.far = b->center - op->side * b->halfwidth;
-    g.residual = error / (wisp__op_slope(op, g.edge) * L->k->scale);
-    return g;
-}
-
-/* The gap behind the locked columns, after a search from which L->mu and L->bound are. */
-static double gap_behind(const wisp__lanczos *L, wisp__gap *gap)
-{
-    const double edge = wisp__op_of(&L->a.op, border(L, 1));
-    if (L->a.op.degree > 1 && edge <= 1) return INFINITY;
-    *gap = gap_of(L, L->a.locked, edge, L->mu[0] + L->bound[0], 0);
-    gap->residual = L->k->o.tolerance;
-    return wisp__gap_steps(&L->a, gap);
 }
 
 /* Or, where the locked columns are the first Ritz vectors of the last restart, all of them, behind some of those that V
@@ -161,6 +175,7 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
         at->checked = wisp__eig_begin_check(L->k);
         at->phase = WISP__BETWEEN;
         at->tries = 0;
+        at->grown = 0;
         if (!L->a.op.inverse && !L->early) steps = best_gap(L, &at->gap);
     }
     for (;;) {
@@ -169,8 +184,9 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
         if (empty) goto out;
         WISP_TRY(wisp__lanczos_search(L));
         at->phase = WISP__BETWEEN;
-        if (at->more == 0) goto out;
-        if (!L->a.op.inverse) steps = gap_behind(L, &at->gap);
+        /* What began with columns of a look is no proof, if it finds nothing. */
+        if (at->more == 0 && at->grown == 0) goto out;
+        steps = at->more > 0 && !L->a.op.inverse ? gap_behind(L, &at->gap) : INFINITY;
     }
 out:
     wisp__eig_end_check(L->k, &at->checked);

@@ -236,7 +236,9 @@ wisp_status wisp__lanczos_look(wisp__lanczos *L, int *to)
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
     const int step = wisp__arnoldi_look_step(L->m, L->a.block);
-    const int from = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
+    /* Columns that have grown in a look have what is missing from the start. */
+    const int least = at->phase == WISP__SEARCHES && at->grown > 0 ? 0 : L->m / 2;
+    const int from = L->a.active < least ? least : L->a.active;
     if (at->to == 0) at->to = from + step < L->m ? from + step : L->m; /* else it goes on */
     *to = at->to;
     WISP_TRY(wisp__arnoldi_expand(&L->a, *to));
