@@ -206,18 +206,18 @@ if [ $have_hdf5 = 1 ]; then
 fi
 
 # ---- Ctrl-C: what is complete is given, and it is said
-stop map INT 0.5 map topi:nx=10,ny=10,nz=10 --energies 0 --moments 256 --vectors 64
+stop map INT 0.5 map topi:nx=10,ny=10,nz=10 --energies 0 --moments 100 --vectors 64
 check "how many vectors it is of" grep -q 'stopped; the map is of [0-9]* of 64 vectors' log
 # Of an exact map the sites that are whole, of batches of rows: the same numbers as without the signal.
-exact="map anderson:nx=24,ny=24,nz=4,disorder=3 --energies=-1,0.5 --moments 16 --trace exact"
+exact="map anderson:nx=20,ny=20,nz=4,disorder=3 --energies=-1,0.5 --moments 16 --trace exact"
 ok $exact --json
 cp out whole.json
 stop map INT 0.4 $exact -o part.json
-check "how many sites it is of" grep -q 'stopped; the map is of 1024 of 2304 sites' log
+check "how many sites it is of" grep -q 'stopped; the map is of 1024 of 1600 sites' log
 json part.json 'd["completed"] is False and d["site_row"] == list(range(1024)) and
     d["ldos"] == [row[:1024] for row in e["ldos"]] and len(d["x"]) == 1024' whole.json
 stop map INT 0.4 $exact
-check "a summary of a part" grep -q '^  *the first of 2,304, as the run was stopped' out
+check "a summary of a part" grep -q '^  *the first of 1,600, as the run was stopped' out
 stop map INT 0 $exact
 check "no site is whole" grep -q 'cancelled\|stopped' log
 if [ $have_hdf5 = 1 ]; then
@@ -235,7 +235,7 @@ fi
 # ---- stopped by a signal that one rank gets alone, between its calls: all stop there, and nothing else is said
 for how in "" "--trace exact" "--save ranks.h5"; do
     [[ $how == --save* && $have_hdf5 = 0 ]] && continue
-    for ranks in 2 3; do
+    for ranks in $([ -n "${SANITIZED:-}" ] && echo 3 || echo 2 3); do
         checks=$((checks + 1))
         export WISP_RANKS=$ranks
         stop map TERM 0.4 map graphene:nx=40,ny=40 --energies 0,1 --moments 32 $how -o ranks.json

@@ -13,7 +13,7 @@ value=$(values_of 0.4)
 some() { if [ -n "${SANITIZED:-}" ]; then echo "${@: -1}"; else printf '%s\n' "$@"; fi; }
 
 # Moments of an exact trace are sums over the eigenvalues; the number of vectors, and bounds of the user's, change none.
-for s in s.mtx z.mtx tiny.mtx; do
+for s in $(some s.mtx tiny.mtx z.mtx); do
     scale=1
     [ $s = tiny.mtx ] && scale=1e60
     for width in 3 33; do
@@ -24,7 +24,7 @@ for s in s.mtx z.mtx tiny.mtx; do
     json out "0 <= d['energy_error'] < 1e-10 * d['bounds']['halfwidth'] and d['nnz'] == 138"
 done
 # Single precision, and how far its rounding may move energies.
-for s in s.mtx z.mtx; do
+for s in $(some s.mtx z.mtx); do
     ok dos a.mtx --overlap $s --moments 20 --trace exact --precision single --json
     json out "close(d['moments'], [sum(math.cos(n*math.acos((v-d['bounds']['center'])/d['bounds']['halfwidth'])) for v in $value) for n in range(20)], 1e-2)"
     json out "d['type'] == ('single' if '$s' == 's.mtx' else 'complex single') and 1e-7 < d['energy_error'] / d['bounds']['halfwidth'] < 1e-3"
@@ -61,7 +61,9 @@ ok dos a.mtx --overlap s.mtx --moments 40 --trace exact --bounds=-10.5,1.3 --jso
 cp out exact
 ok dos a.mtx --overlap s.mtx --moments 40 --vectors 40 --bounds=-10.5,1.3 --json
 json out "all(abs(a-b) <= 5*s + 1e-9 for a, b, s in zip(d['moments'], e['moments'], d['moments_error']))" exact
-ok count a.mtx --overlap s.mtx --interval=-1,0.5 --moments 400 --trace exact --json
+moments=400
+[ -n "${SANITIZED:-}" ] && moments=100 # the sums have the same terms
+ok count a.mtx --overlap s.mtx --interval=-1,0.5 --moments "$moments" --trace exact --json
 json out "abs(d['count'] - sum(-1 <= v <= 0.5 for v in $value)) <= d['count_smearing'] + 0.5"
 
 # Kept, and evaluated again; runs with another S are not taken together.
@@ -96,7 +98,7 @@ for question in "--largest 3 --method lanczos" "--largest 3" "--interval=-0.5,0.
 done
 ok dos a.mtx --overlap s.mtx --plan
 check "a plan tells of S" grep -q '^overlap  *A x = lambda S x, S s.mtx, whose eigenvalues lie in' out
-ok dos a.mtx --overlap s.mtx
+ok dos a.mtx --overlap s.mtx --moments 100
 check "what the error of S^-1/2 does" grep -q 'its error moves no energy by more than .*e-1' out
 
 refused 1 "--overlap s.mtx: S has eigenvalues beyond the bounds 0.9 to 1.1; take wider --overlap-bounds" \

@@ -45,7 +45,7 @@ unwritten csv moments count $topi --interval 0,1 --moments 50
 unwritten csv moments thermal $topi --temperatures 1,2 --moments 50
 unwritten csv moments dos $topi --resolution 0.5 --vectors 4
 unwritten csv moments dos $topi --moments 64 --vectors 8 --precision auto
-unwritten csv moments sigma $topi --direction xy --moments 16 --trace exact
+unwritten csv moments sigma topi:nx=3,ny=3,nz=2 --direction xy --moments 16 --trace exact
 unwritten csv map map haldane:nx=8,ny=8,disorder=1 --energies=-1,0,1 --moments 64 --trace exact
 for task in cooling moments; do
     unwritten csv $task thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 100 --vectors 40 --cool
@@ -59,13 +59,13 @@ for method in cg gmres bicgstab "cg --precond ic"; do
     # shellcheck disable=SC2086
     unwritten mtx solving solve laplace:nx=8,ny=8,nz=8 --rhs random:3x3 --tol 1e-10 --method $method
 done
-unwritten mtx filtering eig topi:nx=10,ny=10,nz=6 --target 0 -n 4 --method chebfd
-unwritten mtx filtering eig topi:nx=10,ny=10,nz=6 --interval=-0.2,0.2
+unwritten mtx filtering eig $topi --target 0 -n 4 --method chebfd
+unwritten mtx filtering eig $topi --interval=-0.5,0.5
 unwritten mtx "" eig laplace:nx=6,ny=6,nz=4 --smallest 3 # by LAPACK
 ok eig laplace:nx=6,ny=6,nz=4 --smallest 140 --checkpoint d.ck --plan --json
 json out 'd["method"] == "dense" and d["checkpoint_bytes"] > 140 * 8 * d["rows"] and d["total_bytes"] > d["checkpoint_bytes"]'
 if "$wisp" --version | grep -q '^features:.* mumps'; then
-    unwritten mtx eigenpairs eig topi:nx=10,ny=10,nz=6 --target 0 -n 4 --method invert
+    unwritten mtx eigenpairs eig $topi --target 0 -n 4 --method invert
 fi
 for given in --left-out --right-out; do unwritten mtx eigenpairs svd laplace:nx=20,ny=20,nz=12 --largest 3; done
 
