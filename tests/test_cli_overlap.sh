@@ -8,11 +8,13 @@ chain 1 0.45 >s.mtx
 chain 1 0.45 complex >z.mtx
 chain 1e-30 0.45e-30 >tiny.mtx
 value=$(values_of 0.45)
-# (The lowest levels are far apart, and Lanczos has them in a tenth of the time.)
+# A sanitizer looks at the lowest levels, which are far apart, so that they take a tenth of the time.
+interval=-0.2,-0.15
+[ -z "${SANITIZED:-}" ] || interval=-16.5,-15.5
 for method in dense lanczos; do
     for s in s.mtx z.mtx; do
         end='--largest 3' levels="$value[-3:]"
-        [ $method$s != lanczosz.mtx ] || end='--smallest 3' levels="$value[:3]"
+        [ -z "${SANITIZED:-}" ] || end='--smallest 3' levels="$value[:3]"
         # shellcheck disable=SC2086 # words
         ok eig a.mtx --overlap $s $end --method $method --json
         json out "d['complete'] and close(d['eigenvalues'], $levels, 1e-7) and max(d['residuals']) <= 1e-8"
@@ -21,8 +23,8 @@ for method in dense lanczos; do
 done
 ok eig a.mtx --overlap s.mtx --smallest 2 --json
 json out "close(d['eigenvalues'], $value[:2], 1e-6) and d['overlap']['bounds']['center'] > d['overlap']['bounds']['halfwidth'] > 0"
-ok eig a.mtx --overlap s.mtx --interval=-16.5,-15.5 --method chebfd --json
-json out "d['found'] == sum(-16.5 <= v <= -15.5 for v in $value) == 2 and close(d['eigenvalues'], [v for v in $value if -16.5 <= v <= -15.5], 1e-7)"
+ok eig a.mtx --overlap s.mtx --interval=$interval --method chebfd --json
+json out "[w := [v for v in $value if -0.2 <= v <= -0.15]] and d['found'] == len(w) > 0 and close(d['eigenvalues'], w, 1e-7)"
 ok eig a.mtx --overlap s.mtx --largest 2 --precision single --json
 json out "close(d['eigenvalues'], $value[-2:], 1e-3) and d['type'] == 'single'"
 ok eig a.mtx --overlap tiny.mtx --largest 2 --json

@@ -15,13 +15,14 @@ unwritten() {
     shift 2
     checks=$((checks + 1))
     rm -f d.ck* got.* want.*
-    "$wisp" "$@" --quiet "$given" "want.$kind" 2>err || fail "wisp $*: $(cat err)"
+    "$wisp" "$@" --quiet --log json "$given" "want.$kind" 2>err || fail "wisp $*: $(cat err)"
+    [ -z "$task" ] || grep -q "\"task\":\"$task\",\"done\":0" err || fail "wisp $* has no task $task"
     "$wisp" "$@" --quiet "$given" "full.$kind" --checkpoint d.ck 2>err
     [ $? = 1 ] && [ "$(wc -l <err)" = 2 ] && grep -q "^wisp: cannot write full.$kind: No space left" err &&
         grep -q "^wisp: $kept" err && [ -e d.ck ] || fail "wisp $* to a full disk: $(cat err)"
     "$wisp" "$@" --quiet --log json "$given" "got.$kind" --checkpoint d.ck --resume d.ck 2>err ||
         fail "wisp $* goes on: $(cat err)"
-    [ -z "$task" ] || ! grep -q "\"task\":\"$task\",\"done\":0\(\.0\)\?[,}]" err ||
+    [ -z "$task" ] || ! grep -q "\"task\":\"$task\",\"done\":0" err ||
         fail "wisp $* goes on, and begins anew: $(cat err)"
     cmp -s <(grep -v '^[#%]' "want.$kind") <(grep -v '^[#%]' "got.$kind") || fail "wisp $* goes on: not the same"
     [ -z "$(find . -name 'd.ck*')" ] || fail "wisp $* goes on, and leaves $(echo d.ck*)"
@@ -48,7 +49,7 @@ unwritten csv moments dos $topi --moments 64 --vectors 8 --precision auto
 unwritten csv moments sigma topi:nx=3,ny=3,nz=2 --direction xy --moments 16 --trace exact
 unwritten csv map map haldane:nx=8,ny=8,disorder=1 --energies=-1,0,1 --moments 64 --trace exact
 for task in cooling moments; do
-    unwritten csv $task thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 100 --vectors 40 --cool
+    unwritten csv $task thermal spinchain:sites=8 --temperatures 0.02,0.1,1 --moments 20 --vectors 40 --cool
 done
 evolution=(evolve laplace:nx=6,ny=6,nz=4 --time 3 --steps 5 --site 5)
 unwritten csv evolution "${evolution[@]}"
@@ -65,7 +66,7 @@ unwritten mtx "" eig laplace:nx=6,ny=6,nz=4 --smallest 3 # by LAPACK
 ok eig laplace:nx=6,ny=6,nz=4 --smallest 140 --checkpoint d.ck --plan --json
 json out 'd["method"] == "dense" and d["checkpoint_bytes"] > 140 * 8 * d["rows"] and d["total_bytes"] > d["checkpoint_bytes"]'
 if "$wisp" --version | grep -q '^features:.* mumps'; then
-    unwritten mtx eigenpairs eig $topi --target 0 -n 4 --method invert
+    unwritten mtx factors eig $topi --target 0 -n 4 --method invert
 fi
 for given in --left-out --right-out; do unwritten mtx eigenpairs svd laplace:nx=20,ny=20,nz=12 --largest 3; done
 
