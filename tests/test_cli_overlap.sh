@@ -29,6 +29,18 @@ ok eig a.mtx --overlap s.mtx --largest 2 --precision single --json
 json out "close(d['eigenvalues'], $value[-2:], 1e-3) and d['type'] == 'single'"
 ok eig a.mtx --overlap tiny.mtx --largest 2 --json
 json out "close([1e-30 * v for v in d['eigenvalues']], $value[-2:], 1e-7)"
+# Copies of a value, which the roots of S set apart by more than residuals tell: 2 ten times, and all 20 of A = S.
+diagonal() { # diagonal EXPRESSION: of i from 0 to 19
+    python3 -c "import sys; print('%%MatrixMarket matrix coordinate real symmetric\n20 20 20'); [print(i + 1, i + 1, $1) for i in range(20)]"
+}
+diagonal "1 + 9 * i / 19" >stretch.mtx
+diagonal "(1 + 9 * i / 19) * (2 if i % 2 == 0 else -1)" >copies.mtx
+for question in "--largest 1" "--largest 3 --any"; do
+    ok eig copies.mtx --overlap stretch.mtx $question --json
+    json out "d['complete'] and d['method'] == 'dense' and d['at_least'] == 10 and len(d['eigenvalues']) == (3 if '$question'[-3:] == 'any' else 10)"
+done
+ok eig stretch.mtx --overlap stretch.mtx --smallest 1 --json
+json out "d['complete'] and d['found'] == 20"
 for units in "1e0 1e165" "1e-200 1e-200" "1e300 1e300"; do
     chain 0 ${units% *} >far.a.mtx
     chain ${units#* } 0.45e${units##*e} >far.s.mtx

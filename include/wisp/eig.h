@@ -233,8 +233,8 @@ WISP_SIZED wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, c
    than 3000 rows, it takes the values of A^H A or A A^H, the smaller one, where those below about 16 rounding units
    over the tolerance, of the largest, can't be told from 0 (STAGNATION). By default what proves no answer gives way;
    the result's `method` tells to which (LANCZOS: A^H A). `start` is of B, too. A tolerance is one of the larger of |A v
-   - s u| and |A^H u - s v|, over the largest singular value (halfwidth of the spectrum of B), or absolute; 64 rounding
-   units of the largest singular value are small enough at any rate. *e, to be freed by wisp_eigen_free, becomes: found,
+   - s u| and |A^H u - s v|, over the largest singular value (what it is at least, within some percent), or absolute; 64
+   rounding units of that are small enough at any rate. *e, to be freed by wisp_eigen_free, becomes: found,
    value (real, ascending) and residual, of triplets that were checked as they are given, in `vectors`, whose columns on
    B's map have u in A's rows and v behind them; complete: none is missing, as wisp_eig tells it of B; orthogonality:
    the larger one of the u and of the v; expected: of INTERVAL. All else is of the eigenvalues of B. Statuses are those

@@ -31,8 +31,7 @@ static wisp_status take_absolute(wisp__eig *k)
     return WISP_OK;
 }
 
-/* What rounding of a product with the C of a pencil comes to, over its largest |value|; 0: k->A is no such C. */
-static double of_roots(const wisp__eig *k)
+double wisp__eig_of_roots(const wisp__eig *k)
 {
     wisp__pencil p;
     return wisp__eig_pencil(k, &p) ? wisp__pencil_rounding(&p, k->eps) : 0;
@@ -44,7 +43,7 @@ static double of_roots(const wisp__eig *k)
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
 {
     const wisp_bounds *b = &k->e->bounds;
-    const double all = b->halfwidth + fabs(b->center), roots = of_roots(k);
+    const double all = b->halfwidth + fabs(b->center), roots = wisp__eig_of_roots(k);
     const double may = k->o.tolerance_abs > 0 ? k->o.tolerance_abs : tolerance * all;
     double rounding = 16 * k->eps * all;
     if (wisp__pencil_of_one(b->halfwidth, all, roots)) rounding = fmax(rounding, fmin(roots * all, may));
@@ -56,7 +55,7 @@ void wisp__eig_set_tolerance(wisp__eig *k, double tolerance)
 static void widen(wisp__eig *k)
 {
     wisp_bounds *b = &k->e->bounds;
-    b->halfwidth = fmax(b->halfwidth, of_roots(k) / 2 * (b->halfwidth + fabs(b->center)));
+    b->halfwidth = fmax(b->halfwidth, wisp__eig_of_roots(k) / 2 * (b->halfwidth + fabs(b->center)));
 }
 
 wisp_status wisp__eig_take_bounds(wisp__eig *k, double started)

@@ -124,6 +124,8 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products);
 wisp_status wisp__eig_take_bounds(wisp__eig *k, double started);
 /* Hermitian matrices: sets k->o.tolerance to this one, and k->scale to what belongs to it. */
 void wisp__eig_set_tolerance(wisp__eig *k, double tolerance);
+/* What rounding of a product with the C of a pencil comes to, over its largest |value|; 0: k->A is no such C. */
+double wisp__eig_of_roots(const wisp__eig *k);
 /* By which residuals are multiplied for the result. */
 double wisp__eig_unit(const wisp__eig *k);
 /* A residual, or the tolerance, for messages. */

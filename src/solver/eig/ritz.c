@@ -165,6 +165,17 @@ void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const d
         wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, value[0]), wisp__eig_shown(k, value[1]));
 }
 
+/* How far copies of this value of a pencil may lie apart as values of C. An error D of S^-1/2 moves them by 2 lambda
+   |D| |S^1/2| to first order, each, and products are rounded, neither of which residuals of C tell. No further than
+   values that are like each other. */
+static double apart_by_roots(const wisp__eig *k, double value)
+{
+    enum { OF_PRODUCTS = 16 };
+    const wisp_bounds *b = &k->e->bounds;
+    const double roots = wisp__eig_of_roots(k), products = OF_PRODUCTS * k->eps * (b->halfwidth + fabs(b->center));
+    return roots > 0 ? 2 * fmin(roots * fabs(value) + products, k->o.tolerance * k->scale) : 0;
+}
+
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found)
 {
     const wisp_eig_opts *o = &k->o;
@@ -188,8 +199,9 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
     *found = to - from;
     if (o->which != WISP_EIG_INTERVAL && to > from) { /* what may be the same value as the last one, not as its like */
         const int low = from, high = to - 1;
-        while (from > 0 && theta[low] - theta[from - 1] <= ROOM(low) + ROOM(from - 1)) from--;
-        while (to < n && theta[to] - theta[high] <= ROOM(high) + ROOM(to)) to++;
+        const double below = apart_by_roots(k, theta[low]), above = apart_by_roots(k, theta[high]);
+        while (from > 0 && theta[low] - theta[from - 1] <= ROOM(low) + ROOM(from - 1) + below) from--;
+        while (to < n && theta[to] - theta[high] <= ROOM(high) + ROOM(to) + above) to++;
         if (residual && from < low) wisp__eig_warn_of_levels(k, theta + low - 1, residual + low - 1);
         if (residual && to > high + 1) wisp__eig_warn_of_levels(k, theta + high, residual + high);
     }

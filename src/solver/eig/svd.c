@@ -270,28 +270,35 @@ out:
     return status;
 }
 
-/* Scales, from eigenvalues that are there. The largest singular value is the halfwidth of B's spectrum. */
-static void find_units(wisp__svd *s)
+/* Scales, from eigenvalues that are there. The largest singular value is the halfwidth of B's spectrum; bounds may be
+   far wider, so that residuals are over what it is at least. */
+static wisp_status find_units(wisp__svd *s)
 {
+    wisp_status status = WISP_OK;
     wisp_eigen *e = s->e;
     const bool known = s->way != WISP__BY_AUGMENTED;
     if (known) e->bounds = (wisp_bounds){.halfwidth = s->norm, .failure_probability = NAN};
-    double most = e->bounds.halfwidth;
-    for (int i = 0; i < e->found && !known; i++) most = fmax(most, fabs(e->value[i].re));
+    double most = e->bounds.halfwidth, least = 0, size = 0;
+    for (int i = 0; i < e->found && !known; i++) least = fmax(least, fabs(e->value[i].re));
+    most = fmax(most, least);
     s->exponent = most > 0 && isfinite(most) ? -ilogb(most) : 0;
-    const double size = most > 0 ? ldexp(most, s->exponent) : 1;
+    if (s->asked.which != WISP_EIG_LARGEST || e->found == 0) WISP_TRY(wisp__svd_least_norm(s, &size));
+    size = fmax(size, ldexp(least, s->exponent));
+    if (!(size > 0)) size = most > 0 ? ldexp(most, s->exponent) : 1;
     const bool absolute = s->asked.tolerance_abs > 0;
     s->unit = absolute ? 1 : size;
     s->limit = absolute ? fmax(ldexp(s->asked.tolerance_abs, s->exponent), 64 * s->eps * size)
                         : fmax(s->asked.tolerance, 64 * s->eps);
+out:
+    return status;
 }
 
 /* The eigenpairs of B in *e become triplets of A. */
 static wisp_status convert(wisp__svd *s)
 {
     wisp_eigen *e = s->e;
-    find_units(s);
-    wisp_status status = e->vectors ? wisp__svd_spaces(s) : WISP_OK;
+    wisp_status status = find_units(s);
+    if (status == WISP_OK && e->vectors) status = wisp__svd_spaces(s);
     free(e->value), free(e->residual);
     e->value = NULL, e->residual = NULL;
     e->found = e->at_least = 0;

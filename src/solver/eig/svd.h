@@ -52,6 +52,9 @@ void wisp__svd_drop(wisp__svd *s);
 /* svd_parts.c. y = 2^exponent B x, for columns of length 1; x is scaled meanwhile, so that what is between is in range.
  */
 wisp_status wisp__svd_multiply(const wisp__svd *s, wisp_blk *y, wisp_blk *x);
+/* *least becomes what the largest singular value is not below, scaled likewise: by some products with a random vector,
+   so that it is less by some percent. */
+wisp_status wisp__svd_least_norm(const wisp__svd *s, double *least);
 /* Of n columns, so many are multiplied at once. */
 int wisp__svd_width(const wisp__svd *s, int n);
 /* y becomes the part of x on one side; they may be the same. */

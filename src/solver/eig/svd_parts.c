@@ -71,6 +71,29 @@ out:
     return status;
 }
 
+wisp_status wisp__svd_least_norm(const wisp__svd *s, double *least)
+{
+    enum { STEPS = 20 };
+    wisp_status status = WISP_OK;
+    wisp_blk *v[2] = {0};
+    double norm = 1;
+    *least = 0;
+    for (int i = 0; i < 2; i++) WISP_TRY(wisp_blk_create(&v[i], s->ctx, wisp_mat_map(s->B), s->type, 1));
+    WISP_TRY(wisp_blk_fill_random(v[0], WISP_RANDOM_GAUSS, s->given.seed, WISP__STREAM_SVD, 1));
+    WISP_TRY(wisp_norm(v[0], &norm));
+    for (int i = 0; i < STEPS && norm > 0; i++) {
+        wisp_blk *x = v[i % 2], *y = v[(i + 1) % 2];
+        WISP_TRY(wisp_scal(x, wisp__real(1 / norm)));
+        WISP_TRY(wisp__svd_multiply(s, y, x));
+        WISP_TRY(wisp_norm(y, &norm));
+        s->e->products++;
+        if (isfinite(norm)) *least = fmax(*least, norm);
+    }
+out:
+    wisp_blk_free(v[0]), wisp_blk_free(v[1]);
+    return status;
+}
+
 int wisp__svd_width(const wisp__svd *s, int n)
 {
     const int most = 128 / (int)wisp_type_size(s->type);
