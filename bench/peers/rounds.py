@@ -71,7 +71,7 @@ class Program:
         if peer.startswith("petsc"):
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
             command = ["mpiexec", "-n", str(threads), "--bind-to", "core"] + command
-        if name.startswith("wisp"):  # which places its threads itself; those of the load test shall not stay awake beside them
+        if peer.startswith("wisp"):  # which places its threads itself; those of the load test shall not stay awake beside them
             env.update(OMP_WAIT_POLICY="passive")
         else:
             env.update(OMP_PROC_BIND="true", OMP_PLACES="cores", KMP_BLOCKTIME="5")

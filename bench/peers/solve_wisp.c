@@ -1,5 +1,5 @@
-/* wisp_solve, by the public interface, with its default variant. PROGRAM FILE METHOD ITERATIONS TOLERANCE: so many
- * iterations at most. */
+/* A kept solver (wisp_solver), as the peers keep theirs, with its default variant. PROGRAM FILE METHOD ITERATIONS
+ * TOLERANCE: so many iterations at most. */
 #include "peer.h"
 #include <wisp/wisp.h>
 
@@ -7,6 +7,7 @@ typedef struct {
     wisp_ctx *ctx;
     wisp_mat *A;
     wisp_blk *x, *b;
+    wisp_solver *solver;
     wisp_solve_opts opts;
     int64_t iterations;
 } linear_system;
@@ -28,7 +29,7 @@ static void step(void *arg)
 {
     linear_system *p = arg;
     wisp_solution s;
-    const wisp_status status = wisp_solve(&s, p->x, p->A, p->b, &p->opts);
+    const wisp_status status = wisp_solver_solve(p->solver, &s, p->x, p->b, 0);
     if (status != WISP_ERR_ITERATIONS && status != WISP_ERR_STAGNATION) check(p->ctx, status);
     p->iterations = s.iterations;
     wisp_solution_free(&s);
@@ -64,6 +65,7 @@ int main(int argc, char **argv)
     check(p.ctx, wisp_blk_create(&p.x, p.ctx, wisp_mat_map(p.A), WISP_D, 1));
     check(p.ctx, wisp_blk_create(&p.b, p.ctx, wisp_mat_map(p.A), WISP_D, 1));
     check(p.ctx, wisp_blk_fill_fn(p.b, fill, NULL));
+    check(p.ctx, wisp_solver_create(&p.solver, p.A, WISP_D, 1, &p.opts));
     wisp_mat_info info;
     wisp_mat_get_info(p.A, &info);
     static const char *const format[] = {"default", "sell", "compressed", "hermitian"};
@@ -72,6 +74,7 @@ int main(int argc, char **argv)
              format[info.format], (double)info.bytes / (double)info.nnz);
     peer_serve(
         &(peer){.version = version, .step = step, .square = square, .arg = &p, .ranks = 1, .iterations = iterations});
+    wisp_solver_free(p.solver);
     wisp_blk_free(p.x);
     wisp_blk_free(p.b);
     wisp_mat_free(p.A);

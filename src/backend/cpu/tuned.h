@@ -35,9 +35,9 @@ enum {
     TUNED_PIECES_OF = 2,
 
     /* A strip of updates and dots in one pass stays in the first-level cache: bytes of all blocks; but of each enough
-       for a loop to run. Without dots, which would read them again, longer ones pay: memory is read in streams. */
+       for memory to be read in streams. Without dots, which would read them again, longer ones pay. */
     TUNED_STRIP_BYTES = 20 << 10,
-    TUNED_STRIP_LEAST = 512,
+    TUNED_STRIP_LEAST = 4096,
     TUNED_STRIP_UPDATES = 16 << 10,
     /* Bytes of rows that move, for which a further thread is worth waking. */
     TUNED_MOVED = 64 << 10
