@@ -95,26 +95,6 @@ static __attribute__((noinline)) void update_numbers(const wisp__fuse_params *p,
     for (; l < n; l += p->reals) update_number(p, u, i, l);
 }
 
-INLINE void dot_number(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t i, int l, double *sum)
-{
-    const real *x = (const real *)d->x + i * d->ld_x + l;
-    const int reals = p->reals;
-    double *s = sum + d->set * p->period + l;
-    real v[2];
-    number_at(p, d->y, d->ld_y, d->rows, d->ld_rows, i, l, v);
-    for (int k = 0; k < reals; k++) {
-        s[k] += (double)x[k] * (double)v[k];
-        if (d->cross) s[p->period + k] += (double)x[k] * (double)v[1 - k];
-    }
-}
-
-static __attribute__((noinline)) void dot_numbers(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin,
-                                                  int64_t end, int l, int n, double *sum)
-{
-    for (int64_t i = begin; i < end; i++)
-        for (int k = l; k < n; k += p->reals) dot_number(p, d, i, k, sum);
-}
-
 /* ---- updates ----------------------------------------------------------------------------------- */
 
 /* Adds a term to n registers of sums, from element l of period i on. */
@@ -135,14 +115,23 @@ INLINE void add_term(const int n, const wisp__fuse_kind kind, const wisp__fuse_p
     }
 }
 
+/* Terms [first, last) of n registers; what those before them gave is in y. */
 INLINE void update_registers(const int n, const wisp__fuse_kind kind, const wisp__fuse_params *p,
-                             const wisp__fuse_update *u, int64_t i, int l)
+                             const wisp__fuse_update *u, int first, int last, int64_t i, int l)
 {
     simd_vec s[MOST];
-    UNROLL for (int k = 0; k < n; k++) s[k] = (simd_vec){0};
-    for (int t = 0; t < u->terms; t++) add_term(n, kind, p, u->term + t, i, l, s);
     real *y = (real *)u->y + i * u->ld_y + l;
+    UNROLL for (int k = 0; k < n; k++) s[k] = first ? fuse_load(y + k * LANES) : (simd_vec){0};
+    for (int t = first; t < last; t++) add_term(n, kind, p, u->term + t, i, l, s);
     UNROLL for (int k = 0; k < n; k++) fuse_store(y + k * LANES, s[k]);
+}
+
+/* Elements l .. n - 1 of period i, fewer than many registers. */
+INLINE void update_rest(const wisp__fuse_kind kind, const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i,
+                        int l, int n)
+{
+    for (; l + LANES <= n; l += LANES) update_registers(1, kind, p, u, 0, u->terms, i, l);
+    if (l < n) update_numbers(p, u, i, l, n);
 }
 
 /* n elements from the begin of period i on. */
@@ -150,9 +139,28 @@ INLINE void update_run(const wisp__fuse_kind kind, const wisp__fuse_params *p, c
                        int n)
 {
     int l = 0;
-    for (; l + MOST * LANES <= n; l += MOST * LANES) update_registers(MOST, kind, p, u, i, l);
-    for (; l + LANES <= n; l += LANES) update_registers(1, kind, p, u, i, l);
-    if (l < n) update_numbers(p, u, i, l, n);
+    for (; l + MOST * LANES <= n; l += MOST * LANES) update_registers(MOST, kind, p, u, 0, u->terms, i, l);
+    update_rest(kind, p, u, i, l, n);
+}
+
+/* How many terms are added to a strip at once: memory is read faster in few streams side by side than in many. A block
+   that is changed comes among the first terms, or all are taken. */
+static int terms_at_once(const wisp__fuse_update *u)
+{
+    for (int t = GROUP; t < u->terms; t++)
+        if (u->term[t].x == u->y) return u->terms;
+    return GROUP;
+}
+
+/* n elements without gaps, from the begin of period i on, all with one factor. */
+INLINE void update_flat(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i, int n)
+{
+    const int whole = n - n % (MOST * LANES), some = terms_at_once(u);
+    for (int first = 0; first < u->terms; first += some) {
+        const int last = first + some < u->terms ? first + some : u->terms;
+        for (int l = 0; l < whole; l += MOST * LANES) update_registers(MOST, K_FUSE_ONE, p, u, first, last, i, l);
+    }
+    update_rest(K_FUSE_ONE, p, u, i, u->terms ? whole : 0, n);
 }
 
 /* ---- updates of blocks without gaps, where each term has one factor for all columns -------------- */
@@ -169,19 +177,21 @@ INLINE void add_uniform(const int n, const wisp__fuse_term *t, const simd_vec *v
     UNROLL for (int k = 0; k < n; k++) s[k] = SIMD_MADD(turned, SWAP(v[k]), s[k]);
 }
 
-/* n registers of `updates` of them, from element l of the run at period i on: all but the first term are of the same
-   blocks, each of which is loaded once. */
-INLINE void uniform_registers(const int n, const int updates, const wisp__fuse_update *u, int64_t i, int64_t l)
+/* Terms [first, last) of n registers of `updates` of them, from element l of the run at period i on: all but the first
+   term are of the same blocks, each of which is loaded once. */
+INLINE void uniform_registers(const int n, const int updates, const wisp__fuse_update *u, int first, int last,
+                              int64_t i, int64_t l)
 {
     simd_vec s[GROUP][MOST], v[MOST];
     UNROLL for (int g = 0; g < updates; g++)
     {
         const wisp__fuse_term *t = u[g].term;
-        UNROLL for (int k = 0; k < n; k++) s[g][k] = (simd_vec){0};
-        UNROLL for (int k = 0; k < n; k++) v[k] = fuse_load((const real *)t->x + i * t->ld_x + l + k * LANES);
-        add_uniform(n, t, v, s[g]);
+        const real *x = first ? (const real *)u[g].y + i * u[g].ld_y : (const real *)t->x + i * t->ld_x;
+        UNROLL for (int k = 0; k < n; k++) v[k] = fuse_load(x + l + k * LANES);
+        UNROLL for (int k = 0; k < n; k++) s[g][k] = first ? v[k] : (simd_vec){0};
+        if (!first) add_uniform(n, t, v, s[g]);
     }
-    for (int t = 1; t < u->terms; t++) {
+    for (int t = first ? first : 1; t < last; t++) {
         const real *x = (const real *)u->term[t].x + i * u->term[t].ld_x + l;
         UNROLL for (int k = 0; k < n; k++) v[k] = fuse_load(x + k * LANES);
         UNROLL for (int g = 0; g < updates; g++) add_uniform(n, u[g].term + t, v, s[g]);
@@ -208,9 +218,14 @@ static __attribute__((noinline)) void uniform_rest(const wisp__fuse_params *p, c
 INLINE void uniform_run(const wisp__fuse_params *p, const int updates, const wisp__fuse_update *u, int64_t i, int64_t n)
 {
     enum { AT_ONCE = MOST / 2 };
+    const int some = terms_at_once(u);
     int64_t l = 0;
-    for (; l + AT_ONCE * LANES <= n; l += AT_ONCE * LANES) uniform_registers(AT_ONCE, updates, u, i, l);
-    for (; l + LANES <= n; l += LANES) uniform_registers(1, updates, u, i, l);
+    for (int first = 0; first < u->terms; first += some) {
+        const int last = first + some < u->terms ? first + some : u->terms;
+        for (l = 0; l + AT_ONCE * LANES <= n; l += AT_ONCE * LANES)
+            uniform_registers(AT_ONCE, updates, u, first, last, i, l);
+    }
+    for (; l + LANES <= n; l += LANES) uniform_registers(1, updates, u, 0, u->terms, i, l);
     for (int g = 0; g < updates && l < n; g++) uniform_rest(p, u + g, i, l, n);
 }
 
@@ -278,7 +293,7 @@ INLINE void update_strip(const wisp__fuse_kind kind, const wisp__fuse_params *p,
                          int64_t begin, int64_t end)
 {
     if (kind == K_FUSE_ONE && p->flat && !(u->scaled && p->row != p->reals)) {
-        update_run(kind, p, u, begin, (int)(end - 1 - begin) * p->period + length_of(p, end - 1));
+        update_flat(p, u, begin, (int)(end - 1 - begin) * p->period + length_of(p, end - 1));
         return;
     }
     if (kind == K_FUSE_ONE && !u->scaled && p->rows == 1 && p->period <= 2) {
@@ -299,77 +314,7 @@ UPDATE(update_one, K_FUSE_ONE)
 UPDATE(update_real, K_FUSE_REAL)
 UPDATE(update_complex, K_FUSE_COMPLEX)
 
-/* ---- dots -------------------------------------------------------------------------------------- */
-
-typedef enum { SQUARE, PLAIN, CROSS } dot_kind;
-
-/* sum += n registers, but for the first `skip` elements. */
-INLINE void add_lanes(const int n, const simd_vec *s, int skip, double *sum)
-{
-    UNROLL for (int k = 0; k < n; k++, sum += LANES)
-    {
-        real lane[LANES];
-        __builtin_memcpy(lane, &s[k], sizeof lane);
-        for (int l = n == 1 ? skip : 0; l < LANES; l++) sum[l] += (double)lane[l];
-    }
-}
-
-/* Sums over periods [begin, end) of n registers from element l on, of which the first `skip` elements do not count. */
-INLINE void dot_registers(const int n, const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d,
-                          int64_t begin, int64_t end, int l, int skip, double *sum)
-{
-    simd_vec s[MOST], c[MOST];
-    UNROLL for (int k = 0; k < n; k++) s[k] = c[k] = (simd_vec){0};
-    for (int64_t i = begin; i < end; i++) {
-        real buffer[MOST * LANES];
-        const real *x = (const real *)d->x + i * d->ld_x + l;
-        const real *y = elements_of(p, d->y, d->ld_y, d->rows, d->ld_rows, i, l, n * LANES, buffer);
-        UNROLL for (int k = 0; k < n; k++)
-        {
-            const simd_vec xv = fuse_load(x + k * LANES), yv = kind == SQUARE ? xv : fuse_load(y + k * LANES);
-            s[k] = SIMD_MADD(xv, yv, s[k]);
-            if (kind == CROSS) c[k] = SIMD_MADD(xv, SWAP(yv), c[k]);
-        }
-    }
-    sum += d->set * p->period + l;
-    add_lanes(n, s, skip, sum);
-    if (kind == CROSS) add_lanes(n, c, skip, sum + p->period);
-}
-
-/* The first n elements of periods [begin, end). */
-INLINE void dot_run(const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin,
-                    int64_t end, int n, double *sum)
-{
-    enum { HALF = MOST / 2 };
-    int l = 0;
-    for (; kind != CROSS && l + MOST * LANES <= n; l += MOST * LANES)
-        dot_registers(MOST, kind, p, d, begin, end, l, 0, sum);
-    for (; l + HALF * LANES <= n; l += HALF * LANES) dot_registers(HALF, kind, p, d, begin, end, l, 0, sum);
-    for (; l + LANES <= n; l += LANES) dot_registers(1, kind, p, d, begin, end, l, 0, sum);
-    if (l < n && n >= LANES) /* the last register begins within the one before */
-        dot_registers(1, kind, p, d, begin, end, n - LANES, l + LANES - n, sum);
-    else if (l < n)
-        dot_numbers(p, d, begin, end, l, n, sum);
-}
-
-INLINE void dot_strip(const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin,
-                      int64_t end, double *sum)
-{
-    const int last = length_of(p, end - 1);
-    const int64_t whole = last < p->period ? end - 1 : end;
-    if (begin < whole) dot_run(kind, p, d, begin, whole, p->period, sum);
-    if (whole < end) dot_run(kind, p, d, whole, end, last, sum);
-}
-
-#define DOT(name, kind)                                                                                            \
-    static __attribute__((noinline)) void name(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin, \
-                                               int64_t end, double *sum)                                           \
-    {                                                                                                              \
-        dot_strip(kind, p, d, begin, end, sum);                                                                    \
-    }
-DOT(dot_square, SQUARE)
-DOT(dot_plain, PLAIN)
-DOT(dot_cross, CROSS)
+#include "fuse_dots.cpu.h"
 
 /* ---- all together ------------------------------------------------------------------------------ */
 
@@ -407,11 +352,26 @@ INLINE void dot_any(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t
         dot_plain(p, d, begin, end, sum);
 }
 
+/* Number d, and those behind it that go with it: how many. */
+INLINE int dot_some(const wisp__fuse_params *p, int d, int64_t begin, int64_t end, double *sum)
+{
+    const wisp__fuse_dot *first = p->dot + d;
+    const int n = dots_from(p, d);
+    const int64_t whole = n == 1 || length_of(p, end - 1) == p->period ? end : end - 1;
+    if (n > 1 && first->cross)
+        (n == 2 ? cross_two : cross_all)(p, first, begin, (whole - begin) * p->period, sum);
+    else if (n > 1)
+        (n == 2 ? plain_two : plain_all)(p, first, begin, (whole - begin) * p->period, sum);
+    for (int g = 0; g < n; g++)
+        if (n == 1 || whole < end) dot_any(p, first + g, n == 1 ? begin : whole, end, sum);
+    return n;
+}
+
 void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum)
 {
     for (int64_t first = begin; first < end; first += strip) {
         const int64_t last = first + strip < end ? first + strip : end;
         for (int u = 0, n; u < p->updates; u += n) n = update_some(p, u, first, last);
-        for (int d = 0; d < p->dots; d++) dot_any(p, p->dot + d, first, last, sum);
+        for (int d = 0, n; d < p->dots; d += n) n = dot_some(p, d, first, last, sum);
     }
 }
