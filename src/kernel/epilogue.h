@@ -18,10 +18,13 @@ INLINE void FN(clear)(FN(sums) * s, int n)
         }
 }
 
-/* A factor of a dot. (A pair of floats is no operand of its own for clang: it goes as a double.) */
+/* A factor of a dot. (A pair of floats is no operand of its own for clang: it goes as a double.) Where it is one
+   number, gcc else multiplies two at once, which is not fused with their sums. */
 INLINE vec FN(here)(vec x)
 {
-#if VL * REAL_BYTES == 8 && VL == 2
+#if REALS == 1
+    SIMD_KEEP(x);
+#elif VL * REAL_BYTES == 8 && VL == 2
     double both;
     __builtin_memcpy(&both, &x, sizeof both);
     SIMD_HERE(both);
@@ -72,14 +75,14 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         {
             const vec f = FN(here)(xv[v]);
             s->xy[v] += f * ax[v];
-            if (PARTS == 2 || (terms & K_PAIRS)) s->xy_cross[v] += f * SWAP(ax[v]);
+            if (PARTS == 2 || (REALS > 1 && (terms & K_PAIRS))) s->xy_cross[v] += f * SWAP(ax[v]);
         }
     if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += FN(here)(ax[v]) * ax[v];
     if (terms & K_DOT_UY) UNROLL for (int v = 0; v < NV; v++)
         {
             const vec f = FN(here)(FN(load)((const real *)p->u + row * p->ld_u + at + AT(v)));
             s->uy[v] += f * ax[v];
-            if (PARTS == 2 || (terms & K_PAIRS)) s->uy_cross[v] += f * SWAP(ax[v]);
+            if (PARTS == 2 || (REALS > 1 && (terms & K_PAIRS))) s->uy_cross[v] += f * SWAP(ax[v]);
         }
 }
 

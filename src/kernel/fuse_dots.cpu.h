@@ -102,13 +102,13 @@ INLINE void add_chunk(const dot_kind kind, const real *x, const real *y, simd_ve
 {
     simd_vec t[WIDE], u[WIDE];
     UNROLL for (int k = 0; k < WIDE; k++) t[k] = u[k] = (simd_vec){0};
-    UNROLL for (int l = 0; l < CHUNK; l += LANES)
-    {
-        const int k = l / LANES % WIDE;
-        const simd_vec xv = fuse_load(x + l), yv = fuse_load(y + l);
-        t[k] = SIMD_MADD(xv, yv, t[k]);
-        if (kind == CROSS) u[k] = SIMD_MADD(xv, SWAP(yv), u[k]);
-    }
+    for (int line = 0; line < CHUNK; line += LINE) UNROLL for (int k = 0; k < WIDE; k++)
+        {
+            const int l = line + k * LANES;
+            const simd_vec xv = fuse_load(x + l), yv = fuse_load(y + l);
+            t[k] = SIMD_MADD(xv, yv, t[k]);
+            if (kind == CROSS) u[k] = SIMD_MADD(xv, SWAP(yv), u[k]);
+        }
     UNROLL for (int k = 0; k < WIDE; k++) s[k] += t[k];
     if (kind == CROSS) UNROLL for (int k = 0; k < WIDE; k++) c[k] += u[k];
 }

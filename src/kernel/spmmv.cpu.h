@@ -345,16 +345,27 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
 
 typedef FN(sums) FN(strip_sums)[PANELS];
 
-/* The epilogues of rows whose product is in ax[rows][ld], whatever the terms. */
-static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax,
-                                                  int64_t ld, FN(sums) * s)
+INLINE void FN(epilogues_of)(const wisp__spmmv_params *p, const unsigned terms, int64_t row, int apart, int rows,
+                             const real *ax, int64_t ld, FN(sums) * s)
 {
-    for (int r = 0; r < rows; r++, ax += ld)
+    for (int r = 0; r < rows; r++, row += apart, ax += ld)
         for (int i = 0; i < PANELS; i++) {
             vec v[NV];
             UNROLL for (int k = 0; k < NV; k++) v[k] = FN(load)(ax + i * REALS + AT(k));
-            FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
+            FN(epilogue)(p, terms, row, p->first + i * REALS, v, s + i);
         }
+}
+
+/* The epilogues of rows, so many apart, whose product is in ax[rows][ld], whatever the terms. */
+static __attribute__((unused, noinline)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int apart,
+                                                            int rows, const real *ax, int64_t ld, FN(sums) * s)
+{
+    if (WIDTH <= 8 && !(p->terms & ~(unsigned)K_MASK_DOTS))
+        FN(epilogues_of)(p, K_MASK_DOTS, row, apart, rows, ax, ld, s);
+    else if (WIDTH <= 8 && !(p->terms & ~(unsigned)(K_MASK_DOTS | K_DOT_UY)))
+        FN(epilogues_of)(p, K_MASK_DOTS | K_DOT_UY, row, apart, rows, ax, ld, s);
+    else
+        FN(epilogues_of)(p, p->terms, row, apart, rows, ax, ld, s);
 }
 
 /* Adds a strip's sums to dot[K_DOT_SETS][columns] pairs. */
@@ -374,7 +385,7 @@ static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, 
         FN(sink) to = {.out = ax, .ld = WIDTH * PARTS, .row = row};
         if (!p->terms) to = (FN(sink)){.out = (real *)p->y + row * p->ld_y + p->first, .ld = p->ld_y, .row = row};
         FN(rows)(p, ROWS_ANY, row, next, &to);
-        if (p->terms) FN(epilogues)(p, row, (int)(next - row), ax, WIDTH * PARTS, s);
+        if (p->terms) FN(epilogues)(p, row, 1, (int)(next - row), ax, WIDTH * PARTS, s);
     }
 }
 
@@ -389,11 +400,11 @@ static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 }
 #endif
 
-#if defined(COMPACT) && WIDTH == 8 && MAT_BYTES == REAL_BYTES
+#if defined(COMPACT) && (WIDTH == 2 || WIDTH == 4 || WIDTH == 8) && MAT_BYTES == REAL_BYTES
 /* Unusual terms: a kernel with constants multiplies some rows at a time, of `part` numbers each, and the terms follow
-   here, eight columns by eight columns. */
-static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
-                        double *dot)
+   here, so many columns at a time. */
+static void FN(terms_after)(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin,
+                            int64_t end, double *dot)
 {
     real ax[TERMS_ROWS * TERMS_REALS];
     const int64_t most = TERMS_ROWS * TERMS_REALS / p->reals, rows = most < K_STRIP / 4 ? most : K_STRIP / 4;
@@ -411,7 +422,7 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
             each_part(&q.p, multiply, part, row, next, NULL);
             q = *K_SWEEP(p);
             for (int i = 0; i < panels; i++, q.p.first += WIDTH * PARTS)
-                FN(epilogues)(&q.p, row, (int)(next - row), ax + q.p.first, p->reals, s + i);
+                FN(epilogues)(&q.p, row, 1, (int)(next - row), ax + q.p.first, p->reals, s + i);
         }
         for (int i = 0; (p->terms & K_DOTS) && i < panels; i++)
             FN(flush_panel)(s + i, p->terms, p->reals, i * WIDTH * PARTS, dot);
@@ -428,8 +439,7 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
 #undef KPM_ONE
 #undef STEP_ONE
 #undef PAIRS_TOO
-#undef EIGHTS
-#undef terms_after
+#undef TERMS_AFTER
 #undef MULTIPLES
 #undef SIDE
 #undef SIDE_FITS

@@ -83,13 +83,16 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned ma
     return COMPACT_ONE(crs);
 }
 
-#if WIDTH % 8 == 0 && MAT_BYTES == REAL_BYTES
-#define EIGHTS 1
-static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
+#if MAT_BYTES == REAL_BYTES && WIDTH % 8 == 0
+#define TERMS_AFTER terms_after_w8
+#elif MAT_BYTES == REAL_BYTES && (WIDTH == 2 || WIDTH == 4)
+#define TERMS_AFTER FN(terms_after)
+#endif
+#ifdef TERMS_AFTER
+static void TERMS_AFTER(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
                         double *dot);
 #else
-#define EIGHTS 0
-#define terms_after(p, multiply, part, begin, end, dot)
+#define TERMS_AFTER(p, multiply, part, begin, end, dot) any_width(p, begin, end, dot)
 #endif
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
@@ -103,10 +106,10 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
     const bool usual = is_step || p->terms == 0 || (PAIRS_TOO ? terms : p->terms) == K_MASK_KPM;
     const wisp__spmmv_fn compact = FN(compact)(p, is_step ? K_MASK_STEP : usual && terms ? K_MASK_KPM : 0);
     const int64_t row_end = end < p->a.rows ? end : p->a.rows;
-    if (!compact || !(usual || (EIGHTS && p->reals <= TERMS_REALS))) {
+    if (!compact || (!usual && p->reals > TERMS_REALS)) {
         any_width(p, begin, end, dot);
     } else if (!usual) {
-        terms_after(p, compact, WIDTH * PARTS, begin, row_end, dot);
+        TERMS_AFTER(p, compact, WIDTH * PARTS, begin, row_end, dot);
     } else {
         if (!MULTIPLES || p->reals == WIDTH * PARTS)
             compact(p, begin, row_end, dot);

@@ -52,12 +52,7 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
     {
         const int64_t at = row + v * WIDE;
         if (p->a.diagonal) sum[v] += bundle_diagonal(p, at);
-        if (terms == 0 || terms == K_MASK_KPM) {
-            W(epilogue)(wide, terms, at, 0, sum + v, s);
-        } else {
-            const W(vec) ax = sum[v]; /* the sums themselves have no address: they stay in registers */
-            W(epilogues)(wide, at, 1, (const real *)&ax, 0, s);
-        }
+        W(epilogue)(wide, terms, at, 0, sum + v, s);
     }
 }
 
@@ -67,6 +62,12 @@ INLINE int bundle_run(const uint16_t *kind)
     int same = 1;
     for (int i = 1; i < BUNDLE_REGS; i++) same &= kind[i] == kind[0];
     return same;
+}
+
+/* Whether the row is in no bundle, which all of those up to the next multiple of WIDE are then not. */
+INLINE int is_alone(const wisp__spmmv_params *p, int64_t row, int64_t end)
+{
+    return row + WIDE > end || K_SWEEP(p)->cpu.bundles->kind[row / WIDE] == K_ALONE;
 }
 
 /* A row that is in no bundle. */
@@ -82,7 +83,7 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
 {
     const uint16_t *kind = K_SWEEP(p)->cpu.bundles->kind;
     while (row < end) {
-        const int k = row + WIDE <= end ? kind[row / WIDE] : K_ALONE;
+        const int k = is_alone(p, row, end) ? K_ALONE : kind[row / WIDE];
         if (k == K_ALONE) {
             const int64_t last = row + WIDE < end ? row + WIDE : end;
             for (; row < last; row++) bundle_alone(p, terms, row, single);
@@ -96,19 +97,57 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
     }
 }
 
+/* The product alone, which goes to y. */
+static __attribute__((noinline)) void bundle_strip_none(const wisp__spmmv_params *p, const wisp__spmmv_params *wide,
+                                                        int64_t row, int64_t end, W(strip_sums) s, strip_sums_w1 single)
+{
+    bundle_strip(p, wide, 0, row, end, s, single);
+}
+
+/* Other terms follow when some rows are multiplied, in the order in which the usual ones do. */
+static void bundle_strip_any(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, int64_t row, int64_t end,
+                             W(strip_sums) s, strip_sums_w1 single)
+{
+    enum { ROWS = 4096 / (PARTS * REAL_BYTES) < K_STRIP ? 4096 / (PARTS * REAL_BYTES) : K_STRIP };
+    real ax[ROWS * PARTS];
+    wisp__cpu_sweep to_ax = *K_SWEEP(p);
+    to_ax.p.terms = 0;
+    to_ax.cpu.past = false;
+    for (int64_t next; row < end; row = next) {
+        next = row + ROWS < end ? row + ROWS : end;
+        to_ax.p.y = ax - row * PARTS;
+        bundle_strip_none(&to_ax.p, &to_ax.p, row, next, s, single);
+        for (int64_t at = row, last; at < next; at = last) {
+            const int alone = is_alone(p, at, end);
+            for (last = at + WIDE; last < next && is_alone(p, last, end) == alone;) last += WIDE;
+            if (last > next) last = next;
+            if (alone)
+                epilogues_w1(p, at, 1, (int)(last - at), ax + (at - row) * PARTS, PARTS, single);
+            else
+                W(epilogues)(wide, at, WIDE, (int)(last - at) / WIDE, ax + (at - row) * PARTS, WIDE_REALS, s);
+        }
+    }
+}
+
 INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
                          int64_t begin, int64_t end, double *dot)
 {
     const int64_t row_end = (end << p->a.log_c) < p->a.rows ? end << p->a.log_c : p->a.rows;
     for (int64_t strip = begin << p->a.log_c; strip < row_end; strip += K_STRIP) {
+        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         strip_sums_w1 single;
         W(strip_sums) s;
         clear_w1(single, 1);
         W(clear)(s, 1);
-        bundle_strip(p, wide, terms, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
-        if (terms & K_DOTS) {
-            wide_flush(s, terms, dot);
-            flush_panel_w1(single, terms, PARTS, 0, dot);
+        if (terms == 0)
+            bundle_strip_none(p, wide, strip, strip_end, s, single);
+        else if (terms == K_MASK_KPM || terms == K_MASK_DOTS)
+            bundle_strip(p, wide, terms, strip, strip_end, s, single);
+        else
+            bundle_strip_any(p, wide, strip, strip_end, s, single);
+        if (p->terms & K_DOTS) {
+            wide_flush(s, p->terms, dot);
+            flush_panel_w1(single, p->terms, PARTS, 0, dot);
         }
     }
     if (terms == 0 && K_SWEEP(p)->cpu.past) simd_fence();
@@ -129,6 +168,8 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         bundle_range(p, &wide.p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
         bundle_range(p, &wide.p, K_MASK_KPM, begin, end, dot);
+    else if (!(p->terms & ~(unsigned)K_MASK_DOTS))
+        bundle_range(p, &wide.p, K_MASK_DOTS, begin, end, dot);
     else
         bundle_range(p, &wide.p, p->terms, begin, end, dot);
 }
