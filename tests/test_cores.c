@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "ref.h"
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,8 +153,60 @@ static void unsafe_folders(void **state)
     setenv("XDG_RUNTIME_DIR", kept, 1);
 }
 
+/* A program that OpenMP has bound to a core, as it is loaded: its context has all cores that the process began with. */
+static int bound_by_openmp(const char *expected)
+{
+    if (!dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL)) return 77;
+    assert_int_equal(cpus(), 1);
+    wisp_ctx *ctx = ref_ctx(NULL);
+    int core[MOST];
+    assert_int_equal(wisp_ctx_threads(ctx), atoi(expected));
+    REF_OK(ctx, wisp_ctx_placement(ctx, core));
+    for (int i = 0; i < atoi(expected); i++)
+        for (int k = 0; k <= i; k++) assert_true(core[i] >= 0 && (k == i || core[k] != core[i]));
+    wisp_ctx_free(ctx);
+    assert_int_equal(cpus(), 1); /* the calling thread is where it was */
+    return 0;
+}
+
+/* How a program ends that has these units from the start, and loads OpenMP. */
+static int with_openmp(const cpu_set_t *units)
+{
+    char expected[16];
+    int how;
+    snprintf(expected, sizeof expected, "%d", CPU_COUNT(units));
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setenv("OMP_PROC_BIND", "true", 1);
+        setenv("OMP_PLACES", "threads", 1);
+        if (!sched_setaffinity(0, sizeof *units, units)) execl(self, self, expected, (char *)NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_true(WIFEXITED(how));
+    return WEXITSTATUS(how);
+}
+
+static void openmp(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    if (cpus() >= MOST) skip();
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    const int how = with_openmp(&all);
+    if (how == 77) skip();
+    assert_int_equal(how, 0);
+    /* taskset has the last word. */
+    CPU_ZERO(&one);
+    for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    assert_int_equal(with_openmp(&one), 0);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2) return bound_by_openmp(argv[1]);
     unsetenv("OMP_PROC_BIND"); /* the tests' own */
     unsetenv("OMP_NUM_THREADS");
     if (argc == 3) work(atoi(argv[1]), atoi(argv[2]));
@@ -162,7 +215,7 @@ int main(int argc, char **argv)
     if (!mkdtemp(own)) return 1;
     setenv("XDG_RUNTIME_DIR", own, 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(workers), cmocka_unit_test(parent_and_children),
-                                       cmocka_unit_test(unsafe_folders)};
+                                       cmocka_unit_test(unsafe_folders), cmocka_unit_test(openmp)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     snprintf(path, sizeof path, "%s/wisp/cores", own);
     unlink(path);

@@ -10,5 +10,6 @@ enum { WISP__LATE_WHY = 512 };
    that the system finds by its last part. Puts the addresses of name[count] into table[count]. False: `why` says why
    not. It is for the caller to do so once. */
 bool wisp__late_open(const char *path, const char *const *name, size_t count, void *table, char why[WISP__LATE_WHY]);
-
+/* The same of a library that the process has already; false: it has none of that name, or not all of these. */
+bool wisp__late_loaded(const char *file, const char *const *name, size_t count, void *table);
 #endif

@@ -14,6 +14,7 @@
 int wisp__process_cpus(wisp__units *set)
 {
     wisp__place_process(set);
+    wisp__openmp_units(set);
     if (wisp__units_count(set) == 0) wisp__units_add(set, 0);
     return WISP__MAX(1, wisp__units_count(set));
 }

@@ -5,6 +5,8 @@
 
 /* All processing units that this process may use; how many. */
 int wisp__process_cpus(wisp__units *set);
+/* A set of units gets those of all places of OpenMP, if it has bound the calling thread to one of them. */
+void wisp__openmp_units(wisp__units *set);
 /* They in the order in which threads take them: one of each core first; how many. */
 int wisp__cpu_order(const wisp__units *allowed, int *cpu, int max, bool *one_node);
 /* They in an order in which neighbours have most in common; how many. */
