@@ -72,6 +72,27 @@ run dos $disorder --from a.h5 --vectors 8 -o a.json
 json a.json "d['vectors'] == 8 and d['from'] == 'a.h5' and d['seed'] == 5"
 ok dos $disorder --from kept.h5 --vectors 6 --plan
 
+# The seconds that it tells are its own, and those of what it adds to stand there; results have the sum.
+cat >times.py <<'PY'
+import json, re, sys
+kept, both = (json.load(open(name)) for name in ("took.json", "a.json"))
+text, number = open("out").read(), r"([\d.]+) s"
+before = float(re.search(r"^adds to .*whose values were kept; they took " + number, text, re.M)[1])
+moments, bounds = (float(re.search(r"^time .*\b" + what + " " + number, text, re.M)[1]) for what in ("moments", "bounds"))
+def near(shown, seconds):
+    assert abs(shown - seconds) <= 0.0051 + 0.006 * seconds, (shown, seconds)
+near(before, kept["seconds"])
+near(moments, both["seconds"] - kept["seconds"])
+near(bounds, both["bounds_seconds"] - kept["bounds_seconds"])
+PY
+for what in "dos $disorder" "sigma haldane:nx=40,ny=40 --direction xy --mu 0"; do
+    # shellcheck disable=SC2086
+    run $what --seed 5 --vectors 40 --moments 400 --save took.h5 -o took.json
+    # shellcheck disable=SC2086
+    ok $what --from took.h5 --vectors 41 -o a.json
+    check "$what tells its own seconds" holds times.py
+done
+
 # Another matrix, and what does not go with it.
 ok gen "$disorder" -o m.mtx --quiet
 awk '$1 == 20 && $2 == 20 { $3 += 0.5 } { print }' m.mtx >other.mtx

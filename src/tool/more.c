@@ -160,12 +160,24 @@ int more_end(tool *t, const more_run *more, wisp_moments *m)
 void more_line(const more_run *more)
 {
     const wisp_moments *m = &more->kept;
-    char a[TEXT], b[TEXT], n[TEXT];
+    char a[TEXT], b[TEXT], n[TEXT], of[TEXT], seconds[TEXT];
     if (!more->file) return;
     snprintf(b, sizeof b, "%s vector%s", text_count(n, m->vectors), m->vectors == 1 ? "" : "s");
+    snprintf(of, sizeof of, "whose values were kept; they took %s", text_seconds(seconds, m->seconds));
     text_line("adds to", "%s   (%s moments%s%s, %s)", more->file, text_count(a, moments_of(m)),
               m->trace == WISP_TRACE_EXACT ? "" : " of ", m->trace == WISP_TRACE_EXACT ? "" : b,
-              more->added ? "whose values were kept" : "which came out the same");
+              more->added ? of : "which came out the same");
+}
+
+void more_times(const more_run *more, const wisp_moments *m, double total, double assembly, double evaluation)
+{
+    const wisp_moments none = {0}, *before = more->file && more->added ? &more->kept : &none;
+    const double seconds = m->seconds - before->seconds;
+    char b[5][TEXT];
+    text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], total),
+              text_seconds(b[1], assembly), text_seconds(b[2], m->bounds_seconds - before->bounds_seconds),
+              text_seconds(b[3], seconds), text_seconds(b[4], evaluation));
+    text_rate(m->flops - before->flops, seconds);
 }
 
 void more_free(more_run *more) { wisp_moments_free(&more->kept); }

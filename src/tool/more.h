@@ -17,6 +17,8 @@ int more_check(tool *t);
 int more_begin(tool *t, more_run *more);
 /* The moments that were computed become those of the whole run; or they are refused, for they are of another matrix. */
 int more_end(tool *t, const more_run *more, wisp_moments *m);
-void more_line(const more_run *more); /* of a summary */
+/* Of a summary: the kept run; and the seconds of this run alone, also where there is no kept one. */
+void more_line(const more_run *more);
+void more_times(const more_run *more, const wisp_moments *m, double total, double assembly, double evaluation);
 void more_free(more_run *more);
 #endif

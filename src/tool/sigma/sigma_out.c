@@ -92,21 +92,18 @@ static json_t *make_json(tool *t, const sigma_results *r)
 static void show_run(tool *t, const sigma_results *r)
 {
     const wisp_moments *m = &r->m;
-    char b[5][TEXT];
+    char b[TEXT];
     if (t->opt.from) {
         moments_files_line(t, m);
-        text_line("time", "%s", text_seconds(b[0], r->total_seconds));
+        text_line("time", "%s", text_seconds(b, r->total_seconds));
         return;
     }
-    snprintf(b[0], TEXT, "width %d", m->width);
-    text_run(t, &r->stored, b[0]);
+    snprintf(b, sizeof b, "width %d", m->width);
+    text_run(t, &r->stored, b);
     weights_summary(t, &r->stored);
     more_line(&r->more);
     checkpoint_summary(t);
-    text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
-              text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
-              text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));
-    text_rate(m->flops, m->seconds);
+    more_times(&r->more, m, r->total_seconds, r->assemble_seconds, r->evaluate_seconds);
 }
 
 static void show_value(const sigma_results *r, int64_t i)
