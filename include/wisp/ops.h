@@ -175,10 +175,10 @@ WISP_SIZED wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_
                                      const wisp_mpk_opts *opts, const wisp_choice *step);
 
 /* *cost becomes the cost of wisp_spmmv with these terms on this rank, for blocks of this type and width (WISP_ERR_ARG:
-   they do not go with A). Bytes are those of the matrix as it is stored (without padding and row lengths), of x and u
-   once, and of y and z once for each direction. For an operator they are what its cost() says, and those of the terms,
-   op by op; without a cost() the function's x and y count once, and its arithmetic and all else that it reads do not.
- */
+   they do not go with A). Bytes are those of the matrix as it is stored (without padding and row lengths), of x (with
+   the rows of other ranks that it has for A) and u once, and of y and z once for each direction. For an operator they
+   are what its cost() says, and those of the terms, op by op; without a cost() the function's x and y count once, and
+   its arithmetic and all else that it reads do not. */
 WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
 /* ---- updates and dots in one pass ---------------------------------------------------------------- */

@@ -46,7 +46,7 @@ static double moves_apart(unsigned terms)
 static wisp_cost cost_of_product(const wisp_mat *A, wisp_type type, int width)
 {
     const double columns = width, element = (double)wisp_type_size(type);
-    const double rows = (double)A->map->local, x = (double)A->col_map->local;
+    const double rows = (double)A->map->local, x = (double)A->local_cols; /* with the halo */
     const double add = wisp_type_is_complex(type) ? 2 : 1;
     const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
     const wisp__operator_mat *m = wisp__operator_of(A);

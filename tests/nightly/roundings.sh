@@ -12,9 +12,7 @@ look() { # look LABEL REGEX VARIABLE...
     echo "== ${*:3}"
     env "${@:3}" ctest --test-dir "$build" -L "$1" -R "$2" -E "$left_out" -j 2 --output-on-failure || failed=1
 }
-# Nor is test_solve_plan by other numbers of ranks than .ci/run has. Its bar is a share of a rank's rows. A plan has 64 bytes
-# a column more than are counted, and of few rows that is above the bar.
-of_ranks=$(sed -n 's/^ranks 3 2,0,1 "\(layout[^"]*\)"$/\1/p' .ci/run | sed 's/solve_plan|//')
+of_ranks=$(sed -n 's/^ranks 3 2,0,1 "\(layout[^"]*\)"$/\1/p' .ci/run)
 [ -n "$of_ranks" ] || { echo "$0: .ci/run has no list of tests by ranks any more" >&2; exit 1; }
 for core in Prescott Nehalem Sandybridge Haswell Zen; do look fast . OPENBLAS_CORETYPE=$core; done
 look fast . WISP_ISA=generic OPENBLAS_CORETYPE=Prescott
