@@ -208,9 +208,15 @@ if [ $have_hdf5 = 1 ]; then
     ok ldos $lattice,seed=20 --sites 0,16 --moments 40 $given --average 2 --save other.h5
     refused 1 "they are of other rows, vectors or waves" ldos --from of_3.h5 --from other.h5
     ok ldos $lattice,seed=20 --sites 0,17 --moments 41 $given --average 2 --save other.h5
-    refused 1 "they have other numbers of moments" ldos --from of_3.h5 --from other.h5
+    refused 1 "they have 40 and 41 moments" ldos --from of_3.h5 --from other.h5
     ok ldos $lattice,seed=20 --sites 0,17 --moments 40 --bounds=-6.2,6.3 --average 2 --save other.h5
     refused 1 "their bounds differ" ldos --from of_3.h5 --from other.h5
+    # Bounds are as they were told, to rounding, wherever 0 is.
+    far=hubbard:sites=6,up=6,down=1,U=100000,disorder=1
+    ok ldos $far,seed=3 --sites 0 --moments 40 --bounds=99990.1,100010.7 --average 2 --save far.h5 --json
+    told=$(python3 -c 'import json; b = json.load(open("out"))["bounds"]; print(b["center"] - b["halfwidth"], b["center"] + b["halfwidth"], sep=",")')
+    ok ldos $far,seed=5 --sites 0 --moments 40 --bounds="$told" --average 2 --save other.h5 --quiet
+    ok ldos --from far.h5 --from other.h5 --quiet
     together ldos $lattice --sites 0,17 --left-sites 2,3 --moments 40 $given
     eta="--eta 1 --tol 0.5" together green $lattice --sites 0,17 --eta 1 --tol 0.5 --moments 40 $given
     ok ldos $lattice --sites 0 --moments 20 --quiet

@@ -108,36 +108,44 @@ static double vectors_of(const wisp_moments *m)
     return vectors;
 }
 
+/* The means become those of random vectors of one run, as wisp_moments_merge takes them together. */
+static void as_random(wisp_moments *m, int64_t first_vector)
+{
+    m->realizations = 0, m->matrix = NULL, m->seed = 0;
+    m->first_vector = first_vector;
+    memset(m->mark, 0, sizeof m->mark);
+}
+
 /* Moments of rows, vectors or waves, and of which ones: moment 0 of a vector is <l|r>, whatever the disorder is. */
-static const char *other_curves(const wisp_moments *a, const wisp_moments *b)
+static const char *other_curves(tool *t, const wisp_moments *a, const wisp_moments *b)
 {
     const int64_t each = a->vectors / a->realizations;
-    if (a->n != b->n) return "they have other numbers of moments";
-    if (a->type != b->type) return "their vectors are of another type";
-    if (fabs(a->bounds.center - b->bounds.center) > 1e-14 * a->bounds.halfwidth ||
-        fabs(a->bounds.halfwidth - b->bounds.halfwidth) > 1e-14 * a->bounds.halfwidth)
-        return "their bounds differ: give the later run the --bounds of the earlier one";
+    wisp_moments x = *a, y = *b;
+    as_random(&x, 0);
+    as_random(&y, a->vectors);
+    x.trace = y.trace = WISP_TRACE_RANDOM;
+    x.rows = y.rows, x.nnz = y.nnz; /* of the last realization, which may lack other sites */
+    if (wisp_moments_fit(t->ctx, &x, &y)) return tool_message(t);
     const size_t points = (size_t)(a->point_count * WISP_POINT) * sizeof *a->points;
-    bool same = !a->imag == !b->imag && !a->sites == !b->sites && each == b->vectors / b->realizations &&
-                a->orbitals == b->orbitals && !a->points == !b->points && a->point_count == b->point_count &&
-                a->columns == b->columns;
+    bool same = !a->sites == !b->sites && each == b->vectors / b->realizations && a->orbitals == b->orbitals &&
+                !a->points == !b->points && a->point_count == b->point_count && a->columns == b->columns;
     same = same && (!a->points || !memcmp(a->points, b->points, points)) &&
            (!a->sites || !memcmp(a->sites, b->sites, (size_t)each * sizeof *a->sites));
     for (int64_t v = 0; v < each && same; v++) {
-        const double *x = a->mu + v * a->n, *y = b->mu + v * b->n;
-        same = fabs(*x - *y) <= (type_is_single(a->type) ? 1e-5 : 1e-12) * fabs(*x);
+        const double *m = a->mu + v * a->n, *n = b->mu + v * b->n;
+        same = fabs(*m - *n) <= (type_is_single(a->type) ? 1e-5 : 1e-12) * fabs(*m);
     }
     return same ? NULL : "they are of other rows, vectors or waves";
 }
 
 /* Why a run does not go with the first one; NULL: it does. */
-static const char *other_run(const wisp_moments *a, const wisp_moments *b)
+static const char *other_run(tool *t, const wisp_moments *a, const wisp_moments *b)
 {
     const char *why = NULL;
     const bool curves = a->trace != WISP_TRACE_RANDOM;
     if (!a->realizations != !b->realizations) return "one of them is of realizations of disorder, the other is not";
     if (a->trace != b->trace) return "one of them is of a trace, or of rows, and the other is not";
-    if (curves && (why = other_curves(a, b))) return why;
+    if (curves && (why = other_curves(t, a, b))) return why;
     if (!tells_seeds(a) || !tells_seeds(b)) return "of one of them it is not known which realizations it has";
     char *x = average_name(a->matrix, ""), *y = average_name(b->matrix, "");
     if (!x || !y)
@@ -160,7 +168,7 @@ int average_fit(tool *t, wisp_moments *runs, int count, char **name)
 {
     int64_t vectors = 0;
     for (int i = 1; i < count; i++) {
-        const char *why = other_run(&runs[0], &runs[i]);
+        const char *why = other_run(t, &runs[0], &runs[i]);
         for (int j = 0; j < i && !why; j++)
             if (overlap(&runs[j], &runs[i])) why = "both have some realization, which would count twice";
         if (why)
@@ -187,10 +195,8 @@ int average_fit(tool *t, wisp_moments *runs, int count, char **name)
     *name = f && !fclose(f) ? average_name(runs[0].matrix, seeds) : NULL;
     free(seeds);
     if (!*name) return tool_fail(t, "out of memory for the name of %d runs", count);
-    for (int i = 0; i < count; i++) { /* as random vectors of one run, which each of these means is */
-        runs[i].realizations = 0, runs[i].matrix = NULL, runs[i].seed = 0;
-        runs[i].first_vector = vectors;
-        memset(runs[i].mark, 0, sizeof runs[i].mark);
+    for (int i = 0; i < count; i++) {
+        as_random(&runs[i], vectors);
         vectors += runs[i].vectors;
     }
     return EXIT_FINE;
