@@ -124,5 +124,19 @@ for kind in mtx h5; do
     fi
 done
 several out power $topi --powers 3 -o full.mtx --json
+# Nor is what was printed lost in silence where results are not complete.
+for ranks in "" 3; do
+    export WISP_RANKS=$ranks
+    for keeps in "" "--checkpoint d.ck"; do
+        checks=$((checks + 1))
+        rm -f d.ck
+        # shellcheck disable=SC2086
+        "$wisp" solve laplace:nx=20,ny=20,nz=12 --maxit 3 $keeps 2>err >/dev/full
+        [ $? = 1 ] && grep -q "^wisp: not converged in 3 iterations" err &&
+            grep -q "^wisp: cannot write to the standard output: No space left" err || fail "incomplete to a full device: $(cat err)"
+        [ -z "$keeps" ] || { [ -e d.ck ] && grep -q "^wisp: $kept" err; } || fail "incomplete to a full device is not kept: $(cat err)"
+    done
+done
+export WISP_RANKS=
 [ $have_gnuplot = 0 ] || several o.csv dos $topi --moments 20 -o o.csv --plot full.svg
 finish

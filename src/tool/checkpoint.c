@@ -3,7 +3,6 @@
 #include "weights.h"
 #include "out/out.h"
 #include "out/text.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,10 +199,9 @@ int checkpoint_stopped(tool *t)
 /* Before the checkpoint goes: what was printed may be all that there is of the results. */
 static int flush_printed(tool *t)
 {
-    errno = EIO; /* of an earlier failure, which is not known any more */
-    if (wisp_ctx_rank(t->ctx) > 0 || (!fflush(stdout) && !ferror(stdout))) return EXIT_FINE;
+    if (!tool_flush(t)) return EXIT_FINE;
     if (tool_is_stopped(t)) return tool_stopped(t);
-    return tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
+    return tool_fail(t, "cannot write to the standard output: %s", strerror(t->unprinted));
 }
 
 /* Results that could not be written, or not be made of what took long: that is kept. A disk that is full of the one may
@@ -230,7 +228,8 @@ static void keep_whole(tool *t, int rc)
 
 int checkpoint_done(tool *t, int rc)
 {
-    if (t->checkpoint && !rc) rc = flush_printed(t);
+    const int unprinted = t->checkpoint && tool_has_results(rc) ? flush_printed(t) : EXIT_FINE;
+    if (unprinted) rc = unprinted;
     const int own = rc;
     if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
     if (rc) keep_whole(t, own);

@@ -17,10 +17,17 @@ static const command_def commands[] = {
 #include "commands.h"
 };
 
+int tool_flush(tool *t)
+{
+    errno = EIO; /* of a failure before, which is not known any more */
+    if (t->process == 0 && (fflush(stdout) || ferror(stdout)) && !t->unprinted) t->unprinted = errno;
+    return t->unprinted;
+}
+
 int tool_end(tool *t, int rc, const char *format, ...)
 {
     WISP_FORMATTED(text, 1600, format);
-    if (!tool_is_stopped(t)) fflush(stdout); /* what was printed before comes first, also in a log of both */
+    if (!tool_is_stopped(t)) tool_flush(t); /* what was printed before comes first, also in a log of both */
     monitor_error(&t->monitor, text);
     return rc;
 }
@@ -291,6 +298,7 @@ static int run_on_ranks(tool *t, const char *number)
     t->monitor.opt = &t->opt;
     t->done = r.t[0].done;
     t->printed = r.t[0].printed;
+    t->unprinted = r.t[0].unprinted;
     t->keeping = r.t[0].keeping;
     free(r.t);
     return rc;
@@ -367,13 +375,12 @@ int main(int argc, char **argv)
     if (!rc) rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
     print_failure(&t, rc);
-    const bool unwritten = fflush(stdout) || ferror(stdout);
-    const int error = errno;
+    const int unprinted = tool_flush(&t);
     catch_signals(NULL);
     if (rc == EXIT_FINE && t.process == 0 && tool_is_stopped(&t)) /* others are through */
         rc = tool_stopped(&t);
-    else if (rc == EXIT_FINE && unwritten)
-        rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(error));
+    else if (tool_has_results(rc) && unprinted)
+        rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(unprinted));
     wisp_ctx_free(t.ctx);
     options_free(&t.opt);
     free(t.typed_line);

@@ -13,6 +13,8 @@
 
 /* INCOMPLETE: results are there, but not all that was asked for, or not as accurate. LAYOUT: see weights_by_matrix. */
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_LAYOUT };
+/* Whether a run that ends so has results, which may have been printed. */
+static inline bool tool_has_results(int rc) { return rc == EXIT_FINE || rc == EXIT_INCOMPLETE; }
 
 struct tool {
     const command_def *cmd;
@@ -31,6 +33,7 @@ struct tool {
     bool failed;      /* some process has, and all know it */
     watchdog watchdog;
     bool printed;                /* JSON was */
+    int unprinted;               /* the error that the standard output has failed with; 0: none */
     bool machine_told;           /* what becomes of the file that wisp machine keeps */
     bool machine_unknown;        /* there is none that is taken */
     bool machine_other;          /* it is of this one, but of other threads or kernels */
@@ -57,6 +60,8 @@ struct tool {
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 };
 
+/* main.c: what was printed goes out; 0, or t->unprinted. */
+int tool_flush(tool *t);
 /* main.c: one line on the standard error, of a command that ends with this exit status, which is returned. */
 int tool_end(tool *t, int rc, const char *format, ...) WISP_PRINTF(3, 4);
 #define tool_fail(t, ...) tool_end(t, EXIT_FAILED, __VA_ARGS__)
