@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "eig_cases.h"
+#include "message.h"
 
 static wisp_mat *open_mat(wisp_ctx *ctx, const char *spec)
 {
@@ -249,6 +250,57 @@ static void starts(void **state)
     }
 }
 
+/* Values that lie farthest out, by far, in which the start has no part: a polynomial that is chosen without them would
+   make them larger than all numbers. The same where they are locked before the others, whose last ones lie close
+   together: it would make what rounding puts in of them larger than all else. */
+static void outliers(void **state)
+{
+    enum { ROWS = 254, WIDTH = 5, OUTLIERS = 4, SHAPES = 4 };
+    static const double out[OUTLIERS] = {9, 22, 300, 1e6};
+    static const int count[] = {1, 4, 20};
+    wisp_ctx *ctx = *state;
+    ref_rng r = {3};
+    for (int c = 0; c < SHAPES * OUTLIERS * 3; c += ref_few() ? 5 : 1) {
+        const int shape = c % SHAPES, n = shape == 2 ? 1 : shape == 3 ? 20 : count[c / SHAPES / OUTLIERS];
+        const bool hermitian = shape != 2;
+        const double side = hermitian ? -1 : 1, outlier = out[c / SHAPES % OUTLIERS];
+        ref_mat A = ref_new(ROWS, ROWS), start = ref_new(ROWS, WIDTH);
+        for (int64_t i = 0; i < ROWS; i++) {
+            const double x = (double)(i - 1) / ROWS,
+                         to[SHAPES] = {1 - 2 * x, cos(3.14 * x), 1 - 2 * x, 1 - 2 * x * x * x};
+            REF_AT(A, i, i) = side * (i == 0 ? outlier : to[shape]);
+            if (!hermitian && i > 1) REF_AT(A, i - 1, i) = 0.01 * ref_uniform(&r);
+            for (int j = 0; j < WIDTH; j++) REF_AT(start, i, j) = i == 0 ? 0 : ref_uniform(&r);
+        }
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+        wisp_blk *x;
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(M), WISP_D, WIDTH));
+        ref_put(x, start);
+        for (int block = shape == 3 ? 4 : 1; block < 5; block++) {
+            wisp_eigen e;
+            const wisp_eig_opts o = {.method = hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR,
+                                     .which = hermitian ? WISP_EIG_SMALLEST : WISP_EIG_LARGEST_REAL,
+                                     .count = n,
+                                     .block = block,
+                                     .start = shape == 3 ? NULL : x};
+            const wisp_status status = wisp_eig(&e, M, &o);
+            if (status != WISP_OK || e.found < n)
+                fail_msg("shape %d, an outlier of %g, %d wanted, block %d: %d found (%s)", shape, outlier, n, block,
+                         e.found, message_of(ctx));
+            for (int i = 0; i < n; i++) { /* ascending; the first rows have the wanted ones */
+                const double is = e.value[hermitian ? i : e.found - 1 - i].re, there = creal(REF_AT(A, i, i));
+                if (!(fabs(is - there) <= 1e-8 * outlier))
+                    fail_msg("shape %d, an outlier of %g, block %d: %.17g, not %.17g", shape, outlier, block, is,
+                             there);
+            }
+            wisp_eigen_free(&e);
+        }
+        wisp_blk_free(x);
+        wisp_mat_free(M);
+        ref_free(A), ref_free(start);
+    }
+}
+
 static void refused(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -368,10 +420,10 @@ static void planned_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known),          cmocka_unit_test(ended),        cmocka_unit_test(starts),
-        cmocka_unit_test(refused),        cmocka_unit_test(operators),    cmocka_unit_test(failing_memory),
-        cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces), cmocka_unit_test(near_rounding),
-        cmocka_unit_test(below_rounding),
+        cmocka_unit_test(known),          cmocka_unit_test(ended),          cmocka_unit_test(starts),
+        cmocka_unit_test(outliers),       cmocka_unit_test(refused),        cmocka_unit_test(operators),
+        cmocka_unit_test(failing_memory), cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces),
+        cmocka_unit_test(near_rounding),  cmocka_unit_test(below_rounding),
     };
     return REF_RUN_CTX(tests);
 }

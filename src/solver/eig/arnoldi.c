@@ -5,13 +5,37 @@
 
 enum { STALLS = 500, FEW_STALLS = 100, GAINS = 20 };
 
-/* The first block: sums of the user's vectors, each of which is in one of them, and random columns if they are fewer.
- */
+/* Whether Op may become a polynomial of A. */
+static bool may_be_polynomial(const wisp__eig *k)
+{
+    return !k->inverse && (k->hermitian || k->o.which == WISP_EIG_LARGEST_REAL);
+}
+
+/* A start of one column has a little of a random vector, too. */
+static wisp_status add_random(wisp__arnoldi *a)
+{
+    wisp_status status = WISP_OK;
+    static const double part = 1.0 / 64;
+    wisp_blk *to = NULL;
+    double length;
+    WISP_TRY(wisp_blk_cols(&to, a->all, 0, 1));
+    WISP_TRY(wisp_norm(to, &length));
+    WISP_TRY(wisp__arnoldi_draw(a, a->y, 0));
+    WISP_TRY(wisp_axpby(to, wisp__real(length > 0 ? part * length : 1), a->y, wisp__real(1)));
+out:
+    wisp_blk_free(to);
+    return status;
+}
+
+/* The first block: sums of the user's vectors, each of which is in one of them, and random columns: at least one where
+   Op may become a polynomial, for the user's may have no part in what lies farthest out, which a polynomial that was
+   chosen without it would make larger than all numbers. */
 static wisp_status begin(wisp__arnoldi *a)
 {
     wisp_status status = WISP_OK;
     const wisp_blk *start = a->k->o.start;
-    const int b = a->block, given = start ? wisp_blk_width(start) : 0, width = given < b ? given : b;
+    const int b = a->block, given = start ? wisp_blk_width(start) : 0, drawn = may_be_polynomial(a->k),
+              most = b > 1 ? b - drawn : 1, width = given < most ? given : most;
     wisp_blk *to = NULL;
     wisp_scalar *X = NULL, *factor = NULL;
     if (width > 0) {
@@ -23,6 +47,7 @@ static wisp_status begin(wisp__arnoldi *a)
         if (a->k->pencil && !a->k->pencil->rootless) WISP_TRY(wisp__pencil_inverse_root(a->k->pencil, to, to));
     }
     for (int j = width; j < b; j++) WISP_TRY(wisp__arnoldi_draw(a, a->all, j));
+    if (width == b && drawn) WISP_TRY(add_random(a));
 out:
     wisp_blk_free(to);
     wisp_free(a->k->ctx, X);

@@ -43,6 +43,15 @@ static bool is_fresh(const wisp__lanczos *L)
     return L->a.op.degree == 1 && !L->k->o.start && L->a.locked == 0 && L->a.restarts == L->a.began;
 }
 
+/* Locked columns are taken out of each product, but what rounding has put in of them is multiplied by Op before: by no
+   more than lets it stay small beside what the first one that is searched for is multiplied by. */
+static bool bears_locked(const wisp__lanczos *L, const wisp__op *op)
+{
+    double most = 0;
+    for (int i = 0; i < L->a.locked; i++) most = fmax(most, wisp__op_of(op, L->value[i]));
+    return most <= growth_of(L->k) / sqrt(L->k->eps);
+}
+
 bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
 {
     enum { LATER = 4 }; /* restarts gain little then, so that products may take longer */
@@ -50,12 +59,17 @@ bool wisp__lanczos_raises(const wisp__lanczos *L, bool full, wisp__op *op)
     const wisp_bounds *bounds = &k->e->bounds;
     const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
     const double sure = 1 + 2.0 / L->a.block; /* numbers of values are estimates, the worse, the fewer vectors */
-    const int m = L->a.active, beyond = wisp__op_outside(k->o.count),
-              most = (int)fmin(L->most_degree * (1.0 + LATER * L->a.restarts), WISP__MOST_DEGREE);
+    const int m = L->a.active, beyond = wisp__op_outside(k->o.count);
+    int most = (int)fmin(L->most_degree * (1.0 + LATER * L->a.restarts), WISP__MOST_DEGREE);
     if (k->inverse || L->lowered || (!full && !is_fresh(L))) return false;
     const double last = is_fresh(L) ? value_of_rank(L, sure * beyond) : L->lambda[beyond < m ? beyond : m - 1];
-    *op = L->a.op;
-    return wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k), most);
+    for (; most > 1; most /= 2) {
+        *op = L->a.op;
+        if (!wisp__op_raise(op, side, L->lambda[0], last, far, growth_of(k), most)) return false;
+        if (bears_locked(L, op)) return true;
+        if (op->degree < most) most = op->degree;
+    }
+    return false;
 }
 
 bool wisp__lanczos_lowers(const wisp__lanczos *L, int wanted, int good, wisp__op *op)
