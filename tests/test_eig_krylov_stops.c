@@ -301,6 +301,35 @@ static void outliers(void **state)
     }
 }
 
+/* What the tolerance does not tell from the last value that is wanted lies where the polynomial of the search damps. */
+static void wide_tolerance(void **state)
+{
+    enum { ROWS = 200, COUNT = 3 };
+    static const double tolerance[] = {0.01, 0.03, 0.1, 0.3};
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < 16; c++) {
+        ref_mat A = ref_new(ROWS, ROWS);
+        for (int64_t i = 0; i < ROWS; i++) REF_AT(A, i, i) = i == 0 && c & 1 ? -1.5 : -1 + 2 * (double)i / (ROWS - 1);
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+        wisp_eigen e;
+        const double t = tolerance[c / 4];
+        const wisp_eig_opts o = {.method = WISP_LANCZOS,
+                                 .which = c & 2 ? WISP_EIG_LARGEST : WISP_EIG_SMALLEST,
+                                 .count = COUNT,
+                                 .tolerance = t};
+        const wisp_status status = wisp_eig(&e, M, &o);
+        if (status != WISP_OK || e.found < COUNT)
+            fail_msg("case %d, a tolerance of %g: %d found (%s)", c, t, e.found, message_of(ctx));
+        for (int i = 0; i < COUNT; i++) {
+            const int at = c & 2 ? ROWS - COUNT + i : i, is = c & 2 ? e.found - COUNT + i : i;
+            assert_true(fabs(e.value[is].re - creal(REF_AT(A, at, at))) <= 2 * t * e.bounds.halfwidth);
+        }
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+}
+
 static void refused(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -420,10 +449,10 @@ static void planned_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known),          cmocka_unit_test(ended),          cmocka_unit_test(starts),
-        cmocka_unit_test(outliers),       cmocka_unit_test(refused),        cmocka_unit_test(operators),
-        cmocka_unit_test(failing_memory), cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces),
-        cmocka_unit_test(near_rounding),  cmocka_unit_test(below_rounding),
+        cmocka_unit_test(known),        cmocka_unit_test(ended),          cmocka_unit_test(starts),
+        cmocka_unit_test(outliers),     cmocka_unit_test(wide_tolerance), cmocka_unit_test(refused),
+        cmocka_unit_test(operators),    cmocka_unit_test(failing_memory), cmocka_unit_test(planned_memory),
+        cmocka_unit_test(small_spaces), cmocka_unit_test(near_rounding),  cmocka_unit_test(below_rounding),
     };
     return REF_RUN_CTX(tests);
 }

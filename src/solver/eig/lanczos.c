@@ -103,6 +103,12 @@ out:
     return status;
 }
 
+wisp_status wisp__lanczos_dependent(const wisp__eig *k)
+{
+    return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                         "eig: vectors of pairs that seemed to converge depend on each other");
+}
+
 /* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for;
    after a run that has ended well each has to be. */
 static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
@@ -139,8 +145,10 @@ static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
     }
     if (found < asked) k->e->at_least = found;
     WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first, residual + first));
-    if (ended == WISP_OK && (found < asked || found < k->o.count))
-        status = wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+    if (ended == WISP_OK && found < asked)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: residuals stay above the tolerance");
+    else if (ended == WISP_OK && found < k->o.count)
+        status = wisp__lanczos_dependent(k);
 out:
     wisp_blk_free(V);
     wisp_free(k->ctx, theta);
@@ -188,7 +196,10 @@ static wisp_status run(wisp__lanczos *L)
     WISP_TRY(wisp__op_most_degree(&L->a, L->m, &L->most_degree));
     WISP_TRY(wisp__eig_state(k, items, L));
     if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&L->a, false));
-    if (L->a.at.phase == WISP__FINDS) WISP_TRY(find(L));
+    if (L->a.at.phase == WISP__FINDS) {
+        WISP_TRY(find(L));
+        wisp__lanczos_fit_border(L);
+    }
     WISP_TRY(k->inverse ? wisp__lanczos_prove(L) : wisp__lanczos_missing(L));
     k->e->complete = 1;
 out:

@@ -32,6 +32,9 @@ static inline double wisp__lanczos_size(const wisp__lanczos *L, int i)
     return L->a.op.inverse ? fabs(L->mu[i]) : L->mu[i];
 }
 
+/* WISP_ERR_STAGNATION, for this. */
+wisp_status wisp__lanczos_dependent(const wisp__eig *k);
+
 /* ---- lanczos_restart.c ---- */
 
 /* The bound of pair i, over the halfwidth of the spectrum. */
@@ -71,6 +74,8 @@ bool wisp__lanczos_lowers(const wisp__lanczos *L, int wanted, int good, wisp__op
 /* Op becomes *op. The first Ritz vectors, which are good, are locked, if that is right; V is made anew of those that
    follow. */
 wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good);
+/* All that is wanted is locked: Op gets a lower degree where what is searched for next lies where it damps. */
+void wisp__lanczos_fit_border(wisp__lanczos *L);
 
 /* ---- lanczos_missing.c ---- */
 

@@ -109,3 +109,27 @@ wisp_status wisp__lanczos_change(wisp__lanczos *L, const wisp__op *op, int good)
 out:
     return status;
 }
+
+/* Before the search for what is missing: up to a multiplet's width behind the last locked value Op has to stay well
+   above what it damps, for there values of A far from each other have one value of Op. A wide tolerance has a width
+   beyond that. */
+void wisp__lanczos_fit_border(wisp__lanczos *L)
+{
+    enum { ABOVE = 2 };
+    const wisp__eig *k = L->k;
+    const wisp_bounds *b = &k->e->bounds;
+    wisp__op *op = &L->a.op;
+    if (op->inverse || op->degree == 1 || L->a.locked == 0) return;
+    const double side = op->side, far = b->center - side * b->halfwidth;
+    double first = L->value[0], border = L->value[0];
+    for (int i = 1; i < L->a.locked; i++) {
+        if (side * (L->value[i] - first) > 0) first = L->value[i];
+        if (side * (L->value[i] - border) < 0) border = L->value[i];
+    }
+    border -= side * k->o.tolerance * k->scale;
+    if (wisp__op_of(op, border) >= ABOVE) return;
+    const int most = op->degree;
+    *op = (wisp__op){.degree = 1, .side = side, .center = b->center, .scale = b->halfwidth};
+    (void)wisp__op_raise(op, side, first, first + 2 * (border - first), far, growth_of(k), most);
+    L->lowered = L->early = 1; /* V is of another degree than the search that follows */
+}

@@ -220,10 +220,12 @@ wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over)
     enum { TRIES = 8 };
     wisp__arnoldi_at *at = &L->a.at;
     const double tolerance = L->k->o.tolerance, least = 2 * unit_of(L) / tolerance;
-    if (++at->tries == TRIES || at->strict <= least)
-        return wisp_ctx_failf(L->k->ctx, WISP_ERR_STAGNATION,
-                              "eig: rounding keeps the residuals at %.2g; the tolerance is %.2g",
+    if (++at->tries == TRIES || at->strict <= least) {
+        if (!isfinite(over)) return wisp__lanczos_dependent(L->k);
+        return wisp_ctx_failf(L->k->ctx, WISP_ERR_STAGNATION, "eig: %s at %.2g; the tolerance is %.2g",
+                              at->strict <= least ? "rounding keeps the residuals" : "the residuals stay",
                               wisp__eig_residual(L->k, over * tolerance), wisp__eig_residual(L->k, tolerance));
+    }
     at->strict = fmax(at->strict * fmin(0.5, 1 / over), least);
     L->a.most_good = -1; /* by other bounds */
     return WISP_OK;
