@@ -276,6 +276,33 @@ static void too_many(void **state)
     free(e);
 }
 
+/* A multiplet of as many as may be locked, but for a few, is whole also where a start of others has had these locked
+   first: they don't count. */
+static void others_locked(void **state)
+{
+    enum { ROWS = 200, LEVEL = 86, WIDTH = 2 };
+    wisp_ctx *ctx = *state;
+    ref_rng r = {9};
+    ref_mat A = ref_new(ROWS, ROWS), start = ref_new(ROWS, WIDTH);
+    for (int64_t i = 0; i < ROWS; i++) REF_AT(A, i, i) = i < LEVEL ? -1 : 0.95 * ref_uniform(&r);
+    for (int j = 0; j < WIDTH; j++) REF_AT(start, LEVEL + 40 * j, j) = 1;
+    wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+    wisp_blk *x;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(M), WISP_D, WIDTH));
+    ref_put(x, start);
+    for (int count = 11; count < 15; count++) { /* 2 count + 64 may be locked */
+        wisp_eigen e;
+        const wisp_eig_opts o = {.count = count, .method = WISP_LANCZOS, .tolerance = 1e-12, .start = x};
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        assert_true(e.complete);
+        assert_int_equal(e.found, LEVEL);
+        wisp_eigen_free(&e);
+    }
+    wisp_blk_free(x);
+    wisp_mat_free(M);
+    ref_free(A), ref_free(start);
+}
+
 /* Block diagonal and normal: 100 pairs of values at angle 0.7 and radius 1, real ones of 1.2 and 1.3, others within
  * 0.9. */
 static void not_hermitian(void **state)
@@ -318,8 +345,9 @@ static void not_hermitian(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_levels), cmocka_unit_test(level_at_target), cmocka_unit_test(levels_and_tolerance),
-        cmocka_unit_test(too_many),  cmocka_unit_test(not_hermitian),   cmocka_unit_test(dense_band),
+        cmocka_unit_test(of_levels),  cmocka_unit_test(level_at_target), cmocka_unit_test(levels_and_tolerance),
+        cmocka_unit_test(too_many),   cmocka_unit_test(others_locked),   cmocka_unit_test(not_hermitian),
+        cmocka_unit_test(dense_band),
     };
     return REF_RUN_CTX(tests);
 }

@@ -161,6 +161,9 @@ static int block_of(const wisp__eig *k)
     return most > 0 ? most : k->inverse ? INVERSE_BLOCK : BLOCK;
 }
 
+/* Columns that can be locked, with those that turn out not to be wanted. */
+static int most_at_all(const wisp__lanczos *L) { return 2 * L->most + L->m; }
+
 /* The items of a state (wisp_items_fn). */
 static wisp_status items(void *arg, wisp_state *s)
 {
@@ -168,7 +171,7 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__eig_items(L->k, s));
     WISP_TRY(wisp__arnoldi_items(&L->a, s));
-    WISP_TRY(wisp__eig_at_most(L->k, "locked values", L->a.locked, L->most + L->m));
+    WISP_TRY(wisp__eig_at_most(L->k, "locked values", L->a.locked, most_at_all(L)));
     WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
     WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
     WISP_TRY(wisp_state_data(s, "lowered", &L->lowered, sizeof L->lowered));
@@ -188,7 +191,7 @@ static wisp_status run(wisp__lanczos *L)
     L->a.op = k->inverse ? wisp__inverse_op(k->inverse)
                          : (wisp__op){.degree = 1, .side = sign, .center = b->center, .scale = b->halfwidth};
     L->a.rounding = k->inverse ? 0 : k->eps * (1 + fabs(b->center) / b->halfwidth); /* of a product that is known */
-    const size_t m = (size_t)L->m, most = (size_t)(L->most + L->m);
+    const size_t m = (size_t)L->m, most = (size_t)most_at_all(L);
     WISP_TRY(wisp_alloc(k->ctx, &L->Q, 2 * m * m, sizeof *L->Q));
     WISP_TRY(wisp_alloc(k->ctx, &L->mu, 3 * m + most, sizeof *L->mu));
     L->lambda = L->mu + m, L->bound = L->lambda + m, L->value = L->bound + m;

@@ -17,7 +17,7 @@ typedef struct {
     double *bound;   /* [m] bounds of residuals |Op v - mu v| */
     int good;        /* the first Ritz vectors of the last restart whose bounds are within the tolerance */
     double *value;   /* [most] of A, to the locked columns */
-    int most;        /* columns that may be locked */
+    int most;        /* locked columns that may count; as many others may be locked, too */
     int most_degree; /* of Op */
     int lowered;     /* 1: values that are wanted lay where Op damps; its degree was lowered, and stays so */
     int early;       /* 1: some pairs were locked before the others, at another degree */

@@ -37,6 +37,18 @@ static double edge_of(const wisp__lanczos *L, double widths)
     return from_center > 0 ? 1 / from_center : INFINITY;
 }
 
+/* How many of the locked values count: others were locked before outer ones were met. */
+static int count_locked(const wisp__lanczos *L)
+{
+    const double edge = edge_of(L, 1);
+    int n = 0;
+    for (int i = 0; i < L->a.locked; i++) {
+        const double mu = wisp__op_of(&L->a.op, L->value[i]);
+        n += (L->a.op.inverse ? fabs(mu) : mu) >= edge;
+    }
+    return n;
+}
+
 /* Any: where the search has ended, how many of its Ritz values lie no further in than the last multiplet. A has as many
    eigenvalues there, beside those that were found. */
 static int count_beside(const wisp__lanczos *L)
@@ -129,10 +141,14 @@ wisp_status wisp__lanczos_search(wisp__lanczos *L)
         wisp__lanczos_lock(L, wanted);
         if (L->enough > 0 && at->more >= L->enough) goto out;
         if (L->radius > 0 && L->a.locked > L->most) goto out; /* who asked for it counts */
-        if (L->a.locked > L->most) {
+        const int locked = L->a.locked, counted = locked > L->most ? count_locked(L) : 0;
+        if (counted > L->most || locked > 2 * L->most) {
             status = wisp_ctx_failf(
                 L->k->ctx, WISP_ERR_INCOMPLETE,
-                "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some", L->a.locked);
+                counted > L->most
+                    ? "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some"
+                    : "eig: %d eigenvalues were met, and there are more that are wanted before them",
+                counted > L->most ? counted : locked);
             goto out;
         }
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
