@@ -71,6 +71,11 @@ refused 2 "unknown option --atoms; see wisp dos --help" dos $topi --atoms 1
 
 # ---- where a text of the library names fields of options, the command names its own
 refused 1 "take wider --bounds, or none, so that they are found" dos $topi $quick --bounds=-1,1
+for method in lanczos krylov-schur; do # a Hermitian matrix: Lanczos
+    refused 1 "eigenvalues below the lower bound: bounds 50 to 60, and one is " eig $topi --smallest 2 --method $method --bounds=50,60
+    refused 1 "take wider --bounds, or none, so that they are found" eig $topi --largest 2 --method $method --bounds=-60,-50
+    refused 1 "eigenvalues above the upper bound: bounds -1 to 1, and" eig $topi --largest 2 --method $method --bounds=-1,1
+done
 refused 1 "take wider --bounds, or none" evolve $topi --time 1 --site 0 --bounds=-1,1
 refused 1 "evolve: --tol, 1e-20, can't be met" evolve $topi --time 1 --site 0 --tol 1e-20
 "$wisp" evolve $topi --time 1 --site 0 --tol 1e-20 --json >out 2>err

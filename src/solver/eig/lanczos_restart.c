@@ -17,6 +17,30 @@ double wisp__lanczos_residual(const wisp__lanczos *L, int i)
     return L->bound[i] / (wisp__op_slope(op, L->lambda[i]) * L->k->scale);
 }
 
+/* Ritz values of a Hermitian matrix lie within its spectrum, and so within its bounds; those that were given may be
+   wrong. low, high: of Op. */
+static wisp_status check_given(const wisp__lanczos *L, double low, double high)
+{
+    static const double slack = 1e-6;
+    const wisp__eig *k = L->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const wisp__op *op = &L->a.op;
+    const double end[] = {wisp__op_value(op, high), op->degree == 1 ? wisp__op_value(op, low) : NAN};
+    const double all = b->halfwidth + fabs(b->center), most = b->halfwidth * (1 + slack) + 16 * k->eps * all;
+    if (op->inverse || !isnan(b->failure_probability)) return WISP_OK;
+    for (int i = 0; i < 2; i++)
+        if (fabs(end[i] - b->center) > most)
+            return wisp_ctx_failf(k->ctx, WISP_ERR_BOUNDS,
+                                  "eig: the matrix has eigenvalues %s bound: bounds %.10g to %.10g, and one is %.10g "
+                                  "or further out; take "
+                                  "wider opts.bounds%s",
+                                  end[i] > b->center ? "above the upper" : "below the lower",
+                                  wisp__eig_shown(k, b->center - b->halfwidth),
+                                  wisp__eig_shown(k, b->center + b->halfwidth), wisp__eig_shown(k, end[i]),
+                                  wisp__or_none(b));
+    return WISP_OK;
+}
+
 /* Ritz values and their bounds, the wanted end first. */
 static wisp_status ritz(wisp__lanczos *L)
 {
@@ -33,6 +57,7 @@ static wisp_status ritz(wisp__lanczos *L)
             T[j * m + i] = i == j ? wisp__real(h.re) : (wisp_scalar){h.re, -h.im};
         }
     WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, m, T, ascending));
+    WISP_TRY(check_given(L, ascending[0], ascending[m - 1]));
     for (int j = 0, low = 0, high = m - 1; j < m; j++) { /* from either end the one that is wanted more */
         const int from = L->a.op.inverse && -ascending[low] > ascending[high] ? low++ : high--;
         L->mu[j] = ascending[from];
