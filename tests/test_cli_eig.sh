@@ -453,9 +453,20 @@ check "a wide tolerance is told" grep -q "eig: --tol, .* is wide beside the targ
 check "and in JSON" grep -q '"level":"warning","message":"eig: --tol, .* is wide beside the target' err
 json out 'd["complete"] and max(d["residuals"]) * d["bounds"]["halfwidth"] <= 0.005 * (1 + 1e-12)'
 
+# Two values that the tolerance does not tell apart are told with as many digits as tell them.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n400 400 400"
+             for (i = 1; i <= 400; i++) printf "%d %d %.17g\n", i, i, i == 1 ? -1 : i == 2 ? -1 + 1e-11 : i / 400 }' >near.mtx
+"$wisp" eig near.mtx --smallest 1 --any --method lanczos --quiet >out 2>err
+check "two values that are near" grep -q "residuals do not tell -1 from -0.99999999999, and which" err
+
 # ---- bad matrices and files
 refused 1 "nowhere.mtx" eig nowhere.mtx --smallest 1
 refused 1 "eig: --smallest is 101, and the matrix has 100 rows" eig $small --smallest 101
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >one.mtx
+refused 1 "eig: --smallest is 2, and the matrix has 1 row" eig one.mtx --smallest 2
+check "one row" grep -q "1 row$" err
+"$wisp" eig $large --smallest 2 --method krylov-schur --json --quiet --log json >out 2>err
+check "the log says that Lanczos takes the place" grep -q "the matrix is Hermitian: lanczos takes the place of krylov-schur" err
 refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
 refused 1 "eig: --tol-abs, 1e-17, is below what double allows" eig $small --smallest 1 --tol-abs 1e-17
 refused 2 "exclude each other" eig $small --smallest 1 --tol-abs 1e-9 --tol 1e-9

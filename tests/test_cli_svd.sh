@@ -81,6 +81,12 @@ checks=$((checks + 1))
 "$wisp" svd "$source/tests/data/svd_next_to_zero.mtx" --smallest 6 --json >out 2>err
 case $? in 0 | 3) ;; *) fail "values next to 0: exit $?: $(cat err)" ;; esac
 [ $have_python = 0 ] || json out 'not d["complete"] or max(d["singular_values"]) < 1e-8'
+# Messages are in the matrix's own units, and in its own name.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n450 450 450"
+             for (i = 1; i <= 450; i++) printf "%d %d %.17g\n", i, i, i * 1e28 }' >far.mtx
+"$wisp" svd far.mtx --largest 3 --tol 0.4 --method lanczos --quiet >out 2>err
+check "a wide tolerance" grep -q "svd: the tolerance is wide .* residuals do not tell 4.4[0-9]*e+30 from 4.4[0-9]*e+30, and" err
+refused 1 "svd: --tol is 1e-20, it must be at least 3.6e-15, and below 1" svd far.mtx --largest 3 --tol 1e-20
 printf '%%%%MatrixMarket matrix coordinate real general\n3 0 0\n' >none.mtx
 refused 1 "none.mtx has no columns" svd none.mtx --largest 1
 printf '%%%%MatrixMarket matrix array real general\n3 2\n1\n2\n3\n4\nnan\n6\n' >nan.mtx

@@ -55,8 +55,8 @@ static wisp_status check_numbers(const wisp__eig *k)
         return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.tolerance, %g, is below what %s allows: at least %.1e",
                               o->tolerance, wisp_type_name(k->type), 16 * k->eps);
     if (o->which != WISP_EIG_INTERVAL && o->count > k->rows)
-        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.count is %d, and the matrix has %lld rows", o->count,
-                              (long long)k->rows);
+        return wisp_ctx_failf(k->ctx, WISP_ERR_ARG, "eig: opts.count is %d, and the matrix has %lld row%s", o->count,
+                              (long long)k->rows, k->rows == 1 ? "" : "s");
     return WISP_OK;
 }
 
@@ -243,10 +243,9 @@ static wisp_status run(wisp__eig *k)
 
 static const wisp_eigen nothing = {.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
 
-static wisp_status find(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts, bool rough)
+static wisp_status find(wisp__eig k, wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
 {
-    wisp__eig k = {
-        .ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp_now(), .most_work = INFINITY, .rough = rough};
+    k.ctx = wisp_mat_ctx(A), k.A = A, k.e = e, k.started = wisp_now(), k.most_work = INFINITY;
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     wisp_status status = run(&k);
@@ -261,13 +260,19 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     WISP_NEED(wisp_mat_ctx(A), e);
     *e = nothing;
     WISP_NEED(NULL, A);
-    return find(e, A, opts, false);
+    return find((wisp__eig){0}, e, A, opts);
 }
 
 wisp_status wisp__eig_roughly(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
 {
     *e = nothing;
-    return find(e, A, opts, true);
+    return find((wisp__eig){.rough = true}, e, A, opts);
+}
+
+wisp_status wisp__eig_for_svd(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts, int back, bool squares)
+{
+    *e = nothing;
+    return find((wisp__eig){.of_svd = true, .back = back, .rough = squares}, e, A, opts);
 }
 
 static wisp_status plan_by_method(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)

@@ -208,7 +208,7 @@ wisp_status wisp__eig_find_bounds(wisp__eig *k, double products)
     return status;
 }
 
-double wisp__eig_shown(const wisp__eig *k, double x) { return ldexp(x, -k->scaled.exponent); }
+double wisp__eig_shown(const wisp__eig *k, double x) { return ldexp(x, k->back - k->scaled.exponent); }
 
 const char *wisp__eig_target(const wisp__eig *k, char text[WISP__NUMBER])
 {

@@ -49,10 +49,15 @@ typedef struct {
     int most_copied;                 /* vectors that are delivered beside the space they are of; 0: any number */
     bool default_rounds;             /* opts.max_rounds was not given */
     bool rough;                      /* the pairs need not be told from others */
+    bool of_svd;                     /* wisp_svd asks: messages are its own, */
+    int back;                        /* and its user's values 2^back times as large as those of A */
 } wisp__eig;
 
 /* wisp_eig with a tolerance that is wide on purpose: there is no warning of that. */
 wisp_status wisp__eig_roughly(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts);
+/* wisp_eig for wisp_svd, whose user's values are 2^back times as large; squares: they are no roots of those, so there
+   is no warning of their distances either. */
+wisp_status wisp__eig_for_svd(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts, int back, bool squares);
 wisp_status wisp__eig_chebfd(wisp__eig *k);
 wisp_status wisp__eig_lanczos(wisp__eig *k);
 wisp_status wisp__eig_krylov_schur(wisp__eig *k);

@@ -392,6 +392,7 @@ static wisp_status say_why(const wisp__schur *K)
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) {
+        wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: the matrix is Hermitian: lanczos takes the place of krylov-schur");
         k->e->method = WISP_LANCZOS;
         return wisp__eig_lanczos(k);
     }

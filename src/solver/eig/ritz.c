@@ -1,5 +1,6 @@
 /* Eigenpairs from a space of orthonormal columns: Rayleigh-Ritz, residuals, and what the user gets. */
 #include "inverse.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,17 +153,31 @@ double wisp__eig_room(const wisp__eig *k, double theta, double residual)
     return 2 * residual * k->scale + 4 * k->eps * fabs(theta);
 }
 
+/* With as many digits as it takes. */
+static void tell_apart(double x, double y, char one[WISP__NUMBER], char other[WISP__NUMBER])
+{
+    for (int digits = 9; digits <= 17; digits++) {
+        snprintf(one, WISP__NUMBER, "%.*g", digits, x);
+        snprintf(other, WISP__NUMBER, "%.*g", digits, y);
+        if (strcmp(one, other) != 0) return;
+    }
+}
+
 void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const double residual[2])
 {
     const wisp_bounds *b = &k->e->bounds;
     const double apart = fabs(value[1] - value[0]);
     const double together = (residual[0] + residual[1]) * k->scale / 60; /* a thirtieth of the mean residual */
     if (k->rough || apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
+    char tolerance[WISP__NUMBER] = "", one[WISP__NUMBER], other[WISP__NUMBER];
+    tell_apart(wisp__eig_shown(k, value[0]), wisp__eig_shown(k, value[1]), one, other);
+    if (!k->of_svd) /* that looks for smaller residuals than are asked for */
+        snprintf(tolerance, sizeof tolerance, ", %.1e,", wisp__eig_shown(k, k->o.tolerance * k->scale));
     wisp_ctx_logf(
         k->ctx, WISP_LOG_WARN,
-        "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "
-        "%.9g, and which of them are asked for",
-        wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, value[0]), wisp__eig_shown(k, value[1]));
+        "%s: the tolerance%s is wide beside the distance of the levels: residuals do not tell %s from %s, and "
+        "which of them are asked for",
+        k->of_svd ? "svd" : "eig", tolerance, one, other);
 }
 
 /* How far copies of this value of a pencil may lie apart as values of C. An error D of S^-1/2 moves them by 2 lambda

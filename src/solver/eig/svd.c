@@ -45,7 +45,7 @@ wisp_status wisp__svd_check(wisp__svd *s, int64_t rows)
         return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "svd: opts.count is %d, and A has %lld singular values", o->count,
                               (long long)least);
     if (o->tolerance < 0 || !(o->tolerance < 1) || (o->tolerance > 0 && o->tolerance < 16 * s->eps))
-        return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "svd: opts.tolerance is %g, it must be 0, or from %.1e to 1",
+        return wisp_ctx_failf(s->ctx, WISP_ERR_ARG, "svd: opts.tolerance is %g, it must be at least %.1e, and below 1",
                               o->tolerance, 16 * s->eps);
     return WISP_OK;
 }
@@ -347,15 +347,17 @@ static int watch(void *arg, int round, int found, double wanted, double residual
     return s->over || (o->observe && o->observe(o->observe_arg, round, found, wanted, residual));
 }
 
-/* Advice that is wisp_eig's: exactly as many triplets are given as were asked for. */
-static wisp_status without_advice(const wisp__svd *s, wisp_status status)
+/* Not in wisp_eig's name, and without advice that is for that: exactly as many triplets are given as were asked for. */
+static wisp_status in_own_name(const wisp__svd *s, wisp_status status)
 {
     char message[512];
     wisp_ctx_message(s->ctx, message, sizeof message);
+    const bool is_eig = strncmp(message, "eig:", 4) == 0;
     char *at = strstr(message, "opts.any");
-    if (!at) return status;
-    while (at > message && *at != ',' && *at != ';') at--;
-    *at = 0;
+    if (!at && !is_eig) return status;
+    if (is_eig) memcpy(message, "svd", 3);
+    while (at && at > message && *at != ',' && *at != ';') at--;
+    if (at) *at = 0;
     return wisp_ctx_fail(s->ctx, status, message);
 }
 
@@ -367,7 +369,8 @@ wisp_status wisp__svd_go(wisp__svd *s)
     s->over = false;
     WISP_TRY(wisp__svd_ask(s));
     if (gram && isfinite(s->budget)) s->o.observe = watch, s->o.observe_arg = s;
-    const wisp_status found = status = wisp_eig(s->e, of[s->way], &s->o);
+    const wisp_status found = status =
+        wisp__eig_for_svd(s->e, of[s->way], &s->o, s->back - s->exponent, s->way != WISP__BY_AUGMENTED);
     if (gram) s->e->products *= 2;
     if (s->over || !has_pairs(found) || (found == WISP_ERR_CANCELLED && s->e->found == 0)) {
         wisp__eig_drop_pairs(s->e); /* eigenpairs are no triplets */
@@ -383,5 +386,5 @@ wisp_status wisp__svd_go(wisp__svd *s)
     if (status == WISP_OK) status = found;
 out:
     wisp__svd_drop(s);
-    return status == WISP_OK ? status : without_advice(s, status);
+    return status == WISP_OK ? status : in_own_name(s, status);
 }
