@@ -330,6 +330,33 @@ static void wide_tolerance(void **state)
     }
 }
 
+/* Values over twelve decades, of which the tolerance does not tell 65 apart: the search ends long before it could. */
+static void beyond_sense(void **state)
+{
+    enum { ROWS = 212 };
+    wisp_ctx *ctx = *state;
+    ref_mat A = ref_new(ROWS, ROWS);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < ROWS; j++) { /* reflected by all ones */
+            double sum = 0;
+            for (int64_t l = 0; l < ROWS; l++)
+                sum += ((i == l) - 2.0 / ROWS) * ((j == l) - 2.0 / ROWS) * pow(10, 12 * ((double)l / (ROWS - 1) - 1));
+            REF_AT(A, i, j) = sum;
+        }
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < i; j++) REF_AT(A, i, j) = REF_AT(A, j, i);
+    wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+    wisp_eigen e;
+    const wisp_eig_opts o = {.method = WISP_LANCZOS, .count = 4};
+    REF_FAILS(ctx, wisp_eig(&e, M, &o), WISP_ERR_STAGNATION, "100 times as much as LAPACK takes for 212 rows");
+    assert_true(!e.complete && e.products < 100000);
+    wisp_eigen_free(&e);
+    REF_OK(ctx, wisp_eig(&e, M, &(wisp_eig_opts){.count = 4}));
+    wisp_eigen_free(&e);
+    wisp_mat_free(M);
+    ref_free(A);
+}
+
 static void refused(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -453,6 +480,7 @@ int main(void)
         cmocka_unit_test(outliers),     cmocka_unit_test(wide_tolerance), cmocka_unit_test(refused),
         cmocka_unit_test(operators),    cmocka_unit_test(failing_memory), cmocka_unit_test(planned_memory),
         cmocka_unit_test(small_spaces), cmocka_unit_test(near_rounding),  cmocka_unit_test(below_rounding),
+        cmocka_unit_test(beyond_sense),
     };
     return REF_RUN_CTX(tests);
 }

@@ -386,6 +386,7 @@ wisp_status wisp__arnoldi_restarted(wisp__arnoldi *a, int wanted, int good, doub
     k->whole |= stalls && isfinite(k->most_work);
     if (k->whole) return WISP_ERR_ITERATIONS; /* to the caller of all, who goes on with LAPACK */
     WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
+    WISP_TRY(wisp__eig_sensible(k));
     if (a->restarts >= k->o.max_rounds)
         status = fail(a, WISP_ERR_ITERATIONS, wanted, good, residual);
     else if (stalls)

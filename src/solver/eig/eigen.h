@@ -80,6 +80,9 @@ double wisp__chebfd_least_work(const wisp__eig *k);
 wisp_status wisp__eig_dense_or_search(wisp__eig *k);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
+/* WISP_ERR_STAGNATION: a search by a method that was asked for has taken many times what LAPACK takes, which has room.
+ */
+wisp_status wisp__eig_sensible(const wisp__eig *k);
 
 /* ---- by_cost.c --- */
 
