@@ -92,8 +92,9 @@ out:
     return status;
 }
 
-/* Whether the density agrees with what was found. */
-static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missing)
+/* Whether the density agrees with what was found: *missing eigenvalues, of which the randomness of its vectors explains
+   `explained` or fewer. */
+static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missing, double *explained)
 {
     double *theta = NULL, error;
     int n = 0;
@@ -103,7 +104,8 @@ static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missi
         if (wisp__chebfd_converged(c, i) || (c->residual[i] <= wisp__chebfd_sharp(c) && !wisp__chebfd_in_target(c, i)))
             theta[n++] = c->theta[i];
     WISP_TRY(wisp__chebfd_compare(c, n, theta, missing, &error));
-    *yes = isfinite(error) && fabs(*missing) <= bars * error + 0.5;
+    *explained = bars * error + 0.5;
+    *yes = isfinite(*explained) && fabs(*missing) <= *explained;
 out:
     wisp_free(c->k->ctx, theta);
     return status;
@@ -125,11 +127,11 @@ wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more)
 {
     wisp_status status = WISP_OK;
     int found = 0;
-    double missing = 0;
+    double missing = 0, explained = 0;
     bool fine = false;
     for (; c->at.tries < 3 && found == 0 && !fine; c->at.tries++) { /* further looks where the density disagrees */
         WISP_TRY(search_again(c, &found));
-        WISP_TRY(agrees(c, c->at.tries + 1, &fine, &missing));
+        WISP_TRY(agrees(c, c->at.tries + 1, &fine, &missing, &explained));
     }
     c->at.tries = 0;
     *more = found > 0;
@@ -138,11 +140,11 @@ wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more)
         c->least = c->search + c->width; /* random columns, which have a share in them */
     }
     if (!*more && !fine)
-        status =
-            wisp_ctx_failf(c->k->ctx, WISP_ERR_INCOMPLETE,
-                           "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
-                           "%.6g .. %.6g, but further random vectors show no pair that is missing",
-                           missing, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
+        status = wisp_ctx_failf(
+            c->k->ctx, WISP_ERR_INCOMPLETE,
+            "eig: the density of states and the pairs that were found differ by %.1f eigenvalues near "
+            "%.6g .. %.6g, where random vectors explain %.1f, but further ones show no pair that is missing",
+            missing, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high), explained);
     if (!*more && fine) status = can_tell(c);
     if (!*more && status == WISP_OK) c->k->e->complete = 1;
 out:
