@@ -92,6 +92,12 @@ typedef real simd_vec __attribute__((vector_size(SIMD_BYTES)));
 #else
 #define SIMD_KEEP(x) ((void)(x))
 #endif
+/* One copy of a function is enough, also where gcc would make others for arguments that are constants. */
+#ifdef __clang__
+#define ONE_COPY static __attribute__((unused, noinline))
+#else
+#define ONE_COPY static __attribute__((unused, noinline, noclone))
+#endif
 /* clang else turns "if (c) sum += a * b" into "sum += c ? a * b : 0", which is not fused, where it does not split the
    loop by c: then the last bit of a dot depends on what else is asked for. A factor that is made opaque behind the
    branch keeps the branch. */

@@ -357,8 +357,8 @@ INLINE void FN(epilogues_of)(const wisp__spmmv_params *p, const unsigned terms, 
 }
 
 /* The epilogues of rows, so many apart, whose product is in ax[rows][ld], whatever the terms. */
-static __attribute__((unused, noinline)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int apart,
-                                                            int rows, const real *ax, int64_t ld, FN(sums) * s)
+ONE_COPY void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int apart, int rows, const real *ax, int64_t ld,
+                            FN(sums) * s)
 {
     if (WIDTH <= 8 && !(p->terms & ~(unsigned)K_MASK_DOTS))
         FN(epilogues_of)(p, K_MASK_DOTS, row, apart, rows, ax, ld, s);

@@ -98,8 +98,8 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
 }
 
 /* The product alone, which goes to y. */
-static __attribute__((noinline)) void bundle_strip_none(const wisp__spmmv_params *p, const wisp__spmmv_params *wide,
-                                                        int64_t row, int64_t end, W(strip_sums) s, strip_sums_w1 single)
+ONE_COPY void bundle_strip_none(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, int64_t row, int64_t end,
+                                W(strip_sums) s, strip_sums_w1 single)
 {
     bundle_strip(p, wide, 0, row, end, s, single);
 }
