@@ -209,7 +209,8 @@ typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, r
    do not overlap, and a block of `rows` overlaps none that is written (WISP_ERR_ARG). Real blocks take no complex
    factors (WISP_ERR_ARG). A term whose factors are all 0 is left out: its x is not read. Dots are summed over the
    ranks; with WISP_NOREDUCE in flags they stay local to this rank, for wisp_ctx_sum. They have the same bits for any
-   number of threads. Either list may be empty. All ranks make this call together. */
+   number of threads; the last ones may be others in another list. Either list may be empty. All ranks make this call
+   together. */
 WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                unsigned flags);
 /* *plan becomes what calls of wisp_fuse will take, for so many local rows, terms of all updates, and dots. */

@@ -1,6 +1,7 @@
 /* One pass over blocks: updates y = the sum of terms, then dots of the results. Strip by strip of rows, whose numbers
    stay in the first-level cache from one update to the next, and to the dots. An update takes some registers of y at a
-   time, and adds all terms to them before it stores them, so that a term may be y itself. */
+   time, and adds all terms to them, or those of a long sum in parts (terms_at_once), before it stores them: a term may
+   be y itself. */
 
 #if SIMD_BYTES == 2 * REAL_BYTES
 #define LANES 2
@@ -14,7 +15,7 @@
 #define SWAP(v) PASTE(SWAP_, LANES)(v)
 #define FIRSTS(v) PASTE(FIRSTS_, LANES)(v)
 #define SECONDS(v) PASTE(SECONDS_, LANES)(v)
-enum { MOST = 8, GROUP = 4 }; /* registers, and updates, at a time */
+enum { MOST = 8, GROUP = 4 }; /* at a time: registers; and updates, terms of a long sum, or dots */
 
 typedef real fuse_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 INLINE simd_vec fuse_load(const real *p) { return *(const fuse_mem *)p; }
@@ -126,7 +127,7 @@ INLINE void update_registers(const int n, const wisp__fuse_kind kind, const wisp
     UNROLL for (int k = 0; k < n; k++) fuse_store(y + k * LANES, s[k]);
 }
 
-/* Elements l .. n - 1 of period i, fewer than many registers. */
+/* Elements l .. n - 1 of period i: register by register, then number by number. */
 INLINE void update_rest(const wisp__fuse_kind kind, const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i,
                         int l, int n)
 {
@@ -357,13 +358,16 @@ INLINE int dot_some(const wisp__fuse_params *p, int d, int64_t begin, int64_t en
 {
     const wisp__fuse_dot *first = p->dot + d;
     const int n = dots_from(p, d);
-    const int64_t whole = n == 1 || length_of(p, end - 1) == p->period ? end : end - 1;
-    if (n > 1 && first->cross)
-        (n == 2 ? cross_two : cross_all)(p, first, begin, (whole - begin) * p->period, sum);
-    else if (n > 1)
-        (n == 2 ? plain_two : plain_all)(p, first, begin, (whole - begin) * p->period, sum);
-    for (int g = 0; g < n; g++)
-        if (n == 1 || whole < end) dot_any(p, first + g, n == 1 ? begin : whole, end, sum);
+    const int64_t whole = length_of(p, end - 1) == p->period ? end : end - 1, length = (whole - begin) * p->period;
+    if (n == 1) {
+        dot_any(p, first, begin, end, sum);
+        return 1;
+    }
+    if (first->cross)
+        (n == 2 ? cross_two : cross_all)(p, first, begin, length, sum);
+    else
+        (n == 2 ? plain_two : plain_all)(p, first, begin, length, sum);
+    for (int g = 0; g < n && whole < end; g++) dot_any(p, first + g, whole, end, sum);
     return n;
 }
 

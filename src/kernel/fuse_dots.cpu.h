@@ -92,55 +92,56 @@ DOT(dot_cross, CROSS)
 
 /* ---- dots of one block with others, without gaps --------------------------------------------------- */
 
-/* Elements of a line of memory; and those that a dot takes of its blocks at a time, whose products are added up before
-   they go to its sums. So few registers hold the sums of several dots, whose blocks are read side by side: memory is
-   read faster so than block by block. */
-enum { LINE = 64 / REAL_BYTES, WIDE = 64 / SIMD_BYTES, CHUNK = 4 * LINE };
+/* Elements of a line of memory, its registers, and elements that a dot takes of its blocks at a time, whose products
+   are added up before they go to its sums. So few registers hold the sums of several dots, whose blocks are read side
+   by side: memory is read faster so than block by block. */
+enum { LINE = 64 / REAL_BYTES, LINE_REGS = 64 / SIMD_BYTES, CHUNK = 4 * LINE };
 
 /* s += x y of a chunk, for each register of a line; c += x y, numbers swapped. */
 INLINE void add_chunk(const dot_kind kind, const real *x, const real *y, simd_vec *s, simd_vec *c)
 {
-    simd_vec t[WIDE], u[WIDE];
-    UNROLL for (int k = 0; k < WIDE; k++) t[k] = u[k] = (simd_vec){0};
-    for (int line = 0; line < CHUNK; line += LINE) UNROLL for (int k = 0; k < WIDE; k++)
+    simd_vec t[LINE_REGS], u[LINE_REGS];
+    UNROLL for (int k = 0; k < LINE_REGS; k++) t[k] = u[k] = (simd_vec){0};
+    for (int line = 0; line < CHUNK; line += LINE) UNROLL for (int k = 0; k < LINE_REGS; k++)
         {
             const int l = line + k * LANES;
             const simd_vec xv = fuse_load(x + l), yv = fuse_load(y + l);
             t[k] = SIMD_MADD(xv, yv, t[k]);
             if (kind == CROSS) u[k] = SIMD_MADD(xv, SWAP(yv), u[k]);
         }
-    UNROLL for (int k = 0; k < WIDE; k++) s[k] += t[k];
-    if (kind == CROSS) UNROLL for (int k = 0; k < WIDE; k++) c[k] += u[k];
+    UNROLL for (int k = 0; k < LINE_REGS; k++) s[k] += t[k];
+    if (kind == CROSS) UNROLL for (int k = 0; k < LINE_REGS; k++) c[k] += u[k];
 }
 
 /* So many dots of one block, over whole chunks: n elements from the begin of period i on. */
-INLINE void dots_alike(const int dots, const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d,
-                       int64_t i, int64_t n, double *sum)
+INLINE void dots_together(const int dots, const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d,
+                          int64_t i, int64_t n, double *sum)
 {
-    simd_vec s[GROUP][WIDE], c[GROUP][WIDE];
+    simd_vec s[GROUP][LINE_REGS], c[GROUP][LINE_REGS];
     const real *x[GROUP], *y = (const real *)d->y + i * d->ld_y;
     for (int g = 0; g < dots; g++) x[g] = (const real *)d[g].x + i * d[g].ld_x;
-    UNROLL for (int g = 0; g < dots; g++) UNROLL for (int k = 0; k < WIDE; k++) s[g][k] = c[g][k] = (simd_vec){0};
+    UNROLL for (int g = 0; g < dots; g++) UNROLL for (int k = 0; k < LINE_REGS; k++) s[g][k] = c[g][k] = (simd_vec){0};
     for (int64_t l = 0; l < n; l += CHUNK)
         UNROLL for (int g = 0; g < dots; g++) add_chunk(kind, x[g] + l, y + l, s[g], c[g]);
     for (int g = 0; g < dots; g++) {
-        add_lanes(WIDE, s[g], 0, sum + d[g].set * p->period);
-        if (kind == CROSS) add_lanes(WIDE, c[g], 0, sum + (d[g].set + 1) * p->period);
+        add_lanes(LINE_REGS, s[g], 0, sum + d[g].set * p->period);
+        if (kind == CROSS) add_lanes(LINE_REGS, c[g], 0, sum + (d[g].set + 1) * p->period);
     }
 }
 
-#define ALIKE(name, dots, kind)                                                                                \
+#define TOGETHER(name, dots, kind)                                                                             \
     static __attribute__((noinline)) void name(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t i, \
                                                int64_t n, double *sum)                                         \
     {                                                                                                          \
-        dots_alike(dots, kind, p, d, i, n, sum);                                                               \
+        dots_together(dots, kind, p, d, i, n, sum);                                                            \
     }
-ALIKE(plain_two, 2, PLAIN)
-ALIKE(plain_all, GROUP, PLAIN)
-ALIKE(cross_two, 2, CROSS)
-ALIKE(cross_all, GROUP, CROSS)
+TOGETHER(plain_two, 2, PLAIN)
+TOGETHER(plain_all, GROUP, PLAIN)
+TOGETHER(cross_two, 2, CROSS)
+TOGETHER(cross_all, GROUP, CROSS)
 
-/* How many dots from number d on are taken at once: numbers of one column lie alike in all lines. */
+/* How many dots from number d on are taken at once. Their sums are those of the places in a line, which must hold whole
+   rows. */
 static int dots_from(const wisp__fuse_params *p, int d)
 {
     const wisp__fuse_dot *first = p->dot + d;

@@ -27,8 +27,10 @@ enum {
 
 /* The step of the Chebyshev recurrence with its two dots. */
 #define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
-/* A product with the dots of linear solvers, which may ask for one of them: both cost little more. */
+/* The dots of linear solvers. Where one of them is asked for, kernels sum up both, which costs little more. */
 #define K_MASK_DOTS (K_DOT_XY | K_DOT_YY)
+/* Whether some of the terms `mask` are asked for, and no others. */
+#define K_WITHIN(terms, mask) (!((terms) & ~(unsigned)(mask)))
 /* A step of a recurrence without dots, and what it may do beside. */
 #define K_MASK_STEP (K_SCALE | K_SHIFT)
 #define K_MASK_STEP_TOO (K_AXPBY | K_PREV | K_ADD)

@@ -345,6 +345,7 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
 
 typedef FN(sums) FN(strip_sums)[PANELS];
 
+/* Those of rows with terms that are known here, as a rule. */
 INLINE void FN(epilogues_of)(const wisp__spmmv_params *p, const unsigned terms, int64_t row, int apart, int rows,
                              const real *ax, int64_t ld, FN(sums) * s)
 {
@@ -356,13 +357,14 @@ INLINE void FN(epilogues_of)(const wisp__spmmv_params *p, const unsigned terms, 
         }
 }
 
-/* The epilogues of rows, so many apart, whose product is in ax[rows][ld], whatever the terms. */
+/* The epilogues of rows, so many apart, whose product is in ax[rows][ld], whatever the terms. Dots of linear solvers
+   have constants where rows are so short that looking the terms up takes long. */
 ONE_COPY void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int apart, int rows, const real *ax, int64_t ld,
                             FN(sums) * s)
 {
-    if (WIDTH <= 8 && !(p->terms & ~(unsigned)K_MASK_DOTS))
+    if (WIDTH <= 8 && K_WITHIN(p->terms, K_MASK_DOTS))
         FN(epilogues_of)(p, K_MASK_DOTS, row, apart, rows, ax, ld, s);
-    else if (WIDTH <= 8 && !(p->terms & ~(unsigned)(K_MASK_DOTS | K_DOT_UY)))
+    else if (WIDTH <= 8 && K_WITHIN(p->terms, K_MASK_DOTS | K_DOT_UY))
         FN(epilogues_of)(p, K_MASK_DOTS | K_DOT_UY, row, apart, rows, ax, ld, s);
     else
         FN(epilogues_of)(p, p->terms, row, apart, rows, ax, ld, s);
@@ -402,7 +404,7 @@ static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 
 #if defined(COMPACT) && (WIDTH == 2 || WIDTH == 4 || WIDTH == 8) && MAT_BYTES == REAL_BYTES
 /* Unusual terms: a kernel with constants multiplies some rows at a time, of `part` numbers each, and the terms follow
-   here, so many columns at a time. */
+   here, WIDTH columns at a time. */
 static void FN(terms_after)(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin,
                             int64_t end, double *dot)
 {

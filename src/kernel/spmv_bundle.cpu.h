@@ -64,7 +64,7 @@ INLINE int bundle_run(const uint16_t *kind)
     return same;
 }
 
-/* Whether the row is in no bundle, which all of those up to the next multiple of WIDE are then not. */
+/* Whether the row, a multiple of WIDE, and those up to the next one are in no bundle. */
 INLINE int is_alone(const wisp__spmmv_params *p, int64_t row, int64_t end)
 {
     return row + WIDE > end || K_SWEEP(p)->cpu.bundles->kind[row / WIDE] == K_ALONE;
@@ -83,15 +83,14 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
 {
     const uint16_t *kind = K_SWEEP(p)->cpu.bundles->kind;
     while (row < end) {
-        const int k = is_alone(p, row, end) ? K_ALONE : kind[row / WIDE];
-        if (k == K_ALONE) {
+        if (is_alone(p, row, end)) {
             const int64_t last = row + WIDE < end ? row + WIDE : end;
             for (; row < last; row++) bundle_alone(p, terms, row, single);
         } else if (row + BUNDLE_REGS * WIDE <= end && bundle_run(kind + row / WIDE)) {
-            bundle_rows(p, wide, terms, BUNDLE_REGS, row, k, s);
+            bundle_rows(p, wide, terms, BUNDLE_REGS, row, kind[row / WIDE], s);
             row += BUNDLE_REGS * WIDE;
         } else {
-            bundle_rows(p, wide, terms, 1, row, k, s);
+            bundle_rows(p, wide, terms, 1, row, kind[row / WIDE], s);
             row += WIDE;
         }
     }
@@ -104,30 +103,30 @@ ONE_COPY void bundle_strip_none(const wisp__spmmv_params *p, const wisp__spmmv_p
     bundle_strip(p, wide, 0, row, end, s, single);
 }
 
-/* Other terms follow when some rows are multiplied, in the order in which the usual ones do. */
+/* Unusual terms: first the strip is multiplied, then they follow, bundle by bundle and row by row, in the order of the
+   usual ones, so that dots have the same bits. */
 static void bundle_strip_any(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, int64_t row, int64_t end,
                              W(strip_sums) s, strip_sums_w1 single)
 {
-    enum { ROWS = 4096 / (PARTS * REAL_BYTES) < K_STRIP ? 4096 / (PARTS * REAL_BYTES) : K_STRIP };
-    real ax[ROWS * PARTS];
+    real ax[K_STRIP * PARTS];
     wisp__cpu_sweep to_ax = *K_SWEEP(p);
     to_ax.p.terms = 0;
+    to_ax.p.y = ax - row * PARTS;
     to_ax.cpu.past = false;
-    for (int64_t next; row < end; row = next) {
-        next = row + ROWS < end ? row + ROWS : end;
-        to_ax.p.y = ax - row * PARTS;
-        bundle_strip_none(&to_ax.p, &to_ax.p, row, next, s, single);
-        for (int64_t at = row, last; at < next; at = last) {
-            const int alone = is_alone(p, at, end);
-            for (last = at + WIDE; last < next && is_alone(p, last, end) == alone;) last += WIDE;
-            if (last > next) last = next;
-            if (alone)
-                epilogues_w1(p, at, 1, (int)(last - at), ax + (at - row) * PARTS, PARTS, single);
-            else
-                W(epilogues)(wide, at, WIDE, (int)(last - at) / WIDE, ax + (at - row) * PARTS, WIDE_REALS, s);
-        }
+    bundle_strip_none(&to_ax.p, &to_ax.p, row, end, s, single);
+    for (int64_t at = row, last; at < end; at = last) {
+        const int alone = is_alone(p, at, end);
+        for (last = at + WIDE; last < end && is_alone(p, last, end) == alone;) last += WIDE;
+        if (last > end) last = end;
+        if (alone)
+            epilogues_w1(p, at, 1, (int)(last - at), ax + (at - row) * PARTS, PARTS, single);
+        else
+            W(epilogues)(wide, at, WIDE, (int)(last - at) / WIDE, ax + (at - row) * PARTS, WIDE_REALS, s);
     }
 }
+
+/* No usual terms. */
+#define UNUSUAL (~0u)
 
 INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
                          int64_t begin, int64_t end, double *dot)
@@ -168,8 +167,9 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         bundle_range(p, &wide.p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
         bundle_range(p, &wide.p, K_MASK_KPM, begin, end, dot);
-    else if (!(p->terms & ~(unsigned)K_MASK_DOTS))
+    else if (K_WITHIN(p->terms, K_MASK_DOTS))
         bundle_range(p, &wide.p, K_MASK_DOTS, begin, end, dot);
     else
-        bundle_range(p, &wide.p, p->terms, begin, end, dot);
+        bundle_range(p, &wide.p, UNUSUAL, begin, end, dot);
 }
+#undef UNUSUAL

@@ -246,8 +246,8 @@ static chunk_product_fn *const chunk_products[6][2] = {
     {chunk_codes_1, chunk_codes_all},   {chunk_short_codes_1, chunk_short_codes_all},
     {chunk_listed_1, chunk_listed_all}, {chunk_listed_codes_1, chunk_listed_codes_all}};
 
-static __attribute__((noinline)) void chunk_finish_any(const wisp__spmmv_params *p, const int regs, int64_t row,
-                                                       const chunk_vec *sum, chunk_sums *s)
+ONE_COPY void chunk_finish_any(const wisp__spmmv_params *p, const int regs, int64_t row, const chunk_vec *sum,
+                               chunk_sums *s)
 {
     for (int v = 0; v < regs; v++) chunk_epilogue(p, p->terms, row + v * CHUNK_VL, sum[v], s);
 }
@@ -259,7 +259,7 @@ INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t ro
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, 0, row + v * CHUNK_VL, sum[v], s);
     else if (p->terms == K_MASK_KPM)
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_KPM, row + v * CHUNK_VL, sum[v], s);
-    else if (!(p->terms & ~(unsigned)K_MASK_DOTS))
+    else if (K_WITHIN(p->terms, K_MASK_DOTS))
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_DOTS, row + v * CHUNK_VL, sum[v], s);
     else
         chunk_finish_any(p, regs, row, sum, s);

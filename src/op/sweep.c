@@ -125,19 +125,21 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
     p->factors_at[set] = f->at;
 }
 
-/* The blocks as the kernel takes them. */
+/* The blocks as the kernel takes them. Kernels with constants may read a row of x for a dot that nobody asked for: of a
+   matrix that is not square, y stands for it, which has all of these rows. */
 static void set_blocks(wisp__sweep *s)
 {
     const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
+    const wisp_blk *own = s->A->map == s->A->col_map ? x : s->y;
     const int reals = wisp__reals(x->type);
     s->p = (wisp__spmmv_params){.a = s->A->entries,
                                 .gather = wisp__at(x),
-                                .x = wisp__at(x),
+                                .x = wisp__at(own),
                                 .y = wisp__at(s->y),
                                 .prev = wisp__at(s->prev),
                                 .u = u ? wisp__at(u) : NULL,
                                 .ld_gather = x->stride * reals,
-                                .ld_x = x->stride * reals,
+                                .ld_x = own->stride * reals,
                                 .ld_y = s->y->stride * reals,
                                 .ld_prev = s->prev->stride * reals,
                                 .ld_u = u ? u->stride * reals : 0,

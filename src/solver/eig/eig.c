@@ -119,6 +119,7 @@ static wisp_status defaults(wisp__eig *k)
     const wisp_status status = check_method(k);
     if (o->tolerance_abs > 0 && !k->hermitian) o->tolerance = o->tolerance_abs; /* else by the bounds */
     k->asked = o->tolerance_abs > 0 ? o->tolerance_abs : o->tolerance;
+    k->most_sensible = wisp__eig_most_sensible(k);
     return status == WISP_OK && by_cost ? wisp__eig_dense_or_search(k) : status;
 }
 

@@ -107,11 +107,28 @@ bool wisp__eig_last(wisp__eig *k, wisp_status status)
     return true;
 }
 
+/* In the measure of most_work. */
+static double work_taken(const wisp__eig *k)
+{
+    return k->e->flops + (wisp__slower - 1) * k->flops * (double)k->e->products;
+}
+
+wisp_status wisp__eig_sensible(const wisp__eig *k)
+{
+    if (k->most_sensible == 0 || k->inverse || isfinite(k->most_work)) return WISP_OK;
+    double ranks[] = {work_taken(k) > k->most_sensible, !isfinite(k->most_sensible)};
+    const wisp_status status = wisp_ctx_sum(k->ctx, ranks, 2);
+    if (status != WISP_OK || ranks[0] == 0 || ranks[1] > 0) return status;
+    return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
+                          "eig: the search has taken %d times as much as LAPACK takes for %lld rows", WISP__SENSIBLE,
+                          (long long)k->rows);
+}
+
 wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
 {
     *enough = false;
     if (!isfinite(k->most_work)) return WISP_OK;
-    double over = k->e->flops + (wisp__slower - 1) * k->flops * (double)k->e->products > k->most_work;
+    double over = work_taken(k) > k->most_work;
     const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
     *enough = over > 0;
     if (*enough) wisp_ctx_logf(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");

@@ -39,6 +39,7 @@ typedef struct {
     double started;             /* wisp_now() */
     bool ended;                 /* the user's wish to end is set aside */
     double most_work;           /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
+    double most_sensible;       /* likewise, of one whose method was asked for, before it ends; 0, INFINITY: any */
     bool whole;                 /* it takes its place */
     wisp_state *live;           /* that is offered; NULL: none */
     const wisp__pencil *pencil; /* vectors are those of A x = lambda S x, orthonormal by T, while there are searched for
@@ -80,9 +81,10 @@ double wisp__chebfd_least_work(const wisp__eig *k);
 wisp_status wisp__eig_dense_or_search(wisp__eig *k);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
-/* WISP_ERR_STAGNATION: a search by a method that was asked for has taken many times what LAPACK takes, which has room.
+/* k->most_sensible: many times what LAPACK takes; 0: rows are too many for it; INFINITY: it lacks memory on this rank.
  */
-wisp_status wisp__eig_sensible(const wisp__eig *k);
+enum { WISP__SENSIBLE = 100 };
+double wisp__eig_most_sensible(const wisp__eig *k);
 
 /* ---- by_cost.c --- */
 
@@ -144,6 +146,8 @@ wisp_status wisp__eig_report(wisp__eig *k, int round, int found, double wanted, 
    what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
    them may leave anywhere. */
 bool wisp__eig_last(wisp__eig *k, wisp_status status);
+/* WISP_ERR_STAGNATION: the search has taken more than is sensible, see k->most_sensible. */
+wisp_status wisp__eig_sensible(const wisp__eig *k);
 /* Whether the search has taken as much as LAPACK will; a flop of a product counts as five of dense kernels. As for the
    skier who rents: in the end it is at most twice the best choice. */
 wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);

@@ -103,12 +103,6 @@ out:
     return status;
 }
 
-wisp_status wisp__lanczos_dependent(const wisp__eig *k)
-{
-    return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                         "eig: vectors of pairs that seemed to converge depend on each other");
-}
-
 /* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for;
    after a run that has ended well each has to be. */
 static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)

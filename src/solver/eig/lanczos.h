@@ -32,9 +32,6 @@ static inline double wisp__lanczos_size(const wisp__lanczos *L, int i)
     return L->a.op.inverse ? fabs(L->mu[i]) : L->mu[i];
 }
 
-/* WISP_ERR_STAGNATION, for this. */
-wisp_status wisp__lanczos_dependent(const wisp__eig *k);
-
 /* ---- lanczos_restart.c ---- */
 
 /* The bound of pair i, over the halfwidth of the spectrum. */
@@ -57,6 +54,8 @@ bool wisp__lanczos_stalls(const wisp__lanczos *L);
    factor *over; and again, multiplied by Op before, until that is 1 at most or no longer helps. What is left is
    rounding, which is another one each time. */
 wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, double *residual, double *over);
+/* WISP_ERR_STAGNATION: the columns that were found depend on each other. */
+wisp_status wisp__lanczos_dependent(const wisp__eig *k);
 /* Bounds have to be smaller, but not far below rounding: they would tell nothing, and may never be as small. */
 wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over);
 /* The first n Ritz vectors of the last restart, of which wisp__lanczos_verify has told, are locked. */

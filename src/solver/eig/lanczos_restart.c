@@ -240,6 +240,12 @@ out:
     return status;
 }
 
+wisp_status wisp__lanczos_dependent(const wisp__eig *k)
+{
+    return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                         "eig: vectors of pairs that seemed to converge depend on each other");
+}
+
 wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over)
 {
     enum { TRIES = 8 };

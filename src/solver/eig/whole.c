@@ -91,17 +91,10 @@ wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice 
     return WISP_OK;
 }
 
-wisp_status wisp__eig_sensible(const wisp__eig *k)
+double wisp__eig_most_sensible(const wisp__eig *k)
 {
-    enum { TIMES = 100 };
-    if (k->rows > ROWS_BY_COST || k->inverse || isfinite(k->most_work)) return WISP_OK;
-    const double taken = k->e->flops + (wisp__slower - 1) * k->flops * (double)k->e->products;
-    double ranks[] = {taken > TIMES * work(k), k->o.bytes > 0 && memory(k) > k->o.bytes};
-    const wisp_status status = wisp_ctx_sum(k->ctx, ranks, 2);
-    if (status != WISP_OK || ranks[0] == 0 || ranks[1] > 0) return status;
-    return wisp_ctx_failf(k->ctx, WISP_ERR_STAGNATION,
-                          "eig: the search has taken %d times as much as LAPACK takes for %lld rows", TIMES,
-                          (long long)k->rows);
+    if (k->rows > ROWS_BY_COST) return 0;
+    return k->o.bytes > 0 && memory(k) > k->o.bytes ? INFINITY : WISP__SENSIBLE * work(k);
 }
 
 int64_t wisp__eig_dense_bytes(const wisp__eig *k) { return isfinite(k->most_work) ? memory(k) : 0; }
