@@ -83,8 +83,7 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned ma
     return COMPACT_ONE(crs);
 }
 
-/* Unusual terms behind a kernel with constants: of 2 and 4 columns, and of 8 at a time. In mixed precision they are
- * rare. */
+/* Unusual terms behind a kernel with constants, for 2 and 4 columns, and for 8 at a time; not in mixed precision. */
 #if MAT_BYTES == REAL_BYTES && WIDTH % 8 == 0
 #define TERMS_AFTER terms_after_w8
 #elif MAT_BYTES == REAL_BYTES && (WIDTH == 2 || WIDTH == 4)

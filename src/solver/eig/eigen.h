@@ -81,8 +81,7 @@ double wisp__chebfd_least_work(const wisp__eig *k);
 wisp_status wisp__eig_dense_or_search(wisp__eig *k);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
-/* k->most_sensible: many times what LAPACK takes; 0: rows are too many for it; INFINITY: it lacks memory on this rank.
- */
+/* k->most_sensible: many times what LAPACK takes; 0: too many rows for it; INFINITY: it lacks memory on this rank. */
 enum { WISP__SENSIBLE = 100 };
 double wisp__eig_most_sensible(const wisp__eig *k);
 
