@@ -140,7 +140,7 @@ INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *
         W(clear)(s, 1);
         if (terms == 0)
             bundle_strip_none(p, wide, strip, strip_end, s, single);
-        else if (terms == K_MASK_KPM || terms == K_MASK_DOTS)
+        else if (terms == K_MASK_KPM || terms == K_MASK_DOTS || terms == K_MASK_STEP)
             bundle_strip(p, wide, terms, strip, strip_end, s, single);
         else
             bundle_strip_any(p, wide, strip, strip_end, s, single);
@@ -167,6 +167,8 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         bundle_range(p, &wide.p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
         bundle_range(p, &wide.p, K_MASK_KPM, begin, end, dot);
+    else if (p->terms == K_MASK_STEP)
+        bundle_range(p, &wide.p, K_MASK_STEP, begin, end, dot);
     else if (K_WITHIN(p->terms, K_MASK_DOTS))
         bundle_range(p, &wide.p, K_MASK_DOTS, begin, end, dot);
     else

@@ -259,6 +259,8 @@ INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t ro
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, 0, row + v * CHUNK_VL, sum[v], s);
     else if (p->terms == K_MASK_KPM)
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_KPM, row + v * CHUNK_VL, sum[v], s);
+    else if (p->terms == K_MASK_STEP)
+        UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_STEP, row + v * CHUNK_VL, sum[v], s);
     else if (K_WITHIN(p->terms, K_MASK_DOTS))
         UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_DOTS, row + v * CHUNK_VL, sum[v], s);
     else

@@ -1,11 +1,16 @@
 /* GMRES(m), with M^-1 on the right (or on the left: side.c): the basis by classical Gram-Schmidt, as in algorithms 5
-   and 6 of Rupp et al. 2016: all dots of an iteration in one pass, all updates in another. The least-squares problem is
+   and 6 of Rupp et al. 2016: all dots in one pass, all updates in another. The least-squares problem is
    that of Arnoldi's basis (Saad and Schultz 1986), which stays well conditioned where the residual falls far within a
    cycle; that of the paper (simpler GMRES) does not, and reads r once more in each iteration. Basis vectors are not
-   normalised: their norms are factors of what is done with them. So an iteration is three passes and two reductions.
-   Where a new vector is nearly in the span of the others, it is made orthogonal once more. */
+   normalised: their norms are factors of what is done with them.
+   Both passes read the whole basis. So several vectors are made at once, ahead of their iterations: powers of A - shift
+   times the last one, which lose their part in the span of the basis, and then in those before them, together (the
+   Newton basis with one point of Bai, Hu and Reichel 1994, IMA J. Numer. Anal. 14, 563; Hoemmen 2010, sec. 3.3: A
+   is passed by wisp_mpk). Where a power is nearly in the span of what comes before it, fewer are made from then on; a
+   vector that is alone, and so, is made orthogonal once more. */
 #include "krylov.h"
 #include <math.h>
+#include <string.h>
 
 /* v[0 .. m] is the basis, v[m + 1] is M^-1 of one of them. */
 static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1); }
@@ -14,50 +19,63 @@ static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1);
    times 0. */
 static int written(const wisp__krylov *k) { return k->o.restart + 1; }
 
-/* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. Vectors
-   stay as long as r was in the beginning, and not about 1: so their dots, and norms, have its unit. */
+/* Vectors that are made at once, at most; and from which vector of a cycle on, where a product has a preconditioner
+   that costs more than a diagonal: one that is made in vain costs both, which fewer reads of a small basis do not make
+   up. */
+enum { AHEAD = WISP__AHEAD, AHEAD_PRECOND = 16 };
+
+/* What a column keeps. In h are columns of m + 1 numbers each: m of the triangle, m of Arnoldi's Hessenberg matrix,
+   those of the powers in the basis, rotations, the right-hand side g, norms of the basis. Vectors stay as long as r was
+   in the beginning, and not about 1: so their dots, and norms, have its unit. */
 typedef struct {
     int steps; /* of this cycle */
+    /* The same in all columns: basis vectors behind the first that are there; how many may be made next at once, and in
+       this cycle; the shift of their powers. */
+    int made, next, most;
+    double complex shift;
+    double before; /* |r|^2 an iteration ago */
     double complex h[];
 } column;
 
 static size_t own(const wisp_solve_opts *o)
 {
     const size_t m = (size_t)o->restart;
-    return sizeof(column) + (m + 4) * (m + 1) * sizeof(double complex);
+    return sizeof(column) + (2 * m + AHEAD + 5) * (m + 1) * sizeof(double complex);
 }
+static column *column_of(const wisp__krylov *k, const wisp__krylov_column *c) { return wisp__own(k, c); }
 static double complex *triangle(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
-    return ((column *)wisp__own(k, c))->h + (size_t)i * (size_t)(k->o.restart + 1);
+    return column_of(k, c)->h + (size_t)i * (size_t)(k->o.restart + 1);
 }
-static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c)
+static double complex *hessenberg(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
-    return triangle(k, c, k->o.restart);
+    return triangle(k, c, k->o.restart + i);
 }
-static double complex *sines(const wisp__krylov *k, const wisp__krylov_column *c)
+/* Power j in the basis: its part in the vectors before the new ones, in new ones before its own, and its own. */
+static double complex *power(const wisp__krylov *k, const wisp__krylov_column *c, int j)
 {
-    return triangle(k, c, k->o.restart + 1);
+    return triangle(k, c, 2 * k->o.restart + j);
 }
-static double complex *right(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    return triangle(k, c, k->o.restart + 2);
-}
-static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c)
-{
-    return triangle(k, c, k->o.restart + 3);
-}
+static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 1); }
+static double complex *sines(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 2); }
+static double complex *right(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 3); }
+static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 4); }
 
+/* Sets of dots from here on are those of new vectors with the basis and with each other, which the host brings;
+   factors, which it sends, are those behind all dots: of update j, that of each vector of the basis. */
+enum { DOT = WISP_SET_DOT };
 static void lay_out(wisp__krylov *k)
 {
-    k->dots = WISP_SET_DOT + k->o.restart + 1;
-    k->sets = k->dots + k->o.restart + 1;
+    k->dots = DOT + AHEAD * (k->o.restart + 1) + AHEAD * (AHEAD + 1) / 2;
+    k->sets = k->dots + AHEAD * (k->o.restart + 1);
 }
-
-/* Sets of dots from here on are those of a vector with the basis, which the host brings; factors, which it sends, are
-   those behind all dots. */
-enum { DOT = WISP_SET_DOT };
-static wisp_scalar *factors(const wisp__krylov *k, int i) { return wisp__set(k, k->dots + i); }
-static wisp_term times(const wisp__krylov *k, const wisp_blk *x, int i) { return wisp__times(k, x, k->dots + i); }
+static int factor_set(const wisp__krylov *k, int j, int i) { return k->dots + j * (k->o.restart + 1) + i; }
+static wisp_scalar *factors(const wisp__krylov *k, int j, int i) { return wisp__set(k, factor_set(k, j, i)); }
+static wisp_term times(const wisp__krylov *k, int j, int i) { return wisp__times(k, k->v[i], factor_set(k, j, i)); }
+static wisp_status send_factors(wisp__krylov *k, int updates)
+{
+    return wisp__send(k, k->dots, updates * (k->o.restart + 1));
+}
 static wisp_status bring_dots(wisp__krylov *k, int count)
 {
     const wisp_status status = wisp__sum_dots(k, DOT + count);
@@ -68,7 +86,9 @@ static wisp_status start(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
-        ((column *)wisp__own(k, c))->steps = 0;
+        column *own_of = column_of(k, c);
+        own_of->steps = own_of->made = 0;
+        own_of->next = 1, own_of->most = AHEAD;
         norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * (c->rr / c->ratio));
     }
     k->step_of_cycle = 0;
@@ -77,51 +97,160 @@ static wisp_status start(wisp__krylov *k)
 
 static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
 
-/* Coefficients of the new vector i + 1 with the basis go to the triangle, with a minus and over norms to factors. The
-   product of vector i comes without its norm; `again`: the new vector is there, and is made orthogonal once more. */
-static void projected(wisp__krylov *k, int i, bool again)
+/* Iterations until the slowest column has what it wants, as the last one went; at most `most`. */
+static int needed(const wisp__krylov *k, int most)
 {
+    double needs = 1;
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
-        const bool going = wisp__going(c);
-        const double complex scale = again ? 1 : inverse(norms(k, c)[i]);
-        factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
-        for (int l = 0; l <= i; l++) {
-            const double complex over = inverse(norms(k, c)[l]);
-            const double complex h = scale * k->unit * wisp__number(k, DOT + l, j) * over;
-            if (going) triangle(k, c, i)[l] += h;
-            factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
-        }
+        if (!wisp__going(c)) continue;
+        const double rate = log(c->rr / column_of(k, c)->before), n = log(c->target / c->rr) / rate;
+        needs = rate < 0 && n <= most ? fmax(needs, ceil(n)) : most;
     }
+    return (int)needs;
 }
 
-/* v[i + 1] loses its part in the span of v[0 .. i], whose dots with it are there; then its norm. */
-static wisp_status orthogonalise(wisp__krylov *k, int i)
+/* How many vectors are made behind vector i at once, if so many may be. */
+static int at_once(const wisp__krylov *k, int i, int next)
+{
+    const int left = k->o.restart - i;
+    const bool dear = wisp__precond_of(k) && k->o.precond != WISP_JACOBI;
+    if (k->separate || (dear && i < AHEAD_PRECOND)) return 1;
+    return left < next ? left : next;
+}
+
+/* *shift, which becomes what rounding leaves of it: vectors i + 1 .. i + n = (A - shift) times those before them. */
+static wisp_status powers(wisp__krylov *k, int i, int n, double complex *shift)
 {
     wisp_status status = WISP_OK;
-    wisp_term term[WISP__MOST_RESTART + 1];
-    wisp_blk *w = k->v[i + 1];
-    term[0] = times(k, w, i + 1);
-    for (int l = 0; l <= i; l++) term[l + 1] = times(k, k->v[l], l);
-    WISP_TRY(wisp__clear(k));
-    WISP_TRY(wisp__send(k, k->dots, i + 2));
-    WISP_TRY(
-        wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){.x = w, .y = w, .dot_at = wisp__at(k, DOT)}, 1));
-    WISP_TRY(bring_dots(k, 1));
-    for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) norms(k, &k->col[j])[i + 1] = wisp__root(k->unit * wisp__set(k, DOT)[j].re);
+    const bool shifted = n > 1 && *shift != 0;
+    if (!wisp__precond_of(k) && shifted) return wisp__powers(k, k->v + i, n, shift);
+    if (!shifted) *shift = 0;
+    if (wisp__is_single(k->type)) *shift = (float)creal(*shift) + (float)cimag(*shift) * I;
+    for (int l = i; l < i + n; l++) {
+        wisp_blk *x = k->v[l], *y = k->v[l + 1], *z = k->P ? k->v[k->o.restart + 1] : x;
+        const wisp_term term[] = {{.x = y}, {.x = x, .factor = k->own}};
+        if (k->P) WISP_TRY(wisp__precond_apply(k->P, z, x, (wisp_place){0}));
+        WISP_TRY(wisp__multiply(k, y, z, 0, NULL));
+        if (!shifted) continue;
+        for (int j = 0; j < k->width; j++) k->own[j] = wisp__scalar(-*shift);
+        WISP_TRY(wisp__pass(k, &(wisp_update){y, 2, term}, 1, NULL, 0));
+    }
 out:
     return status;
 }
 
-/* <v_l, v_i+1> for l < count; the others up to i are there. */
-static wisp_status dots(wisp__krylov *k, int count, int i)
+/* Where the dots of power j (from 1 on, of n) with vector l <= i, and with power a <= j, are. */
+static int with_basis(int i, int j, int l) { return DOT + (j - 1) * (i + 1) + l; }
+static int with_power(int i, int n, int a, int j) { return DOT + n * (i + 1) + j * (j - 1) / 2 + a - 1; }
+
+/* Powers are met by some vectors at a time, which stay in the first-level cache from one power to the next. */
+static wisp_status dots(wisp__krylov *k, int i, int n)
 {
-    wisp_inner inner[WISP__MOST_RESTART];
-    for (int l = 0; l < count; l++)
-        inner[l] = (wisp_inner){.x = k->v[l], .y = k->v[i + 1], .dot_at = wisp__at(k, DOT + l)};
-    const wisp_status status = count > 0 ? wisp__pass(k, NULL, 0, inner, count) : WISP_OK;
-    return status == WISP_OK ? bring_dots(k, i + 1) : status;
+    enum { SOME = 4 };
+    wisp_inner inner[AHEAD * (WISP__MOST_RESTART + 1) + AHEAD * (AHEAD + 1) / 2], *next = inner;
+    for (int first = 0; first <= i; first += SOME)
+        for (int j = 1; j <= n; j++)
+            for (int l = first; l < first + SOME && l <= i; l++)
+                *next++ = (wisp_inner){.x = k->v[l], .y = k->v[i + j], .dot_at = wisp__at(k, with_basis(i, j, l))};
+    for (int j = 1; j <= n; j++)
+        for (int a = 1; a <= j; a++)
+            *next++ = (wisp_inner){.x = k->v[i + a], .y = k->v[i + j], .dot_at = wisp__at(k, with_power(i, n, a, j))};
+    const int count = (int)(next - inner);
+    wisp_status status = wisp__clear(k);
+    if (status == WISP_OK) status = wisp__pass(k, NULL, 0, inner, count);
+    return status == WISP_OK ? bring_dots(k, count) : status;
+}
+
+/* A power stands far enough from what comes before it, if so much of its length is left without that; and should be
+   left if it is one more than was tried before. */
+static const double STANDS = 0.03, SHOULD_STAND = 0.05;
+
+/* What powers 1 .. n of column j are in the basis, over the norm of vector i: their parts in vectors 0 .. i, and by
+   Cholesky's factor of what is left, in new vectors i + 1 .., of length 1. How many of them stand, but the first one in
+   any case; and what of each is left. */
+static int factorise(const wisp__krylov *k, int i, int n, int j, double *left)
+{
+    const wisp__krylov_column *c = &k->col[j];
+    const double complex *norm = norms(k, c), scale = inverse(norm[i]);
+    for (int b = 1; b <= n; b++) {
+        double complex *p = power(k, c, b);
+        for (int l = 0; l <= i; l++)
+            p[l] = scale * inverse(norm[l]) * k->unit * wisp__number(k, with_basis(i, b, l), j);
+        for (int a = 1; a <= b; a++) {
+            const double complex *q = power(k, c, a);
+            const double complex dot = scale * scale * k->unit * wisp__number(k, with_power(i, n, a, b), j);
+            double complex rest = dot;
+            for (int l = 0; l < i + a; l++) rest -= conj(q[l]) * p[l];
+            if (a < b) {
+                p[i + a] = rest / q[i + a];
+                continue;
+            }
+            left[b] = sqrt(creal(rest) / creal(dot));
+            const bool stands = left[b] > STANDS;
+            if (!stands && b > 1) return b - 1;
+            if (!stands) n = 1;
+            p[i + b] = stands ? sqrt(creal(rest)) : 1;
+        }
+    }
+    return n;
+}
+
+/* How many powers should stand the next time: what is left of them falls as it did. */
+static int foreseen(int n, const double *left)
+{
+    if (!(left[1] > SHOULD_STAND)) return 1;
+    if (n == 1) return 2;
+    const double fall = log(left[n] / left[1]) / (n - 1), room = log(SHOULD_STAND / left[1]);
+    return room < (AHEAD - 1) * fall ? AHEAD : 1 + (int)(room / fall);
+}
+
+/* v[i + 1 .. i + n], which are powers (again: one that has been made), lose their part in the span of v[0 .. i] and of
+   those before them; then their norms. */
+static wisp_status orthogonalise(wisp__krylov *k, int i, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp_term term[AHEAD * (WISP__MOST_RESTART + 1 + AHEAD)], *next = term;
+    wisp_update update[2 * AHEAD];
+    wisp_inner inner[AHEAD];
+    int updates = 0;
+    for (int j = 1; j <= n; j++) {
+        update[updates++] = (wisp_update){k->v[i + j], i + 2, next};
+        *next++ = times(k, j - 1, i + j);
+        for (int l = 0; l <= i; l++) *next++ = times(k, j - 1, l);
+    }
+    for (int j = 2; j <= n; j++) {
+        update[updates++] = (wisp_update){k->v[i + j], j, next};
+        *next++ = (wisp_term){.x = k->v[i + j]};
+        for (int a = 1; a < j; a++) *next++ = times(k, j - 1, i + a);
+    }
+    for (int j = 1; j <= n; j++)
+        inner[j - 1] = (wisp_inner){.x = k->v[i + j], .y = k->v[i + j], .dot_at = wisp__at(k, DOT + j - 1)};
+    WISP_TRY(wisp__clear(k));
+    WISP_TRY(send_factors(k, n));
+    WISP_TRY(wisp__pass(k, update, updates, inner, n));
+    WISP_TRY(bring_dots(k, n));
+    for (int c = 0; c < k->width; c++)
+        for (int j = 1; j <= n; j++)
+            if (wisp__going(&k->col[c]))
+                norms(k, &k->col[c])[i + j] = wisp__root(k->unit * wisp__set(k, DOT + j - 1)[c].re);
+out:
+    return status;
+}
+
+/* The factors that make new vectors of powers. Those of columns that have ended become 0. */
+static void set_factors(wisp__krylov *k, int i, int n)
+{
+    for (int c = 0; c < k->width; c++) {
+        const bool going = wisp__going(&k->col[c]);
+        const double complex *norm = norms(k, &k->col[c]);
+        for (int j = 1; j <= n; j++) {
+            const double complex *p = power(k, &k->col[c], j), over = going ? inverse(p[i + j]) : 0;
+            for (int l = 0; l < i + j; l++)
+                factors(k, j - 1, l)[c] = wisp__scalar(going ? -p[l] * over * (l <= i ? inverse(norm[l]) : 1) : 0);
+            factors(k, j - 1, i + j)[c] = wisp__scalar(inverse(norm[i]) * over);
+        }
+    }
 }
 
 /* Whether cancellation left a new vector of some column far from orthogonal. */
@@ -129,22 +258,102 @@ static bool is_skew(const wisp__krylov *k, int i)
 {
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
+        const double complex *p = power(k, c, 1);
         double all = 0;
-        for (int l = 0; l <= i; l++) all += creal(triangle(k, c, i)[l] * conj(triangle(k, c, i)[l]));
-        const double own = creal(norms(k, c)[i + 1]);
+        for (int l = 0; l <= i; l++) all += creal(p[l] * conj(p[l]));
+        const double own = creal(norms(k, c)[i + 1] * p[i + 1]);
         if (wisp__going(c) && own * own < 0.01 * all && own * own > k->eps * k->eps * all) return true;
     }
     return false;
 }
 
+/* v[i + 1] is made orthogonal once more. */
+static wisp_status repeat(wisp__krylov *k, int i)
+{
+    const wisp_status status = dots(k, i, 1);
+    if (status != WISP_OK) return status;
+    for (int j = 0; j < k->width; j++) {
+        const bool going = wisp__going(&k->col[j]);
+        double complex *p = power(k, &k->col[j], 1), *norm = norms(k, &k->col[j]);
+        for (int l = 0; l <= i; l++) {
+            const double complex h = inverse(norm[l]) * k->unit * wisp__number(k, with_basis(i, 1, l), j);
+            if (going) p[l] += h * p[i + 1];
+            factors(k, 0, l)[j] = wisp__scalar(going ? -h * inverse(norm[l]) : 0);
+        }
+        factors(k, 0, i + 1)[j] = wisp__real(going);
+    }
+    return orthogonalise(k, i, 1);
+}
+
+/* Columns of the Hessenberg matrix: A q = H q for powers, which are known in the basis q, give one after the other. */
+static void find_hessenberg(const wisp__krylov *k, wisp__krylov_column *c, int i, int n, double complex shift)
+{
+    for (int j = 1; j <= n; j++) {
+        double complex *p = power(k, c, j), *h = hessenberg(k, c, i + j - 1);
+        const double complex *before = power(k, c, j - 1);
+        for (int a = 1; a <= j; a++) p[i + a] *= norms(k, c)[i + a];
+        for (int l = 0; l <= i + j; l++) h[l] = p[l] + (l < i + j ? shift * before[l] : 0);
+        for (int m = 0; m < i + j - 1; m++)
+            for (int l = 0; l <= m + 1; l++) h[l] -= hessenberg(k, c, m)[l] * before[m];
+        for (int l = 0; l <= i + j; l++) h[l] *= inverse(before[i + j - 1]);
+    }
+}
+
+/* The shift of the next powers: the mean of the diagonal of what is known of A. */
+static double complex next_shift(const wisp__krylov *k, int made)
+{
+    double complex sum = 0;
+    int count = 0;
+    for (int j = 0; j < k->width; j++)
+        for (int i = 0; i < made && wisp__going(&k->col[j]); i++, count++) sum += hessenberg(k, &k->col[j], i)[i];
+    const double complex mean = count > 0 ? sum / count : 0;
+    return isfinite(creal(mean)) && isfinite(cimag(mean)) ? mean : 0;
+}
+
+/* The vectors behind vector i. */
+static wisp_status make(wisp__krylov *k, int i)
+{
+    wisp_status status = WISP_OK;
+    column *first = column_of(k, k->col);
+    const int tried = needed(k, at_once(k, i, first->next));
+    int n = tried, next = AHEAD;
+    double complex shift = tried > 1 ? first->shift : 0;
+    WISP_TRY(powers(k, i, tried, &shift));
+    WISP_TRY(dots(k, i, tried));
+    for (int j = 0; j < k->width; j++) {
+        double left[AHEAD + 1] = {0};
+        memset(power(k, &k->col[j], 0), 0, (size_t)(k->o.restart + 1) * sizeof(double complex));
+        power(k, &k->col[j], 0)[i] = 1;
+        if (!wisp__going(&k->col[j])) continue;
+        const int stand = factorise(k, i, tried, j, left), more = foreseen(stand, left);
+        if (stand < n) n = stand;
+        if (more < next) next = more;
+    }
+    set_factors(k, i, n);
+    WISP_TRY(orthogonalise(k, i, n));
+    if (n == 1 && is_skew(k, i)) WISP_TRY(repeat(k, i));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) find_hessenberg(k, &k->col[j], i, n, shift);
+    shift = next_shift(k, i + n);
+    const int most = n < tried ? n : first->most;
+    for (int j = 0; j < k->width; j++) {
+        column *c = column_of(k, &k->col[j]);
+        c->made = i + n, c->shift = shift;
+        c->most = most, c->next = next < most ? next : most;
+    }
+out:
+    return status;
+}
+
 /* Column i of the Hessenberg matrix turns into one of the triangle (Givens), and the residual's norm follows. */
 static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
 {
-    column *own_of = wisp__own(k, c);
+    column *own_of = column_of(k, c);
     double complex *t = triangle(k, c, i), *g = right(k, c), *cs = cosines(k, c), *sn = sines(k, c);
-    const double b = creal(norms(k, c)[i + 1]);
+    const double complex *h = hessenberg(k, c, i);
+    const double b = creal(h[i + 1]);
     double all = b * b;
-    for (int l = 0; l <= i; l++) all += creal(t[l] * conj(t[l]));
+    for (int l = 0; l <= i; l++) t[l] = h[l], all += creal(t[l] * conj(t[l]));
     for (int l = 0; l < i; l++) {
         const double complex above = t[l], below = t[l + 1];
         t[l] = conj(cs[l]) * above + conj(sn[l]) * below;
@@ -162,6 +371,7 @@ static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
     t[i] = length;
     g[i + 1] = -sn[i] * g[i];
     g[i] = conj(cs[i]) * g[i];
+    own_of->before = c->rr;
     c->rr = creal(g[i + 1] * conj(g[i + 1])) / k->unit * c->ratio;
 }
 
@@ -170,11 +380,11 @@ static wisp_status normalise(wisp__krylov *k, int i)
 {
     for (int j = 0; j < k->width; j++) {
         double complex *norm = norms(k, &k->col[j]) + i;
-        factors(k, 0)[j] = wisp__scalar(inverse(*norm));
+        factors(k, 0, i)[j] = wisp__scalar(inverse(*norm));
         if (*norm != 0) *norm = 1;
     }
-    const wisp_term term = times(k, k->v[i], 0);
-    const wisp_status status = wisp__send(k, k->dots, 1);
+    const wisp_term term = times(k, 0, i);
+    const wisp_status status = send_factors(k, 1);
     return status == WISP_OK ? wisp__pass(k, &(wisp_update){k->v[i], 1, &term}, 1, NULL, 0) : status;
 }
 
@@ -182,25 +392,7 @@ static wisp_status step(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     const int i = k->step_of_cycle++;
-    const bool apart = wisp__precond_of(k); /* the product has no dot with vector i */
-    const wisp_blk *x = k->v[i];
-    for (int j = 0; j < k->width; j++)
-        for (int l = 0; l <= k->o.restart; l++) triangle(k, &k->col[j], i)[l] = 0;
-    if (k->P) {
-        WISP_TRY(wisp__precond_apply(k->P, k->v[k->o.restart + 1], x, (wisp_place){0}));
-        x = k->v[k->o.restart + 1];
-    }
-    WISP_TRY(wisp__clear(k));
-    WISP_TRY(wisp__multiply(k, k->v[i + 1], x, apart ? 0 : WISP_DOT_XY, NULL));
-    WISP_TRY(dots(k, apart ? i + 1 : i, i));
-    for (int j = 0; j < k->width && !apart; j++) wisp__set(k, DOT + i)[j] = wisp__set(k, WISP_SET_XY)[j];
-    projected(k, i, false);
-    WISP_TRY(orthogonalise(k, i));
-    if (is_skew(k, i)) {
-        WISP_TRY(dots(k, i + 1, i));
-        projected(k, i, true);
-        WISP_TRY(orthogonalise(k, i));
-    }
+    if (column_of(k, k->col)->made == i) WISP_TRY(make(k, i));
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j])) rotate(k, &k->col[j], i);
     if (k->separate) WISP_TRY(normalise(k, i + 1));
@@ -213,13 +405,13 @@ out:
 static void solve_triangle(const wisp__krylov *k, int j, int steps)
 {
     const wisp__krylov_column *c = &k->col[j];
-    const int own_steps = ((column *)wisp__own(k, c))->steps, n = own_steps < steps ? own_steps : steps;
+    const int own_steps = column_of(k, c)->steps, n = own_steps < steps ? own_steps : steps;
     double complex *g = right(k, c);
     for (int i = n - 1; i >= 0; i--) {
         g[i] /= triangle(k, c, i)[i];
         for (int l = 0; l < i; l++) g[l] -= triangle(k, c, i)[l] * g[i];
     }
-    for (int i = 0; i < n; i++) factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
+    for (int i = 0; i < n; i++) factors(k, 0, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
 }
 
 /* x += M^-1 V y. r is made anew afterwards: V y takes its place. */
@@ -229,14 +421,14 @@ static wisp_status settle(wisp__krylov *k)
     wisp_term term[WISP__MOST_RESTART + 1];
     const int n = k->step_of_cycle;
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < k->width; j++) factors(k, i)[j] = wisp__real(0);
+        for (int j = 0; j < k->width; j++) factors(k, 0, i)[j] = wisp__real(0);
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done) solve_triangle(k, j, n);
     k->step_of_cycle = 0;
     if (n == 0) goto out;
     term[0] = (wisp_term){.x = k->x};
-    for (int i = 0; i < n; i++) term[i + 1] = times(k, k->v[i], i);
-    WISP_TRY(wisp__send(k, k->dots, n));
+    for (int i = 0; i < n; i++) term[i + 1] = times(k, 0, i);
+    WISP_TRY(send_factors(k, 1));
     if (!k->P) return wisp__pass(k, &(wisp_update){k->x, n + 1, term}, 1, NULL, 0);
     wisp_blk *z = k->v[k->o.restart + 1];
     WISP_TRY(wisp__pass(k, &(wisp_update){k->r, n, term + 1}, 1, NULL, 0));
@@ -247,17 +439,23 @@ out:
     return status;
 }
 
-static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
+static bool keeps(const wisp__krylov *k, int i) { return i <= (k->step_of_cycle > 0 ? column_of(k, k->col)->made : 0); }
 
 /* The basis is orthogonal, so that it can be believed for longer; and it is lost where x is settled. */
 static double far(const wisp__krylov *k) { return 100 * k->eps * k->eps; }
 
-/* The mean of a cycle, in each step of which a pass of dots and a pass of updates go through the basis. */
+/* The mean of a cycle. Passes of dots and of updates read the basis and new vectors, and the latter write these; powers
+   with M^-1 are shifted in passes of their own. */
 static double moves(const wisp__krylov *k)
 {
-    const double m = k->o.restart;
-    if (k->separate) return 2.5 * m + 5.5;
-    return wisp__precond_of(k) ? m + 4 : m + 3 - 1 / m;
+    const int m = k->o.restart;
+    double all = 0;
+    if (k->separate) return 2.5 * m + 6.5;
+    for (int i = 0, n, next = 1; i < m; i += n, next = n == 1 ? 2 : AHEAD) {
+        n = at_once(k, i, next);
+        all += 2 * (i + 1 + n) + n + (wisp__precond_of(k) && n > 1 ? 3 * n : 0);
+    }
+    return all / m;
 }
 
 const wisp__method wisp__gmres = {.name = "gmres",

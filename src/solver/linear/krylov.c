@@ -193,6 +193,27 @@ out:
     return status;
 }
 
+wisp_status wisp__powers(wisp__krylov *k, wisp_blk **v, int n, double complex *shift)
+{
+    wisp_status status = WISP_OK;
+    const double factor = wisp__a_factor(k);
+    wisp_scalar alpha[WISP__AHEAD], gamma[WISP__AHEAD];
+    wisp_blk *all[WISP__AHEAD + 2] = {NULL};
+    double complex of_a = *shift / factor; /* in A's own unit, as blocks have it */
+    if (wisp__is_single(k->type)) of_a = (float)creal(of_a) + (float)cimag(of_a) * I;
+    *shift = of_a * factor;
+    for (int i = 0; i < n; i++) alpha[i] = wisp__real(factor), gamma[i] = wisp__scalar(of_a);
+    for (int i = 0; i <= n; i++) all[i + 1] = v[i];
+    if (k->counting) {
+        wisp_cost cost;
+        WISP_TRY(wisp_spmmv_cost(k->A, k->type, k->width, WISP_SCALE | WISP_SHIFT, &cost));
+        k->bytes += n * cost.bytes;
+    }
+    status = wisp_mpk(all, n + 2, k->A, &(wisp_mpk_opts){.steps = n, .alpha = alpha, .gamma = gamma});
+out:
+    return status;
+}
+
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set)
 {
     wisp_status status = WISP_OK;

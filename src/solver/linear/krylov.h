@@ -36,8 +36,9 @@ typedef struct {
     int64_t tried_most;
 } wisp__krylov_column;
 
-/* The longest restart; the most shadow vectors; how often a residual may be no less than before. */
-enum { WISP__MOST_RESTART = 500, WISP__MOST_SHADOW = 64, WISP__MOST_STALLS = 3 };
+/* The longest restart, and the most vectors that are made at once; the most shadow vectors; how often a residual may be
+   no less than before. */
+enum { WISP__MOST_RESTART = 500, WISP__AHEAD = 4, WISP__MOST_SHADOW = 64, WISP__MOST_STALLS = 3 };
 
 /* What is asked of a method. It stands in a file of its own and in the list of solve_opts.c: no other one names it.
    Where an entry may be NULL, what that means is said last. */
@@ -228,7 +229,7 @@ static inline int wisp__cycle(const wisp__method *m, const wisp_solve_opts *o)
 /* Terms, or dots, of one call for vectors of a basis. */
 static inline int wisp__basis(const wisp__method *m, const wisp_solve_opts *o)
 {
-    return m->restarts ? o->restart : m->shadows ? 2 * o->shadow : 0;
+    return m->restarts ? WISP__AHEAD * (o->restart + WISP__AHEAD) : m->shadows ? 2 * o->shadow : 0;
 }
 
 /* The preconditioner, on whichever side; NULL: none. */
@@ -288,6 +289,8 @@ bool wisp__replay(wisp__krylov *k, int iteration);
 wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
 /* y = A x, with dots (of WISP_DOTS) to the first sets: those of products, as in wisp_aug. */
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
+/* v[1 .. n] = (A - shift) v[0 .. n - 1]; *shift becomes what rounding leaves of it. */
+wisp_status wisp__powers(wisp__krylov *k, wisp_blk **v, int n, double complex *shift);
 /* z = M^-1 r, and <r, z> to wisp__rz_set(k, set). */
 wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set);
 /* The first `sets` sets of dots become those of all ranks. */

@@ -35,7 +35,8 @@ static double sums_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, const
 {
     enum { CHUNK = 1024, DOTS = 16 };
     if (wisp_ctx_processes(ctx) == 1) return 0;
-    const double chunk = fmax((double)A->local_rows, CHUNK), dots = (double)(DOTS + o->restart + o->shadow) * width;
+    const double chunk = fmax((double)A->local_rows, CHUNK),
+                 dots = (double)(DOTS + WISP__AHEAD * (o->restart + WISP__AHEAD) + o->shadow) * width;
     return (fmax(chunk, dots) + CHUNK) * sizeof(wisp_scalar) + (double)A->rows / CHUNK;
 }
 
