@@ -142,6 +142,8 @@ typedef struct {
     void (*barrier)(void);            /* for several processes, else NULL */
     int (*told)(int more);            /* what the first process says, for all */
     int64_t (*iterations)(void *arg); /* solvers: of the last step; else NULL */
+    double (*residual)(void *arg);    /* solvers: |b - A x| / |b| of the last step, computed from x; else NULL */
+    double (*setup)(void *arg);       /* makes the preconditioner anew: seconds of that; NULL: there is none */
 } peer;
 
 enum { PEER_LOAD_BYTES = 256 << 20 };
@@ -220,10 +222,12 @@ static inline void peer_serve(const peer *p)
         if (p->told) more = p->told(more);
         if (!more) break;
         const double before = peer_load(p, buffer), seconds = peer_time(p, steps), after = peer_load(p, buffer);
-        if (p->rank > 0) continue;
         const int64_t n = p->iterations ? p->iterations(p->arg) : 1;
-        printf("{\"ms\": %.6g, \"load_before\": %.5g, \"load_after\": %.5g, \"iterations\": %lld}\n", 1e3 * seconds,
-               before, after, (long long)n);
+        const double residual = p->residual ? p->residual(p->arg) : 0, setup = p->setup ? p->setup(p->arg) : 0;
+        if (p->rank > 0) continue;
+        printf("{\"ms\": %.6g, \"load_before\": %.5g, \"load_after\": %.5g, \"iterations\": %lld, "
+               "\"residual\": %.4g, \"setup\": %.5g}\n",
+               1e3 * seconds, before, after, (long long)n, residual, setup);
         fflush(stdout);
     }
 }

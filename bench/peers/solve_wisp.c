@@ -1,5 +1,5 @@
 /* A kept solver (wisp_solver), as the peers keep theirs, with its default variant. PROGRAM FILE METHOD ITERATIONS
- * TOLERANCE: so many iterations at most. */
+ * TOLERANCE PRECOND: so many iterations at most; PRECOND is a name of wisp's. */
 #include "peer.h"
 #include <wisp/wisp.h>
 
@@ -9,7 +9,8 @@ typedef struct {
     wisp_blk *x, *b;
     wisp_solver *solver;
     wisp_solve_opts opts;
-    int64_t iterations;
+    int once;        /* a call ends after one iteration */
+    wisp_solution s; /* of the last call, but for its arrays */
 } linear_system;
 
 static void check(wisp_ctx *ctx, wisp_status status)
@@ -25,14 +26,37 @@ static int fill(void *arg, int64_t row, int column, void *val)
     return 0;
 }
 
+static int end_early(void *arg, int64_t iteration, double residual)
+{
+    (void)residual;
+    return iteration > 0 && ((linear_system *)arg)->once;
+}
+
+static wisp_solution solve(linear_system *p)
+{
+    wisp_solution s;
+    const wisp_status status = wisp_solver_solve(p->solver, &s, p->x, p->b, 0);
+    if (status != WISP_ERR_ITERATIONS && status != WISP_ERR_STAGNATION && !p->once) check(p->ctx, status);
+    const wisp_solution numbers = s;
+    wisp_solution_free(&s);
+    return numbers;
+}
+
 static void step(void *arg)
 {
     linear_system *p = arg;
-    wisp_solution s;
-    const wisp_status status = wisp_solver_solve(p->solver, &s, p->x, p->b, 0);
-    if (status != WISP_ERR_ITERATIONS && status != WISP_ERR_STAGNATION) check(p->ctx, status);
-    p->iterations = s.iterations;
-    wisp_solution_free(&s);
+    p->s = solve(p);
+}
+
+/* By the first call that needs it. What a call before its iterations does besides is in that of each step, too. */
+static double setup(void *arg)
+{
+    linear_system *p = arg;
+    wisp_solver_update(p->solver);
+    p->once = 1;
+    const double seconds = solve(p).setup_seconds - p->s.setup_seconds;
+    p->once = 0;
+    return seconds;
 }
 
 static double square(void *arg)
@@ -43,7 +67,8 @@ static double square(void *arg)
     return norm * norm;
 }
 
-static int64_t iterations(void *arg) { return ((linear_system *)arg)->iterations; }
+static int64_t iterations(void *arg) { return ((linear_system *)arg)->s.iterations; }
+static double residual(void *arg) { return ((linear_system *)arg)->s.residual; }
 
 static wisp_method method_of(const char *name)
 {
@@ -53,11 +78,28 @@ static wisp_method method_of(const char *name)
                                                             : WISP_CG;
 }
 
+static wisp_precond precond_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        wisp_precond precond;
+    } all[] = {
+        {"none", WISP_PRECOND_NONE}, {"jacobi", WISP_JACOBI}, {"ilu", WISP_ILU}, {"ic", WISP_IC}, {"amg", WISP_AMG}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(name, all[i].name)) return all[i].precond;
+    peer_fail(name, "not a preconditioner that is compared");
+    return WISP_PRECOND_NONE;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 5) peer_fail("usage", "FILE METHOD ITERATIONS TOLERANCE");
-    linear_system p = {
-        .opts = {.method = method_of(argv[2]), .max_iterations = atoi(argv[3]), .tolerance = atof(argv[4])}};
+    if (argc < 6) peer_fail("usage", "FILE METHOD ITERATIONS TOLERANCE PRECOND");
+    linear_system p = {.opts = {.method = method_of(argv[2]),
+                                .max_iterations = atoi(argv[3]),
+                                .tolerance = atof(argv[4]),
+                                .precond = precond_of(argv[5]),
+                                .observe = end_early,
+                                .observe_arg = &p}};
 #pragma omp parallel
     peer_threads(); /* those of the load test start before this thread is bound to a core */
     check(NULL, wisp_ctx_create(&p.ctx, NULL));
@@ -72,8 +114,14 @@ int main(int argc, char **argv)
     char version[256];
     snprintf(version, sizeof version, "%s, %s; %s, %.2f bytes per nonzero", wisp_version(), wisp_ctx_isa(p.ctx),
              format[info.format], (double)info.bytes / (double)info.nnz);
-    peer_serve(
-        &(peer){.version = version, .step = step, .square = square, .arg = &p, .ranks = 1, .iterations = iterations});
+    peer_serve(&(peer){.version = version,
+                       .step = step,
+                       .square = square,
+                       .arg = &p,
+                       .ranks = 1,
+                       .iterations = iterations,
+                       .residual = residual,
+                       .setup = p.opts.precond ? setup : NULL});
     wisp_solver_free(p.solver);
     wisp_blk_free(p.x);
     wisp_blk_free(p.b);
