@@ -21,7 +21,7 @@ wisp() {
     local lib=$out/wisp-build/src
     cmake -S "$root" -B "$out/wisp-build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DWISP_TESTS=OFF >"$out/cmake.log"
     cmake --build "$out/wisp-build" >"$out/build.log" || { tail -n 20 "$out/build.log" >&2; exit 1; }
-    build "$2" gcc -std=gnu11 -O3 -march=native -fopenmp -I "$root/include" "$here/$1" -L "$lib" -lwisp \
+    build "$2" "$(command -v mpicc || echo gcc)" -std=gnu11 -O3 -march=native -fopenmp -I "$root/include" "$here/$1" -L "$lib" -lwisp \
         -Wl,-rpath,"$lib" -lm
     [ -e "$out/$2" ] || exit 1
 }

@@ -60,15 +60,16 @@ class Program:
         name = peer.split("-")[0]
         if name == "petsc":
             name += "-complex" if matrix.complex else "-real"
-        self.start(peer, name, [matrix.path, str(width), peer], options.threads, options)
+        self.start(peer, name, [matrix.path, str(width), peer], options.threads, options, peer.startswith("petsc"))
 
-    def start(self, peer, name, arguments, threads, options):
+    def start(self, peer, name, arguments, threads, options, processes):
+        """By so many threads, or processes of MPI."""
         path = os.path.join(options.build, name)
         if not os.path.exists(path):
             raise Missing("not built")
         command = [path] + arguments
         env = dict(os.environ, OMP_NUM_THREADS=str(threads))
-        if peer.startswith("petsc"):
+        if processes:
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
             command = ["mpiexec", "-n", str(threads), "--bind-to", "core"] + command
         if peer.startswith("wisp"):  # which places its threads itself; those of the load test shall not stay awake beside them

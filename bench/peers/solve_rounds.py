@@ -28,7 +28,8 @@ class Solver(Program):
         self.precond = precond
         more = options.petsc_options.split() if peer == "petsc" else []
         self.start(peer, f"solve-{peer}", [matrix.path, method, str(what["iterations"]), repr(what["tolerance"]),
-                                           precond] + more, threads, options)
+                                           precond] + more, threads, options, peer == "petsc" or
+                   peer == "wisp" and options.wisp_processes)
 
 
 def rounds_of(programs, key, rounds, write):
@@ -129,6 +130,7 @@ def options_of(arguments):
                    "measured in the same rounds")
     p.add_argument("--petsc-options", default="", metavar="OPTIONS", help="those of PETSc's preconditioner, such as "
                    "--petsc-options='-pc_hypre_boomeramg_coarsen_type HMIS'")
+    p.add_argument("--wisp-processes", action="store_true", help="wisp, too, by processes of MPI in place of threads")
     p.add_argument("--iterations", type=int, default=argparse.SUPPRESS, help="at most (default: those of each peer)")
     p.add_argument("--tolerance", type=float, default=argparse.SUPPRESS,
                    help="of |b - A x| / |b|; 1e-150: the iterations alone end a call (default: that of each peer)")

@@ -1,7 +1,13 @@
 /* A kept solver (wisp_solver), as the peers keep theirs, with its default variant. PROGRAM FILE METHOD ITERATIONS
- * TOLERANCE PRECOND: so many iterations at most; PRECOND is a name of wisp's. */
+ * TOLERANCE PRECOND: so many iterations at most; PRECOND is a name of wisp's.
+ * By threads, or by the processes that mpiexec starts, where the library and this program are built with MPI. */
+#if __has_include(<mpi.h>)
+#include "peer_mpi.h"
+#include <wisp/mpi.h>
+#else
 #include "peer.h"
 #include <wisp/wisp.h>
+#endif
 
 typedef struct {
     wisp_ctx *ctx;
@@ -91,6 +97,27 @@ static wisp_precond precond_of(const char *name)
     return WISP_PRECOND_NONE;
 }
 
+/* Of all processes, where there are several; *all becomes what they tell each other. */
+static wisp_status make_context(wisp_ctx **ctx, peer *all)
+{
+#if __has_include(<mpi.h>)
+    int level, ranks = 1;
+    if (getenv("OMPI_COMM_WORLD_SIZE")) {
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+        MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    }
+    if (ranks > 1) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &all->rank);
+        all->ranks = ranks;
+        all->barrier = barrier;
+        all->told = told;
+        return wisp_ctx_create_mpi(ctx, MPI_COMM_WORLD, NULL);
+    }
+#endif
+    (void)all;
+    return wisp_ctx_create(ctx, NULL);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6) peer_fail("usage", "FILE METHOD ITERATIONS TOLERANCE PRECOND");
@@ -102,7 +129,14 @@ int main(int argc, char **argv)
                                 .observe_arg = &p}};
 #pragma omp parallel
     peer_threads(); /* those of the load test start before this thread is bound to a core */
-    check(NULL, wisp_ctx_create(&p.ctx, NULL));
+    peer all = {.step = step,
+                .square = square,
+                .arg = &p,
+                .ranks = 1,
+                .iterations = iterations,
+                .residual = residual,
+                .setup = p.opts.precond ? setup : NULL};
+    check(NULL, make_context(&p.ctx, &all));
     check(p.ctx, wisp_mat_open(&p.A, p.ctx, argv[1], &(wisp_mat_opts){.width = 1}));
     check(p.ctx, wisp_blk_create(&p.x, p.ctx, wisp_mat_map(p.A), WISP_D, 1));
     check(p.ctx, wisp_blk_create(&p.b, p.ctx, wisp_mat_map(p.A), WISP_D, 1));
@@ -112,20 +146,17 @@ int main(int argc, char **argv)
     wisp_mat_get_info(p.A, &info);
     static const char *const format[] = {"default", "sell", "compressed", "hermitian"};
     char version[256];
-    snprintf(version, sizeof version, "%s, %s; %s, %.2f bytes per nonzero", wisp_version(), wisp_ctx_isa(p.ctx),
-             format[info.format], (double)info.bytes / (double)info.nnz);
-    peer_serve(&(peer){.version = version,
-                       .step = step,
-                       .square = square,
-                       .arg = &p,
-                       .ranks = 1,
-                       .iterations = iterations,
-                       .residual = residual,
-                       .setup = p.opts.precond ? setup : NULL});
+    snprintf(version, sizeof version, "%s, %s%s; %s, %.2f bytes per nonzero", wisp_version(), wisp_ctx_isa(p.ctx),
+             all.barrier ? ", by processes" : "", format[info.format], (double)info.bytes / (double)info.nnz);
+    all.version = version;
+    peer_serve(&all);
     wisp_solver_free(p.solver);
     wisp_blk_free(p.x);
     wisp_blk_free(p.b);
     wisp_mat_free(p.A);
     wisp_ctx_free(p.ctx);
+#if __has_include(<mpi.h>)
+    if (all.barrier) MPI_Finalize();
+#endif
     return 0;
 }
