@@ -52,7 +52,7 @@ static void write_value(wisp_type type, void *p, int64_t i, cplx v)
     }
 }
 
-static cplx read_value(wisp_type type, const void *p, int64_t i)
+cplx ref_number(wisp_type type, const void *p, int64_t i)
 {
     switch (type) {
     case WISP_S: return (double)((const float *)p)[i];
@@ -70,7 +70,7 @@ ref_mat ref_dense(const wisp_src *src)
     for (int64_t i = 0; i < src->rows; i++) {
         int n = src->row(src->arg, i, col, val);
         assert_true(n >= 0 && n <= src->max_row);
-        for (int k = 0; k < n; k++) REF_AT(m, i, col[k]) += read_value(src->type, val, k);
+        for (int k = 0; k < n; k++) REF_AT(m, i, col[k]) += ref_number(src->type, val, k);
     }
     free(col);
     free(val);
@@ -103,7 +103,7 @@ ref_sparse ref_sparse_of(const wisp_src *src, wisp_type type)
             int64_t e = begin;
             while (e < at && s.col[e] != col) e++;
             if (e == at) s.col[at] = col, s.val[at++] = 0;
-            s.val[e] += read_value(src->type, val, k);
+            s.val[e] += ref_number(src->type, val, k);
         }
         for (int64_t e = begin; e < at; e++) s.val[e] = rounded(type, s.val[e]);
         s.first[i + 1] = at;
@@ -262,7 +262,7 @@ ref_mat ref_get(const wisp_blk *x)
     void *data = malloc(wisp_type_size(type) * (size_t)(rows * m.cols + 1));
     assert_int_equal(wisp_blk_get(x, WISP_COL_MAJOR, data, rows), WISP_OK);
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < m.cols; j++) REF_AT(m, first + i, j) = read_value(type, data, j * rows + i);
+        for (int64_t j = 0; j < m.cols; j++) REF_AT(m, first + i, j) = ref_number(type, data, j * rows + i);
     free(data);
     if (is_share(x))
         assert_int_equal(wisp_ctx_sum(wisp_blk_ctx(x), (double *)m.a, 2 * (size_t)(m.rows * m.cols)), WISP_OK);

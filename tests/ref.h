@@ -49,6 +49,7 @@ int64_t ref_below(ref_rng *r, int64_t n); /* [0, n) */
 /* Methods of wisp_solve one after the other, without LSMR, which takes A^H as well. */
 static inline int ref_next_method(int m) { return m == WISP_MINRES ? WISP_IDR : m + 1; }
 cplx ref_value(ref_rng *r, wisp_type type); /* rounded to the type */
+cplx ref_number(wisp_type type, const void *numbers, int64_t i);
 
 /* Dense row-major matrices. */
 typedef struct {

@@ -277,6 +277,7 @@ PLAIN(wisp_src_weights, P(0, f->ctx), P(1, &f->src), P(2, (int64_t[1]){0}))
 PLAIN(wisp_mat_weights, P(0, f->A), WISP_D, WIDTH, P(1, (int64_t[1]){0}))
 PLAIN(wisp_mat_gather, P(0, f->A), WISP_D, WIDTH, P(1, &(wisp_gather){0}))
 PLAIN(wisp_mat_get_props, P(0, f->A), P(1, &(wisp_mat_props){0}))
+PLAIN(wisp_mat_diagonal, P(0, f->A), WISP_D, P(1, (double[ROWS]){0}))
 PLAIN(wisp_mat_row_histogram, P(0, f->A), P(1, (int64_t[3]){0}), 3)
 PLAIN(wisp_mat_fill_in, P(0, f->A), 4, 1, P(1, &(double){0}))
 
@@ -438,6 +439,7 @@ static const argument_row table[] = {
     ROW(wisp_mat_weights, 2, 0, 1),
     ROW(wisp_mat_gather, 2, 0, 1),
     ROW(wisp_mat_get_props, 2, 0, 1),
+    ROW(wisp_mat_diagonal, 2, 0, 1),
     ROW(wisp_mat_row_histogram, 2, 0, 1),
     ROW(wisp_mat_fill_in, 2, 0, 1),
     ROW(wisp_blk_create, 3, 0, 2),

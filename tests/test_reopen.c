@@ -1,5 +1,5 @@
 /* A matrix as a source again: the rows are those that it was made of, and the matrix that is made of them is the same.
- */
+   So is its diagonal. */
 #include "storage.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,33 @@ static void check_rows(const wisp_src *src, const wisp_mat *A, const ref_sparse 
     ref_sparse_free(got);
 }
 
+/* This rank's part of it, in numbers that hold A's, and where A is not square. */
+static void check_diagonal(wisp_ctx *ctx, const wisp_mat *A, const ref_sparse *want, wisp_type of_A, const char *what)
+{
+    int64_t first;
+    const int64_t rows = wisp_map_local(wisp_mat_map(A), &first);
+    const int real = !wisp_type_is_complex(of_A);
+    const wisp_type types[] = {WISP_DEFAULT, WISP_Z, real ? WISP_D : WISP_C};
+    double *numbers = calloc((size_t)rows + 1, 2 * sizeof *numbers);
+    if (want->rows != want->cols)
+        REF_FAILS(ctx, wisp_mat_diagonal(A, WISP_Z, numbers), WISP_ERR_MISMATCH, "columns");
+    else if (!real)
+        REF_FAILS(ctx, wisp_mat_diagonal(A, WISP_D, numbers), WISP_ERR_UNSUPPORTED, "complex");
+    for (int t = 0; t < 3 && want->rows == want->cols; t++) {
+        const wisp_type type = types[t] ? types[t] : of_A;
+        REF_OK(ctx, wisp_mat_diagonal(A, types[t], numbers));
+        for (int64_t i = 0; i < rows; i++) {
+            cplx entry = 0;
+            for (int64_t e = want->first[first + i]; e < want->first[first + i + 1]; e++)
+                if (want->col[e] == first + i) entry += want->val[e];
+            const cplx got = ref_number(type, numbers, i);
+            if (got != (type == WISP_C ? (cplx)(float complex)entry : entry))
+                fail_msg("%s: number %lld of the diagonal", what, (long long)(first + i));
+        }
+    }
+    free(numbers);
+}
+
 /* Reads A's rows; the matrix that is made of them, with these options, or as a kind. */
 static wisp_mat *made_again(wisp_ctx *ctx, const wisp_mat *A, const ref_sparse *want, const storage *kind,
                             const wisp_mat_opts *o, const char *what)
@@ -51,6 +78,7 @@ static wisp_mat *made_again(wisp_ctx *ctx, const wisp_mat *A, const ref_sparse *
     REF_OK(ctx, wisp_src_open_mat(&src, A));
     assert_true(src.rows == want->rows && src.cols == want->cols);
     check_rows(&src, A, want, what);
+    check_diagonal(ctx, A, want, src.type, what);
     if (kind)
         B = storage_make(ctx, kind, &src);
     else

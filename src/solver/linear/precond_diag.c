@@ -22,7 +22,8 @@ typedef struct {
 
 typedef struct {
     wisp__diagonal *d;
-    wisp_src src;         /* the rows of the matrix */
+    wisp_type type;       /* of the matrix */
+    wisp_src src;         /* its rows; where blocks are numbers, and real, they are not needed */
     double factor;        /* of the matrix */
     const char *definite; /* blocks must be positive definite: what to take else; NULL: they need not */
     int64_t at_a_time;    /* blocks */
@@ -172,34 +173,30 @@ out:
     return status;
 }
 
-/* The same of a block of one row, whose number is real. */
-static wisp_status invert_real(const run *r, part *p, int64_t row)
+/* The same of a block of one row, whose number is there, and real. */
+static wisp_status invert_real(const run *r, int64_t row)
 {
-    const int64_t i = r->d->first + row;
-    const int count = r->src.row(r->src.arg, i, p->col, p->val);
-    double sum = 0;
-    if (count < 0) return WISP_ERR_CALLBACK;
-    for (int k = 0; k < count; k++)
-        if (p->col[k] == i)
-            sum += r->factor * (r->src.type == WISP_D ? ((const double *)(const void *)p->val)[k]
-                                                      : (double)((const float *)(const void *)p->val)[k]);
-    const double inverse = 1 / sum;
-    if (!isfinite(sum)) return WISP_ERR_NUMERIC;
-    if (sum == 0) return WISP_ERR_BREAKDOWN;
-    if (r->definite && sum < 0) return WISP_ERR_INDEFINITE;
-    wisp__number_put(r->d->type, r->d->inverse, row, inverse);
-    return isfinite(creal(wisp__number_at(r->d->type, r->d->inverse, row))) ? WISP_OK : WISP_ERR_BREAKDOWN;
+    const wisp__diagonal *d = r->d;
+    const double number = r->factor * creal(wisp__number_at(d->type, d->inverse, row)), inverse = 1 / number;
+    if (!isfinite(number)) return WISP_ERR_NUMERIC;
+    if (number == 0) return WISP_ERR_BREAKDOWN;
+    if (r->definite && number < 0) return WISP_ERR_INDEFINITE;
+    wisp__number_put(d->type, d->inverse, row, inverse);
+    return isfinite(creal(wisp__number_at(d->type, d->inverse, row))) ? WISP_OK : WISP_ERR_BREAKDOWN;
 }
+
+/* Whether blocks are numbers, all of them real. */
+static bool is_real(const run *r) { return r->d->n == 1 && !wisp_type_is_complex(r->type) && r->nulls == 0; }
 
 static void invert_some(void *arg, int64_t i, int number_of_part)
 {
     const run *r = arg;
     part *p = &r->parts[number_of_part];
-    const bool real = r->d->n == 1 && !wisp_type_is_complex(r->src.type) && r->nulls == 0;
+    const bool real = is_real(r);
     const int64_t step = r->at_a_time * r->d->n, begin = i * step;
     for (int64_t row = begin; row < begin + step && row < r->d->rows; row += r->d->n) {
         if (p->bad >= 0 && p->bad < row) continue; /* the first one is named */
-        const wisp_status status = real ? invert_real(r, p, row) : invert_block(r, p, row);
+        const wisp_status status = real ? invert_real(r, row) : invert_block(r, p, row);
         if (status != WISP_OK) p->bad = row, p->why = status;
     }
 }
@@ -273,8 +270,12 @@ wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double fac
     if (d->n > d->rows) d->n = d->rows > 0 ? d->rows : 1;
     r.at_a_time = d->n < ROWS_AT_A_TIME ? ROWS_AT_A_TIME / d->n : 1;
     WISP_TRY(read_null(&r, ctx, o->null));
-    WISP_TRY(wisp_src_open_mat(&r.src, A));
-    const size_t n = (size_t)d->n, longest = (size_t)r.src.max_row, value = wisp_type_size(r.src.type);
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    r.type = info.type;
+    const bool by_rows = !is_real(&r);
+    if (by_rows) WISP_TRY(wisp_src_open_mat(&r.src, A));
+    const size_t n = (size_t)d->n, longest = (size_t)r.src.max_row, value = wisp_type_size(r.type);
     const size_t of_part = 2 * n * (n + (size_t)r.nulls);
     WISP_TRY(wisp_alloc(ctx, &d->inverse, (size_t)d->rows, n * wisp_type_size(type)));
     WISP_TRY(wisp_alloc(ctx, &r.parts, (size_t)threads, sizeof *r.parts));
@@ -290,6 +291,7 @@ wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double fac
                             .col = columns + t * (n + longest) + n,
                             .val = values + t * longest * value,
                             .bad = -1};
+    if (!by_rows) WISP_TRY(wisp_mat_diagonal(A, type, d->inverse));
     WISP_TRY(invert_all(&r, ctx));
 out:
     wisp_free(ctx, r.null);

@@ -40,12 +40,13 @@ static double sums_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, const
     return (fmax(chunk, dots) + CHUNK) * sizeof(wisp_scalar) + (double)A->rows / CHUNK;
 }
 
-/* Of products, those of polynomials among them. */
+/* Of products, those of polynomials and of powers (of a method with a basis) among them. */
 static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                                 const wisp_solve_opts *o)
+                                 const wisp_solve_opts *o, const wisp__method *m)
 {
     const bool polynomial = o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN;
-    const wisp_mpk_opts steps = {.steps = polynomial ? o->degree : 1, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    const int count = polynomial ? o->degree : m->restarts ? WISP__AHEAD : 1;
+    const wisp_mpk_opts steps = {.steps = count, .terms = WISP_DOT_XX | WISP_DOT_XY};
     return wisp_mpk_plan(plan, ctx, A, type, width, &steps, NULL);
 }
 
@@ -113,9 +114,9 @@ wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info 
     wisp__solve_defaults(&k.o, type, A->rows);
     wisp_solve_opts o = k.o;
     k.o.method = named;
-    WISP_TRY(products_plan(&products, ctx, A, type, width, &o));
-    /* Terms, and dots, of one call: one for each vector of a basis. */
     const wisp__method *m = wisp__method_of(named == WISP_METHOD_DEFAULT ? wisp__choice(false, false) : named);
+    WISP_TRY(products_plan(&products, ctx, A, type, width, &o, m));
+    /* Terms, and dots, of one call: those of new vectors with each vector of a basis. */
     const int most = most_blocks(&k), lists = 16 + wisp__basis(m, &o), proof = wisp__proof_columns(type);
     const double rows = (double)A->local_rows + (double)A->halo_rows, size = (double)wisp_type_size(type);
     const shape of = shape_of(ctx, A, m), of_most = shape_most(ctx, A, m);
