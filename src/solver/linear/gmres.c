@@ -164,7 +164,7 @@ static wisp_status dots(wisp__krylov *k, int i, int n)
 
 /* A power stands far enough from what comes before it, if so much of its length is left without that; and should be
    left if it is one more than was tried before. */
-static const double STANDS = 0.03, SHOULD_STAND = 0.05;
+static const double STANDS = 0.08, SHOULD_STAND = 0.1;
 
 /* What powers 1 .. n of column j are in the basis, over the norm of vector i: their parts in vectors 0 .. i, and by
    Cholesky's factor of what is left, in new vectors i + 1 .., of length 1. How many of them stand, but the first one in
@@ -248,7 +248,7 @@ static void set_factors(wisp__krylov *k, int i, int n)
             const double complex *p = power(k, &k->col[c], j), over = going ? inverse(p[i + j]) : 0;
             for (int l = 0; l < i + j; l++)
                 factors(k, j - 1, l)[c] = wisp__scalar(going ? -p[l] * over * (l <= i ? inverse(norm[l]) : 1) : 0);
-            factors(k, j - 1, i + j)[c] = wisp__scalar(inverse(norm[i]) * over);
+            factors(k, j - 1, i + j)[c] = wisp__scalar(going ? inverse(norm[i]) * over : 0);
         }
     }
 }
