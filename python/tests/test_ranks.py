@@ -21,7 +21,8 @@ def run(*start, results, mpi=True):
     command = [*start, sys.executable, "-B", str(PROGRAM), str(results), *["mpi"] * mpi]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return np.load(results)
+    with np.load(results) as found:
+        return dict(found)
 
 
 @pytest.fixture(scope="module")
