@@ -132,8 +132,92 @@ static void least_of_the_space(void **state)
     assert_true(compared > 5 * CASES);
 }
 
+/* ---- long cycles: what a block of vectors loses in orthogonality the next ones multiply ----------- */
+
+enum { LONG = 250, LONG_CASES = 5 };
+
+static ref_mat long_matrix(int kind)
+{
+    ref_mat A = ref_new(LONG, LONG);
+    for (int64_t i = 0; i < LONG; i++) {
+        if (kind == 0) REF_AT(A, i, i) = (i % 2 ? -1 : 1) * (1 + 0.01 * (double)i);
+        if (kind == 0 && i > 0) REF_AT(A, i - 1, i) = 0.5;
+        if (kind == 1) REF_AT(A, i, i) = 1e-2;
+        if (kind == 1 && i > 0) REF_AT(A, i - 1, i) = 1, REF_AT(A, i, i - 1) = -1;
+    }
+    return A;
+}
+
+static int64_t iterations_of(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, const char *what)
+{
+    wisp_solution s;
+    wisp_blk *x, *b;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(l->mat), l->t.blk, 1));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(l->mat), l->t.blk, 1));
+    ref_put(b, l->b);
+    const wisp_status status = wisp_solve(&s, x, l->mat, b, &o);
+    if (status != WISP_OK) fail_msg("%s: %s", what, message_of(ctx));
+    const int64_t n = s.iterations;
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b);
+    return n;
+}
+
+static void long_cycles(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const struct {
+        int kind, restart;
+        wisp_type type;
+    } table[LONG_CASES] = {{0, 500, WISP_D}, {0, 100, WISP_D}, {0, 500, WISP_Z}, {0, 100, WISP_S}, {1, 500, WISP_S}};
+    for (int c = 0; c < LONG_CASES; c++) {
+        const wisp_type type = table[c].type;
+        ref_rng r = {(uint64_t)c + 1};
+        linear l =
+            linear_of(ctx, long_matrix(table[c].kind), (ref_types){type, type}, ref_random_block(&r, type, LONG, 1));
+        wisp_solve_opts o = {.method = WISP_GMRES,
+                             .restart = table[c].restart,
+                             .tolerance = is_single(type) ? 1e-4 : 1e-12,
+                             .max_iterations = 6 * LONG};
+        char what[80];
+        snprintf(what, sizeof what, "case %d", c);
+        const int64_t together = iterations_of(ctx, &l, o, what);
+        o.variant = WISP_CLASSICAL;
+        const int64_t alone = iterations_of(ctx, &l, o, what);
+        if (together > alone + alone / 20 + 2)
+            fail_msg("%s: %lld iterations, and %lld one vector after the other", what, (long long)together,
+                     (long long)alone);
+        linear_free(&l);
+    }
+}
+
+/* Entries fit the type, and their sums, which the shift is a mean of, do not. */
+static void at_the_top_of_the_type(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < 2; c++) {
+        const wisp_type type = c ? WISP_S : WISP_D;
+        ref_rng r = {7};
+        ref_mat A = ref_new(60, 60);
+        for (int64_t i = 0; i < 60 * 60; i++)
+            A.a[i] = (c ? 1e38 : 5e307) * (0.35 + 0.3 * ref_uniform(&r) + (i % 61 == 0 ? 0.3 : 0));
+        linear l = linear_of(ctx, A, (ref_types){type, type}, ref_random_block(&r, type, 60, 1));
+        const wisp_solve_opts o = {.method = WISP_GMRES, .restart = 100};
+        assert_in_range(iterations_of(ctx, &l, o, c ? "single" : "double"), 1, 62);
+        linear_free(&l);
+    }
+    ref_rng r = {8};
+    ref_mat A = ref_random_block(&r, WISP_D, 4, 4), b = ref_random_block(&r, WISP_D, 4, 1);
+    for (int64_t i = 0; i < 16; i++) A.a[i] = (creal(A.a[i]) < 0 ? -1 : 1) * (1.5e308 + 1e307 * (double)(i % 3));
+    for (int64_t i = 0; i < 4; i++) REF_AT(A, i, i) /= 4, b.a[i] *= 1e10;
+    linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, b);
+    assert_in_range(iterations_of(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES}, "the largest numbers"), 4, 6);
+    linear_free(&l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(least_of_the_space)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(least_of_the_space), cmocka_unit_test(long_cycles),
+                                       cmocka_unit_test(at_the_top_of_the_type)};
     return REF_RUN_CTX(tests);
 }

@@ -262,9 +262,9 @@ typedef struct {
     double largest;                        /* |a_ij| */
 } wisp_mat_props;
 WISP_SIZED wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props);
-/* numbers[local rows] of this type (DEFAULT: the matrix's) become the diagonal entries of this rank's rows, in the order
-   of wisp_blk_get; 0 where a row has none. WISP_ERR_MISMATCH: A is not square. WISP_ERR_UNSUPPORTED: A is an operator,
-   or complex and the type is not. Ranks need not call it together. */
+/* numbers[local rows] of this type (DEFAULT: the matrix's) become the diagonal entries of this rank's rows, in the
+   order of wisp_blk_get; 0 where a row has none. WISP_ERR_MISMATCH: A is not square. WISP_ERR_UNSUPPORTED: A is an
+   operator, or complex and the type is not. Ranks need not call it together. */
 WISP_API wisp_status wisp_mat_diagonal(const wisp_mat *A, wisp_type type, void *numbers);
 /* hist[i], i < bins: the number of rows with i entries, of all ranks; the last bin holds all longer rows too. */
 WISP_API wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins);

@@ -19,7 +19,7 @@ extern "C" {
    stagnates; and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or
    stagnates with a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
 /* GMRES: GMRES(m), m = opts->restart (Saad and Schultz 1986, SIAM J. Sci. Stat. Comput. 7, 856), which makes up to four
-   vectors of its basis at once (Bai, Hu and Reichel 1994, IMA J. Numer. Anal. 14, 563): of their products up to three
+   vectors of its basis at once (Bai, Hu and Reichel 1994, IMA J. Numer. Anal. 14, 563). At the end up to three products
    may have been made for iterations that turn out not to be needed. */
 /* IDR: IDR(s) with biorthogonal vectors (van Gijzen and Sonneveld 2011, ACM Trans. Math. Softw. 38, article 5), of
    s = opts->shadow random shadow vectors. It takes as many vectors however long it runs, and about the products of a

@@ -22,7 +22,7 @@ static wisp_scalar of_half(const wisp_mat *A, int64_t position)
     return sum;
 }
 
-/* With columns on a map of their own places say nothing, and numbers of rows and columns are compared. */
+/* Where columns have a map of their own, places say nothing, and numbers of rows and columns are compared. */
 static wisp_scalar of_row(const wisp_mat *A, int64_t row, int64_t position)
 {
     const bool one_map = A->map == A->col_map;

@@ -3,11 +3,12 @@
    that of Arnoldi's basis (Saad and Schultz 1986), which stays well conditioned where the residual falls far within a
    cycle; that of the paper (simpler GMRES) does not, and reads r once more in each iteration. Basis vectors are not
    normalised: their norms are factors of what is done with them.
-   Both passes read the whole basis. So several vectors are made at once, ahead of their iterations: powers of A - shift
-   times the last one, which lose their part in the span of the basis, and then in those before them, together (the
-   Newton basis with one point of Bai, Hu and Reichel 1994, IMA J. Numer. Anal. 14, 563; Hoemmen 2010, sec. 3.3: A
-   is passed by wisp_mpk). Where a power is nearly in the span of what comes before it, fewer are made from then on; a
-   vector that is alone, and so, is made orthogonal once more. */
+   Both passes read the whole basis. To read it less often, several vectors are made at once, ahead of their iterations,
+   from powers of A - shift times the last one (the Newton basis with one point of Bai, Hu and Reichel 1994, IMA J.
+   Numer. Anal. 14, 563; Hoemmen 2010). First all powers lose their part in the span of the basis, then each its part in
+   the new vectors before it. A power of which too little would be left is not taken. What rounding leaves of a vector
+   in the span of others grows from one block of vectors to the next; a block is made orthogonal once more where that is
+   too much, and a vector that is made alone where little of it was left. */
 #include "krylov.h"
 #include <math.h>
 #include <string.h>
@@ -20,19 +21,21 @@ static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1);
 static int written(const wisp__krylov *k) { return k->o.restart + 1; }
 
 /* Vectors that are made at once, at most; and from which vector of a cycle on, where a product has a preconditioner
-   that costs more than a diagonal: one that is made in vain costs both, which fewer reads of a small basis do not make
-   up. */
+   that costs more than a diagonal: a vector that is made in vain costs both, and reading a small basis less often does
+   not save as much. */
 enum { AHEAD = WISP__AHEAD, AHEAD_PRECOND = 16 };
 
 /* What a column keeps. In h are columns of m + 1 numbers each: m of the triangle, m of Arnoldi's Hessenberg matrix,
-   those of the powers in the basis, rotations, the right-hand side g, norms of the basis. Vectors stay as long as r was
-   in the beginning, and not about 1: so their dots, and norms, have its unit. */
+   those of powers in the basis and of new vectors that are made orthogonal once more, rotations, the right-hand side g,
+   norms of the basis. Vectors stay as long as r was in the beginning, and not about 1: so their dots, and norms, have
+   its unit. */
 typedef struct {
     int steps; /* of this cycle */
-    /* The same in all columns: basis vectors behind the first that are there; how many may be made next at once, and in
-       this cycle; the shift of their powers. */
+    /* The same in all columns: basis vectors behind the first that are there; how many to make at once the next time,
+       and at most in this cycle; the shift of their powers; about the largest dot of two basis vectors of length 1. */
     int made, next, most;
     double complex shift;
+    double loss;
     double before; /* |r|^2 an iteration ago */
     double complex h[];
 } column;
@@ -40,7 +43,7 @@ typedef struct {
 static size_t own(const wisp_solve_opts *o)
 {
     const size_t m = (size_t)o->restart;
-    return sizeof(column) + (2 * m + AHEAD + 5) * (m + 1) * sizeof(double complex);
+    return sizeof(column) + (2 * m + 2 * AHEAD + 5) * (m + 1) * sizeof(double complex);
 }
 static column *column_of(const wisp__krylov *k, const wisp__krylov_column *c) { return wisp__own(k, c); }
 static double complex *triangle(const wisp__krylov *k, const wisp__krylov_column *c, int i)
@@ -51,15 +54,19 @@ static double complex *hessenberg(const wisp__krylov *k, const wisp__krylov_colu
 {
     return triangle(k, c, k->o.restart + i);
 }
-/* Power j in the basis: its part in the vectors before the new ones, in new ones before its own, and its own. */
+/* Power j, from 1 on (0: the vector that they begin with), in the basis: its part in the vectors before the new ones,
+   in new ones before its own, and its own. AHEAD + j: the same of new vector j, which is made orthogonal once more. */
 static double complex *power(const wisp__krylov *k, const wisp__krylov_column *c, int j)
 {
     return triangle(k, c, 2 * k->o.restart + j);
 }
-static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 1); }
-static double complex *sines(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 2); }
-static double complex *right(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 3); }
-static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, AHEAD + 4); }
+static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return power(k, c, 2 * AHEAD + 1);
+}
+static double complex *sines(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, 2 * AHEAD + 2); }
+static double complex *right(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, 2 * AHEAD + 3); }
+static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c) { return power(k, c, 2 * AHEAD + 4); }
 
 /* Sets of dots from here on are those of new vectors with the basis and with each other, which the host brings;
    factors, which it sends, are those behind all dots: of update j, that of each vector of the basis. */
@@ -89,6 +96,7 @@ static wisp_status start(wisp__krylov *k)
         column *own_of = column_of(k, c);
         own_of->steps = own_of->made = 0;
         own_of->next = 1, own_of->most = AHEAD;
+        own_of->loss = k->eps;
         norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * (c->rr / c->ratio));
     }
     k->step_of_cycle = 0;
@@ -97,7 +105,7 @@ static wisp_status start(wisp__krylov *k)
 
 static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
 
-/* Iterations until the slowest column has what it wants, as the last one went; at most `most`. */
+/* Iterations until the slowest column has what it wants, if each brings as much as the last one did; at most `most`. */
 static int needed(const wisp__krylov *k, int most)
 {
     double needs = 1;
@@ -113,10 +121,10 @@ static int needed(const wisp__krylov *k, int most)
 /* How many vectors are made behind vector i at once, if so many may be. */
 static int at_once(const wisp__krylov *k, int i, int next)
 {
-    const int left = k->o.restart - i;
+    const int room = k->o.restart - i, most = room < AHEAD ? room : AHEAD;
     const bool dear = wisp__precond_of(k) && k->o.precond != WISP_JACOBI;
-    if (k->separate || (dear && i < AHEAD_PRECOND)) return 1;
-    return left < next ? left : next;
+    if (k->separate || next < 1 || (dear && i < AHEAD_PRECOND)) return 1;
+    return next < most ? next : most;
 }
 
 /* *shift, which becomes what rounding leaves of it: vectors i + 1 .. i + n = (A - shift) times those before them. */
@@ -162,23 +170,23 @@ static wisp_status dots(wisp__krylov *k, int i, int n)
     return status == WISP_OK ? bring_dots(k, count) : status;
 }
 
-/* A power stands far enough from what comes before it, if so much of its length is left without that; and should be
-   left if it is one more than was tried before. */
+/* A power stands where so much of its length is left without what comes before it. One more than were tried the last
+   time is tried where so much of it is foreseen to be left. */
 static const double STANDS = 0.08, SHOULD_STAND = 0.1;
 
-/* What powers 1 .. n of column j are in the basis, over the norm of vector i: their parts in vectors 0 .. i, and by
-   Cholesky's factor of what is left, in new vectors i + 1 .., of length 1. How many of them stand, but the first one in
-   any case; and what of each is left. */
-static int factorise(const wisp__krylov *k, int i, int n, int j, double *left)
+/* What powers 1 .. n of column j are in the basis, by their dots times scale: their parts in vectors 0 .. i, and by
+   Cholesky's factor of the rest, in new vectors i + 1 .., of length 1. How many of them stand, but the first one in any
+   case; and what of each is left. They are rows `first` + 1 .. of what the column keeps. */
+static int factorise(const wisp__krylov *k, int i, int n, int j, int first, double complex scale, double *left)
 {
     const wisp__krylov_column *c = &k->col[j];
-    const double complex *norm = norms(k, c), scale = inverse(norm[i]);
+    const double complex *norm = norms(k, c);
     for (int b = 1; b <= n; b++) {
-        double complex *p = power(k, c, b);
+        double complex *p = power(k, c, first + b);
         for (int l = 0; l <= i; l++)
             p[l] = scale * inverse(norm[l]) * k->unit * wisp__number(k, with_basis(i, b, l), j);
         for (int a = 1; a <= b; a++) {
-            const double complex *q = power(k, c, a);
+            const double complex *q = power(k, c, first + a);
             const double complex dot = scale * scale * k->unit * wisp__number(k, with_power(i, n, a, b), j);
             double complex rest = dot;
             for (int l = 0; l < i + a; l++) rest -= conj(q[l]) * p[l];
@@ -196,7 +204,7 @@ static int factorise(const wisp__krylov *k, int i, int n, int j, double *left)
     return n;
 }
 
-/* How many powers should stand the next time: what is left of them falls as it did. */
+/* How many powers should stand the next time, if what is left of them falls as it did. */
 static int foreseen(int n, const double *left)
 {
     if (!(left[1] > SHOULD_STAND)) return 1;
@@ -205,7 +213,7 @@ static int foreseen(int n, const double *left)
     return room < (AHEAD - 1) * fall ? AHEAD : 1 + (int)(room / fall);
 }
 
-/* v[i + 1 .. i + n], which are powers (again: one that has been made), lose their part in the span of v[0 .. i] and of
+/* v[i + 1 .. i + n], which are powers, or new vectors a second time, lose their part in the span of v[0 .. i] and of
    those before them; then their norms. */
 static wisp_status orthogonalise(wisp__krylov *k, int i, int n)
 {
@@ -238,17 +246,18 @@ out:
     return status;
 }
 
-/* The factors that make new vectors of powers. Those of columns that have ended become 0. */
-static void set_factors(wisp__krylov *k, int i, int n)
+/* The factors of that, by rows `first` + 1 .. of what columns keep; powers are taken times 1 / norm of vector i, new
+   vectors as they are. Those of columns that have ended become 0. */
+static void set_factors(wisp__krylov *k, int i, int n, int first)
 {
     for (int c = 0; c < k->width; c++) {
         const bool going = wisp__going(&k->col[c]);
-        const double complex *norm = norms(k, &k->col[c]);
+        const double complex *norm = norms(k, &k->col[c]), scale = first ? 1 : inverse(norm[i]);
         for (int j = 1; j <= n; j++) {
-            const double complex *p = power(k, &k->col[c], j), over = going ? inverse(p[i + j]) : 0;
+            const double complex *p = power(k, &k->col[c], first + j), over = going ? inverse(p[i + j]) : 0;
             for (int l = 0; l < i + j; l++)
                 factors(k, j - 1, l)[c] = wisp__scalar(going ? -p[l] * over * (l <= i ? inverse(norm[l]) : 1) : 0);
-            factors(k, j - 1, i + j)[c] = wisp__scalar(going ? inverse(norm[i]) * over : 0);
+            factors(k, j - 1, i + j)[c] = wisp__scalar(going ? scale * over : 0);
         }
     }
 }
@@ -267,22 +276,36 @@ static bool is_skew(const wisp__krylov *k, int i)
     return false;
 }
 
-/* v[i + 1] is made orthogonal once more. */
-static wisp_status repeat(wisp__krylov *k, int i)
+/* Powers in the basis, where the new vectors that they were known in are now known in others. */
+static void compose(const wisp__krylov *k, const wisp__krylov_column *c, int i, int n)
 {
-    const wisp_status status = dots(k, i, 1);
-    if (status != WISP_OK) return status;
-    for (int j = 0; j < k->width; j++) {
-        const bool going = wisp__going(&k->col[j]);
-        double complex *p = power(k, &k->col[j], 1), *norm = norms(k, &k->col[j]);
-        for (int l = 0; l <= i; l++) {
-            const double complex h = inverse(norm[l]) * k->unit * wisp__number(k, with_basis(i, 1, l), j);
-            if (going) p[l] += h * p[i + 1];
-            factors(k, 0, l)[j] = wisp__scalar(going ? -h * inverse(norm[l]) : 0);
-        }
-        factors(k, 0, i + 1)[j] = wisp__real(going);
+    for (int j = 1; j <= n; j++) {
+        double complex *p = power(k, c, j), in_new[AHEAD + 1];
+        for (int a = 1; a <= j; a++) in_new[a] = p[i + a], p[i + a] = 0;
+        for (int a = 1; a <= j; a++)
+            for (int l = 0; l <= i + a; l++) p[l] += in_new[a] * power(k, c, AHEAD + a)[l];
     }
-    return orthogonalise(k, i, 1);
+}
+
+/* v[i + 1 .. i + n] are made orthogonal once more. */
+static wisp_status repeat(wisp__krylov *k, int i, int n)
+{
+    wisp_status status;
+    double left[AHEAD + 1];
+    WISP_TRY(dots(k, i, n));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) {
+            const int stand = factorise(k, i, n, j, AHEAD, 1, left);
+            for (int b = stand + 1; b <= n; b++) /* what does not stand now stays as it is */
+                memset(power(k, &k->col[j], AHEAD + b), 0, (size_t)(i + b) * sizeof(double complex)),
+                    power(k, &k->col[j], AHEAD + b)[i + b] = 1;
+        }
+    set_factors(k, i, n, AHEAD);
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) compose(k, &k->col[j], i, n);
+    status = orthogonalise(k, i, n);
+out:
+    return status;
 }
 
 /* Columns of the Hessenberg matrix: A q = H q for powers, which are known in the basis q, give one after the other. */
@@ -317,6 +340,7 @@ static wisp_status make(wisp__krylov *k, int i)
     column *first = column_of(k, k->col);
     const int tried = needed(k, at_once(k, i, first->next));
     int n = tried, next = AHEAD;
+    double least = 1;
     double complex shift = tried > 1 ? first->shift : 0;
     WISP_TRY(powers(k, i, tried, &shift));
     WISP_TRY(dots(k, i, tried));
@@ -325,20 +349,26 @@ static wisp_status make(wisp__krylov *k, int i)
         memset(power(k, &k->col[j], 0), 0, (size_t)(k->o.restart + 1) * sizeof(double complex));
         power(k, &k->col[j], 0)[i] = 1;
         if (!wisp__going(&k->col[j])) continue;
-        const int stand = factorise(k, i, tried, j, left), more = foreseen(stand, left);
+        const int stand = factorise(k, i, tried, j, 0, inverse(norms(k, &k->col[j])[i]), left);
+        const int more = foreseen(stand, left);
         if (stand < n) n = stand;
         if (more < next) next = more;
+        for (int b = 1; b <= stand; b++) least = left[b] < least ? left[b] : least;
     }
-    set_factors(k, i, n);
+    set_factors(k, i, n, 0);
     WISP_TRY(orthogonalise(k, i, n));
-    if (n == 1 && is_skew(k, i)) WISP_TRY(repeat(k, i));
+    double loss = (first->loss + k->eps) / least;
+    if (n == 1 ? is_skew(k, i) : loss > sqrt(k->eps)) {
+        WISP_TRY(repeat(k, i, n));
+        loss = first->loss + k->eps;
+    }
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j])) find_hessenberg(k, &k->col[j], i, n, shift);
     shift = next_shift(k, i + n);
     const int most = n < tried ? n : first->most;
     for (int j = 0; j < k->width; j++) {
         column *c = column_of(k, &k->col[j]);
-        c->made = i + n, c->shift = shift;
+        c->made = i + n, c->shift = shift, c->loss = loss;
         c->most = most, c->next = next < most ? next : most;
     }
 out:
@@ -380,8 +410,9 @@ static wisp_status normalise(wisp__krylov *k, int i)
 {
     for (int j = 0; j < k->width; j++) {
         double complex *norm = norms(k, &k->col[j]) + i;
-        factors(k, 0, i)[j] = wisp__scalar(inverse(*norm));
-        if (*norm != 0) *norm = 1;
+        const bool going = wisp__going(&k->col[j]);
+        factors(k, 0, i)[j] = wisp__scalar(going ? inverse(*norm) : 0);
+        if (going && *norm != 0) *norm = 1;
     }
     const wisp_term term = times(k, 0, i);
     const wisp_status status = send_factors(k, 1);

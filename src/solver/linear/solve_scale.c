@@ -12,7 +12,10 @@ static int largest_factor(wisp_type type) { return wisp__is_single(type) ? 126 :
 static int within(int exponent, int most) { return exponent > most ? most : exponent < -most ? -most : exponent; }
 
 /* Its steps are at 1.63 2^n, not at 2^n, where norms often lie: so rounding does not change it. */
-static int exponent_of(double size) { return ilogb(1.23 * size); }
+static int exponent_of(double size)
+{
+    return size > 1 ? ilogb(1.23 * (size / 2)) + 1 : ilogb(1.23 * size); /* for the largest numbers, too */
+}
 
 static bool is_operator(const wisp__krylov *k)
 {

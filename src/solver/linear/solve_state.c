@@ -111,7 +111,9 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_samef(state, "opts.variant", "%s", wisp__variant_name(k->asked_variant)));
     WISP_TRY(same_preconditioner(o, state));
     if (o->side) WISP_TRY(wisp_state_samef(state, "opts.side", "%s", wisp__side_name(o->side)));
-    if (wisp__method_of(k->asked)->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
+    const wisp__method *asked = wisp__method_of(k->asked);
+    if (asked->restarts) WISP_TRY(wisp_state_samef(state, "opts.restart", "%d", o->restart));
+    if (asked->restarts) WISP_TRY(wisp_state_samef(state, "bytes of a basis", "%zu", asked->own(o)));
     if (wisp__method_of(k->asked)->shadows) WISP_TRY(wisp_state_samef(state, "opts.shadow", "%d", o->shadow));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_samef(state, "opts.tolerance_abs", "%.17g", o->tolerance_abs));
