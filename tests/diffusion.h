@@ -114,4 +114,22 @@ static inline int64_t solved(wisp_ctx *ctx, const scene *s, const wisp_solve_opt
     ref_free(b), ref_free(want), ref_free(got);
     return iterations;
 }
+/* Row i of incomplete factors, L's entries and then U's, in A's order and columns. How many. */
+static inline int factors_row(const wisp__ilu *f, int64_t i, int64_t *col, cplx *val)
+{
+    const wisp_type type = f->pairs ? WISP_Z : WISP_D;
+    int64_t k = 0;
+    int n = 0;
+    while (f->order[k] != i) assert_true(++k < f->rows);
+    for (int side = 0; side < 2; side++) {
+        const wisp__triangle *t = &f->side[side];
+        if (side == 1) col[n] = i, val[n++] = 1 / wisp__number_at(type, f->inverse, k);
+        for (int64_t e = t->begin[k]; e < t->begin[k + 1]; e++) {
+            assert_true(side == 0 ? t->col[e] < k : t->col[e] > k);
+            col[n] = f->order[t->col[e]], val[n++] = wisp__number_at(type, t->val, e);
+        }
+    }
+    return n;
+}
+
 #endif

@@ -1,100 +1,164 @@
-/* What incomplete factors do with a row, for one type of numbers: NUMBER, and NAME(name) of the functions. Included by
-   ilu.c once for each. The factors lie as in wisp__ilu. */
+/* What incomplete factors do with rows, for one type of numbers: NUMBER, and NAME(name) of the functions. Included by
+   ilu.c once for each. Rows are counted in the order of levels; while factors are made, columns are A's own. */
 
 static double NAME(size)(NUMBER v) { return fabs(creal(v)) > fabs(cimag(v)) ? fabs(creal(v)) : fabs(cimag(v)); }
 
-/* Entry k becomes v. */
-static void NAME(put)(const wisp__ilu *f, int64_t k, double complex v) { ((NUMBER *)f->val)[k] = (NUMBER)v; }
-
-/* The least size that a pivot may have is a small part of this. */
-static double NAME(largest)(const wisp__ilu *f, int64_t i)
+/* Entries of a row are copied to a triangle. */
+static void NAME(copy)(const triangle *t, int64_t k, const wisp__ilu_rows *from, int64_t at)
 {
-    const NUMBER *val = f->val;
-    double most = 0;
-    if (f->hermitian) return creal(val[f->diagonal[i]]);
-    for (int64_t k = f->begin[i]; k < f->begin[i + 1]; k++) most = fmax(most, NAME(size)(val[k]));
-    return most > 0 ? most : 1;
+    NUMBER *val = (NUMBER *)t->val + t->begin[k];
+    int32_t *col = t->col + t->begin[k];
+    const int64_t n = t->begin[k + 1] - t->begin[k];
+    for (int64_t e = 0; e < n; e++) col[e] = from->col[at + e], val[e] = ((const NUMBER *)from->val)[at + e];
 }
 
-/* The diagonal of row i is made larger by so much. */
-static void NAME(shift)(const wisp__ilu *f, int64_t i, double by)
+/* Rows before they are factored, with the diagonal where the inverse of the pivot will be. */
+static void NAME(fill)(run *r, part *p, int64_t from, int64_t to)
 {
-    NUMBER *d = (NUMBER *)f->val + f->diagonal[i];
-    *d += creal(*d) < 0 ? -by : by;
+    const wisp__ilu *f = r->f;
+    const wisp__ilu_rows *rows = &r->rows;
+    (void)p;
+    for (int64_t k = from; k < to; k++) {
+        const int64_t i = f->order[k], at = rows->begin[i], middle = at + rows->lower[i];
+        NUMBER *d = (NUMBER *)f->inverse + k;
+        NAME(copy)(&f->side[LOWER], k, rows, at);
+        NAME(copy)(&f->side[UPPER], k, rows, middle + 1);
+        *d = ((const NUMBER *)rows->val)[middle];
+        if (r->alpha > 0) *d += creal(*d) < 0 ? -r->alpha * rows->size[i] : r->alpha * rows->size[i];
+    }
 }
 
-/* Row i, whose rows before are done, by the order of Gauss in place (IKJ). The size of its pivot; minus that, if its
-   inverse is out of range; 0, if it is no pivot. */
-static double NAME(factor)(const wisp__ilu *f, int64_t i)
+/* Entries from `at` on to `end` lose l times those of the columns that they have in a row of U, from u on to `last`.
+   Where that has got to. */
+static int64_t NAME(lose)(const triangle *t, int64_t at, int64_t end, NUMBER l, const triangle *U, int64_t u,
+                          int64_t last)
 {
-    NUMBER *val = f->val, *inverse = f->inverse;
-    const int64_t end = f->begin[i + 1], middle = f->diagonal[i];
-    for (int64_t k = f->begin[i]; k < middle; k++) {
-        const int64_t row = f->col[k];
-        const NUMBER l = val[k] = NAME(times)(val[k], inverse[row]);
-        const int64_t last = f->begin[row + 1];
-        int64_t at = k + 1, u = f->diagonal[row] + 1;
-        while (at < end && u < last) {
-            if (f->col[at] == f->col[u])
-                val[at++] -= NAME(times)(l, val[u++]);
-            else if (f->col[at] < f->col[u])
-                at = seek(f, at, end, f->col[u]);
+    NUMBER *val = t->val;
+    while (at < end && u < last) {
+        if (t->col[at] == U->col[u])
+            val[at++] -= NAME(times)(l, ((const NUMBER *)U->val)[u++]);
+        else if (t->col[at] < U->col[u])
+            at = seek(t->col, at, end, U->col[u]);
+        else
+            u = seek(U->col, u, last, t->col[at]);
+    }
+    return u;
+}
+
+/* Row k, of levels before which all is done, by the order of Gauss in place (IKJ). The size of its pivot; minus that,
+   if its inverse is out of range; 0, if it is no pivot. */
+static double NAME(eliminate)(const wisp__ilu *f, const int32_t *where, int64_t k)
+{
+    const triangle *L = &f->side[LOWER], *U = &f->side[UPPER];
+    NUMBER *val = L->val, *inverse = f->inverse, d = inverse[k];
+    const int64_t end = L->begin[k + 1];
+    for (int64_t at = L->begin[k]; at < end; at++) {
+        const int64_t row = where[L->col[at]], last = U->begin[row + 1];
+        const NUMBER l = val[at] = NAME(times)(val[at], inverse[row]);
+        int64_t u = NAME(lose)(L, at + 1, end, l, U, U->begin[row], last);
+        u = seek(U->col, u, last, f->order[k]);
+        if (u < last && U->col[u] == f->order[k]) d -= NAME(times)(l, ((const NUMBER *)U->val)[u++]);
+        NAME(lose)(U, U->begin[k], U->begin[k + 1], l, U, u, last);
+    }
+    if (f->hermitian) d = creal(d);
+    const double pivot = f->hermitian ? creal(d) : NAME(size)(d);
+    inverse[k] = pivot > 0 ? 1 / d : 0;
+    if (!isfinite(pivot) || !(pivot > 0)) return 0;
+    return isfinite(NAME(size)(inverse[k])) ? pivot : -pivot;
+}
+
+/* Where several levels are done in one go, no row is begun behind one that is refused. */
+static void NAME(factor)(run *r, part *p, int64_t from, int64_t to)
+{
+    for (int64_t k = from; k < to && !(r->alone && p->row >= 0); k++) {
+        const int64_t i = r->f->order[k];
+        const double size = r->rows.size[i], pivot = NAME(eliminate)(r->f, r->rows.where, k);
+        if (!(fabs(pivot) > 0x1p-26 * size))
+            wisp__ilu_refuse(p, i, WISP_ERR_BREAKDOWN, pivot / size);
+        else if (pivot < 0)
+            wisp__ilu_refuse(p, i, WISP_ERR_NUMERIC, size / r->factor);
+    }
+}
+
+static void NAME(clear)(run *r, part *p, int64_t from, int64_t to)
+{
+    const triangle *L = &r->f->side[LOWER];
+    (void)p;
+    for (int64_t k = L->begin[from]; k < L->begin[to]; k++) ((NUMBER *)L->val)[k] = 0;
+}
+
+/* Entries below the diagonal become what the ones above it make of them, U = D L^H, and 0 where there is none, as those
+   above that have none below. U's columns are then rows of the order of levels. */
+static void NAME(mirror)(run *r, part *p, int64_t from, int64_t to)
+{
+    const triangle *L = &r->f->side[LOWER], *U = &r->f->side[UPPER];
+    const NUMBER *inverse = r->f->inverse;
+    (void)p;
+    for (int64_t k = from; k < to; k++) {
+        const int32_t i = r->f->order[k];
+        for (int64_t u = U->begin[k]; u < U->begin[k + 1]; u++) {
+            NUMBER *v = (NUMBER *)U->val + u;
+            const int32_t row = U->col[u] = r->rows.where[U->col[u]];
+            const int64_t end = L->begin[row + 1], at = seek(L->col, L->begin[row], end, i);
+            if (at < end && L->col[at] == i)
+                ((NUMBER *)L->val)[at] = NAME(times)(NAME(conjugate)(*v), inverse[k]);
             else
-                u = seek(f, u, last, f->col[at]);
+                *v = 0;
         }
     }
-    if (f->hermitian) val[middle] = creal(val[middle]);
-    const double pivot = f->hermitian ? creal(val[middle]) : NAME(size)(val[middle]);
-    inverse[i] = pivot > 0 ? 1 / val[middle] : 0;
-    if (!isfinite(pivot) || !(pivot > 0)) return 0;
-    return isfinite(NAME(size)(inverse[i])) ? pivot : -pivot;
 }
 
-/* Entries of row i above the diagonal that have none below it become 0. */
-static void NAME(prune)(const wisp__ilu *f, int64_t i)
+/* `to` loses what row k of a triangle makes of rows of x. */
+static inline void NAME(subtract)(const triangle *t, const NUMBER *x, int width, int64_t k, NUMBER *to)
 {
-    for (int64_t k = f->diagonal[i] + 1; k < f->begin[i + 1]; k++)
-        if (find(f, f->col[k], i) < 0) ((NUMBER *)f->val)[k] = 0;
+    const NUMBER *val = t->val;
+    for (int64_t e = t->begin[k]; e < t->begin[k + 1]; e++) {
+        const NUMBER *from = x + (int64_t)t->col[e] * width;
+        for (int j = 0; j < width; j++) to[j] -= NAME(times)(val[e], from[j]);
+    }
+}
+static inline NUMBER NAME(rest)(const triangle *t, const NUMBER *x, int64_t k, NUMBER sum)
+{
+    const NUMBER *val = t->val;
+    for (int64_t e = t->begin[k]; e < t->begin[k + 1]; e++) sum -= NAME(times)(val[e], x[t->col[e]]);
+    return sum;
 }
 
-/* Those below it become what the ones above it make of them, U = D L^H. */
-static void NAME(mirror)(const wisp__ilu *f, int64_t i)
+/* L^-1 x into the order of levels. */
+static void NAME(lower)(run *r, part *p, int64_t from, int64_t to)
 {
-    NUMBER *val = f->val, *inverse = f->inverse;
-    for (int64_t k = f->begin[i]; k < f->diagonal[i]; k++) {
-        const int64_t at = find(f, f->col[k], i);
-        val[k] = at < 0 ? 0 : NAME(times)(NAME(conjugate)(val[at]), inverse[f->col[k]]);
+    const wisp__ilu *f = r->f;
+    const triangle *L = &f->side[LOWER];
+    const NUMBER *x = (const NUMBER *)r->x;
+    NUMBER *y = (NUMBER *)f->work;
+    const int width = r->width;
+    (void)p;
+    for (int64_t k = from; k < to && width == 1; k++) y[k] = NAME(rest)(L, y, k, x[f->order[k]]);
+    for (int64_t k = from; k < to && width > 1; k++) {
+        memcpy(y + k * width, x + (int64_t)f->order[k] * width, (size_t)width * sizeof *y);
+        NAME(subtract)(L, y, width, k, y + k * width);
     }
 }
 
-/* Row i of x becomes that of L^-1 x, or of U^-1 x, with those before it, or behind it, done. */
-static void NAME(subtract)(const wisp__ilu *f, NUMBER *x, int width, int64_t i, int64_t begin, int64_t end)
+/* U^-1 of that, back into the rows' own order; from the last row on. */
+static void NAME(upper)(run *r, part *p, int64_t from, int64_t to)
 {
-    const NUMBER *val = f->val;
-    NUMBER *to = x + i * width;
-    if (width == 1) {
-        NUMBER sum = *to;
-        for (int64_t k = begin; k < end; k++) sum -= NAME(times)(val[k], x[f->col[k]]);
-        *to = sum;
-        return;
+    const wisp__ilu *f = r->f;
+    const triangle *U = &f->side[UPPER];
+    const NUMBER *inverse = f->inverse;
+    NUMBER *x = (NUMBER *)r->x, *y = (NUMBER *)f->work;
+    const int width = r->width;
+    (void)p;
+    for (int64_t k = to - 1; k >= from && width == 1; k--)
+        x[f->order[k]] = y[k] = NAME(times)(NAME(rest)(U, y, k, y[k]), inverse[k]);
+    for (int64_t k = to - 1; k >= from && width > 1; k--) {
+        NUMBER *own = y + k * width;
+        NAME(subtract)(U, y, width, k, own);
+        for (int j = 0; j < width; j++) own[j] = NAME(times)(own[j], inverse[k]);
+        memcpy(x + (int64_t)f->order[k] * width, own, (size_t)width * sizeof *own);
     }
-    for (int64_t k = begin; k < end; k++) {
-        const NUMBER *from = x + (int64_t)f->col[k] * width;
-        for (int j = 0; j < width; j++) to[j] -= NAME(times)(val[k], from[j]);
-    }
-}
-static void NAME(lower)(const wisp__ilu *f, double *x, int width, int64_t i)
-{
-    NAME(subtract)(f, (NUMBER *)x, width, i, f->begin[i], f->diagonal[i]);
-}
-static void NAME(upper)(const wisp__ilu *f, double *x, int width, int64_t i)
-{
-    NUMBER *to = (NUMBER *)x + i * width;
-    NAME(subtract)(f, (NUMBER *)x, width, i, f->diagonal[i] + 1, f->begin[i + 1]);
-    for (int j = 0; j < width; j++) to[j] = NAME(times)(to[j], ((const NUMBER *)f->inverse)[i]);
 }
 
-static const calls NAME(calls) = {NAME(put),   NAME(largest), NAME(shift), NAME(factor),
-                                  NAME(prune), NAME(mirror),  NAME(lower), NAME(upper)};
+static const calls NAME(calls) = {NAME(fill), NAME(factor), NAME(clear), NAME(mirror), NAME(lower), NAME(upper)};
 #undef NUMBER
 #undef NAME

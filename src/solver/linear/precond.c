@@ -99,6 +99,8 @@ static wisp_status make_ilu(wisp__precond *P, const char *definite)
     P->host.apply = wisp__ilu_apply;
     P->host.arg = &P->ilu;
     P->host.pairs = P->ilu.pairs;
+    const int reals = wisp_type_is_complex(P->type) && !P->ilu.pairs ? 2 : 1;
+    WISP_TRY(wisp__ilu_room(&P->ilu, reals * P->width));
     status = make_host(P);
 out:
     return status;
@@ -203,7 +205,7 @@ double wisp__precond_plan(const wisp_mat_info *A, wisp_type type, int width, con
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN: return rows * width * size;
     case WISP_ILU:
-    case WISP_IC: return wisp__ilu_plan(A) + wisp__host_plan(rows, type, width);
+    case WISP_IC: return wisp__ilu_plan(A, type, width) + wisp__host_plan(rows, type, width);
     case WISP_AMG: return wisp__amg_plan(A) + wisp__host_plan(rows, type, width);
     default: return 0;
     }
@@ -220,7 +222,8 @@ double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, co
     case WISP_CHEBYSHEV: return d * product + (d - 1 + (d > 2 ? d - 2 : 0)) * block; /* with r; with the step before */
     case WISP_NEUMANN: return d * product + (d - 1) * block;
     case WISP_ILU:
-    case WISP_IC: return wisp__ilu_bytes(A) + 8 * block; /* copied in and out, and changed by both factors */
+    case WISP_IC:
+        return wisp__ilu_bytes(A) + 10 * block; /* copied in, out and into their order, and changed by both factors */
     default: return 0;
     }
 }

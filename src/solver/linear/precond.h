@@ -102,35 +102,40 @@ wisp_status wisp__host_apply(void *host, wisp_blk *y, const wisp_blk *x); /* as 
 double wisp__host_plan(double rows, wisp_type type, int width);           /* bytes */
 void wisp__host_close(wisp__host *h);
 
-/* ---- ILU, IC: ilu.c ---- */
+/* ---- ILU, IC: ilu.c, ilu_read.c ---- */
 
-/* Rows in an order in which those of a level, from begin[k] on to begin[k + 1], need rows of levels before it alone. */
+/* Rows of a triangle without the diagonal, in the order of levels. */
 typedef struct {
-    int32_t *order; /* [rows] */
-    int64_t *begin, count;
-} wisp__levels;
-/* Factors L U of a rank's own rows and columns, with their pattern and the diagonal: L below it, with 1 on it, U from
-   it on. Numbers are doubles, or pairs of them. */
+    int64_t *begin; /* [rows + 1] */
+    int32_t *col;   /* rows of that order; in a row as A's own columns rise */
+    void *val;
+} wisp__triangle;
+/* Factors L U of a rank's own rows and columns, with their pattern and the diagonal, of which L has 1. Numbers are
+   doubles, or pairs of them. Rows lie in an order in which those of a level, from begin[k] on to begin[k + 1], need
+   rows of levels before it alone, and of levels behind it for U. */
 typedef struct {
     wisp_ctx *ctx;
     int64_t first, rows;
-    bool pairs, hermitian;     /* hermitian: U = D L^H, D > 0 */
-    int64_t *begin, *diagonal; /* [rows + 1]; [rows] where an entry is */
-    int32_t *col;              /* from 0, rising in a row */
-    void *val, *inverse;       /* of entries; [rows] 1 over the pivots */
-    double *size;              /* [rows] what pivots are compared with */
-    wisp__levels levels[2];    /* of L, of U */
-    double shift;              /* the diagonal was made larger by this times `size`; 0: it was not */
+    bool pairs, hermitian; /* hermitian: U = D L^H, D > 0 */
+    int32_t *order;        /* [rows] which row of the rank's it is */
+    int64_t *begin, levels;
+    wisp__triangle side[2]; /* L, U */
+    void *inverse;          /* [rows] 1 over the pivots */
+    double *work;           /* [rows][columns] x in that order */
+    double shift;           /* the diagonal was made larger by this times `size`; 0: it was not */
 } wisp__ilu;
 /* Of factor A, for one that is freed also after a failure. cholesky: A has to be Hermitian; definite: as for
    wisp__precond_make. On all ranks together. */
 wisp_status wisp__ilu_make(wisp__ilu *f, const wisp_mat *A, double factor, bool cholesky, const char *definite);
-/* Its part that reads rows, with f's first fields set: of any source of A's rows. */
+/* Its part that reads rows, with f's first fields set: of any source of A's rows that tells how many entries a row has,
+   where it is asked without room for them. */
 wisp_status wisp__ilu_of_rows(wisp__ilu *f, const wisp_mat *A, const wisp_src *src, double factor,
                               const char *definite);
-wisp_status wisp__ilu_apply(void *ilu, double *x, int width); /* a wisp__host_fn */
-double wisp__ilu_plan(const wisp_mat_info *A);                /* bytes at most */
-double wisp__ilu_bytes(const wisp_mat_info *A);               /* that an application moves of the factors */
+/* Room to apply it to so many columns of its numbers at most. */
+wisp_status wisp__ilu_room(wisp__ilu *f, int width);
+wisp_status wisp__ilu_apply(void *ilu, double *x, int width);             /* a wisp__host_fn */
+double wisp__ilu_plan(const wisp_mat_info *A, wisp_type type, int width); /* bytes at most */
+double wisp__ilu_bytes(const wisp_mat_info *A);                           /* that an application moves of the factors */
 void wisp__ilu_free(wisp__ilu *f);
 
 /* ---- AMG: amg.c ---- */
