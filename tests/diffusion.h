@@ -118,15 +118,15 @@ static inline int64_t solved(wisp_ctx *ctx, const scene *s, const wisp_solve_opt
 static inline int factors_row(const wisp__ilu *f, int64_t i, int64_t *col, cplx *val)
 {
     const wisp_type type = f->pairs ? WISP_Z : WISP_D;
-    int64_t k = 0;
+    const int64_t k = f->where[i];
     int n = 0;
-    while (f->order[k] != i) assert_true(++k < f->rows);
     for (int side = 0; side < 2; side++) {
         const wisp__triangle *t = &f->side[side];
         if (side == 1) col[n] = i, val[n++] = 1 / wisp__number_at(type, f->inverse, k);
         for (int64_t e = t->begin[k]; e < t->begin[k + 1]; e++) {
             assert_true(side == 0 ? t->col[e] < k : t->col[e] > k);
-            col[n] = f->order[t->col[e]], val[n++] = wisp__number_at(type, t->val, e);
+            for (col[n] = 0; f->where[col[n]] != t->col[e]; col[n]++) assert_true(col[n] < f->rows - 1);
+            val[n++] = wisp__number_at(type, t->val, e);
         }
     }
     return n;

@@ -121,7 +121,12 @@ static void array_rows(void *arg, int64_t begin, int64_t end, int part)
     const array_run *r = arg;
     const wisp__view *v = &r->p->v;
     (void)part;
-    if (r->p->column_step == 1 && !v->column) { /* neighbours on both sides go together */
+    if (r->p->column_step == 1 && !v->column && v->ld == v->width && !r->p->row && r->p->row_step == v->width) {
+        const size_t at = (size_t)array_at(r->p, begin), size = (size_t)((end - begin) * v->width * v->bytes);
+        memcpy(r->from ? row_of(v, begin) : r->to + at, r->from ? r->from + at : row_of(v, begin), size);
+        return; /* all lie side by side */
+    }
+    if (r->p->column_step == 1 && !v->column && v->width > 1) { /* neighbours on both sides go together */
         for (int64_t i = begin; i < end; i++) {
             const int64_t at = array_at(r->p, i);
             const size_t size = (size_t)(v->width * v->bytes);

@@ -15,7 +15,7 @@ typedef wisp__ilu_part part;
 typedef wisp__triangle triangle;
 
 typedef struct {
-    wisp__ilu_fn fill, factor, clear, mirror, lower, upper;
+    wisp__ilu_fn fill, factor, clear, mirror, gather, lower, upper, scatter;
 } calls;
 
 /* The first entry from `from` on whose column is not before j; end: there is none. Its steps double, so that a short
@@ -164,12 +164,12 @@ static void number_columns(triangle *t, const int32_t *where, int64_t from, int6
 static void number_lower(run *r, part *p, int64_t from, int64_t to)
 {
     (void)p;
-    number_columns(&r->f->side[LOWER], r->rows.where, from, to);
+    number_columns(&r->f->side[LOWER], r->f->where, from, to);
 }
 static void number_upper(run *r, part *p, int64_t from, int64_t to)
 {
     (void)p;
-    number_columns(&r->f->side[UPPER], r->rows.where, from, to);
+    number_columns(&r->f->side[UPPER], r->f->where, from, to);
 }
 
 /* With A's diagonal larger by alpha times a row's size. *bad: ranks where a pivot can't be one. */
@@ -326,13 +326,20 @@ static int64_t rows_at_a_time(const wisp__ilu *f, int width)
     return each < NUMBERS ? NUMBERS / each : 1;
 }
 
+/* x is gathered as its rows come: each level has one place where it grows, and these stay in cache. By the order of
+   levels it would be read from all over. */
 wisp_status wisp__ilu_apply(void *ilu, double *x, int width)
 {
     wisp__ilu *f = ilu;
-    run r = {.f = f, .x = x, .width = width, .at_a_time = rows_at_a_time(f, width)};
+    const calls *c = calls_of(f);
+    run r = {.f = f, .x = x, .width = width, .at_a_time = 1 << 14};
     wisp_status status;
-    WISP_TRY(wisp__ilu_each_level(&r, LOWER, calls_of(f)->lower));
-    status = wisp__ilu_each_level(&r, UPPER, calls_of(f)->upper);
+    WISP_TRY(wisp__ilu_each_row(&r, 0, f->rows, c->gather));
+    r.at_a_time = rows_at_a_time(f, width);
+    WISP_TRY(wisp__ilu_each_level(&r, LOWER, c->lower));
+    WISP_TRY(wisp__ilu_each_level(&r, UPPER, c->upper));
+    r.at_a_time = 1 << 14;
+    status = wisp__ilu_each_row(&r, 0, f->rows, c->scatter);
 out:
     return status;
 }
@@ -363,7 +370,7 @@ void wisp__ilu_free(wisp__ilu *f)
         wisp_free(f->ctx, f->side[side].col);
         wisp_free(f->ctx, f->side[side].val);
     }
-    wisp_free(f->ctx, f->order);
+    wisp_free(f->ctx, f->where);
     wisp_free(f->ctx, f->begin);
     wisp_free(f->ctx, f->inverse);
     wisp_free(f->ctx, f->work);

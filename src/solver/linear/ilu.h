@@ -12,7 +12,7 @@ typedef struct {
     int32_t *col;           /* from 0, rising in a row */
     void *val;
     double *size;   /* [rows] what pivots are compared with */
-    int32_t *where; /* [rows] where a row is in the order of levels */
+    int32_t *order; /* [rows] which of them is at a place of the order of levels */
 } wisp__ilu_rows;
 
 /* The first row of a thread's that is refused: its number, why, and its pivot or diagonal. */

@@ -124,15 +124,15 @@ static wisp_status find_order(wisp__ilu_run *r)
     int32_t *level = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(f->ctx, &level, (size_t)f->rows + 1, sizeof *level));
-    r->rows.where = level;
-    WISP_TRY(wisp_alloc(f->ctx, &f->order, (size_t)f->rows + 1, sizeof *f->order));
+    f->where = level;
+    WISP_TRY(wisp_alloc(f->ctx, &r->rows.order, (size_t)f->rows + 1, sizeof *r->rows.order));
     f->levels = number_levels(r, level);
     WISP_TRY(wisp_alloc(f->ctx, &f->begin, (size_t)f->levels + 2, sizeof *f->begin));
     for (int64_t i = 0; i < f->rows; i++) f->begin[level[i] + 2]++;
     for (int64_t k = 2; k < f->levels + 2; k++) f->begin[k] += f->begin[k - 1];
     for (int64_t i = 0; i < f->rows; i++) {
         const int64_t at = f->begin[level[i] + 1]++;
-        f->order[at] = (int32_t)i;
+        r->rows.order[at] = (int32_t)i;
         level[i] = (int32_t)at; /* which becomes `where` */
     }
 out:
@@ -149,9 +149,9 @@ static wisp_status make_room(wisp__ilu_run *r)
     WISP_TRY(wisp_alloc(f->ctx, &lower->begin, n, sizeof *lower->begin));
     WISP_TRY(wisp_alloc(f->ctx, &upper->begin, n, sizeof *upper->begin));
     for (int64_t k = 0; k < f->rows; k++) {
-        const int before = r->rows.lower[f->order[k]];
+        const int before = r->rows.lower[r->rows.order[k]];
         lower->begin[k + 1] = lower->begin[k] + before;
-        upper->begin[k + 1] = upper->begin[k] + r->rows.count[f->order[k]] - before - 1;
+        upper->begin[k + 1] = upper->begin[k] + r->rows.count[r->rows.order[k]] - before - 1;
     }
     for (wisp__triangle *t = lower; t <= upper; t++) {
         WISP_TRY(wisp_alloc(f->ctx, &t->col, (size_t)t->begin[f->rows] + 1, sizeof *t->col));
@@ -179,5 +179,5 @@ void wisp__ilu_rows_free(wisp_ctx *ctx, wisp__ilu_rows *rows)
     wisp_free(ctx, rows->col);
     wisp_free(ctx, rows->val);
     wisp_free(ctx, rows->size);
-    wisp_free(ctx, rows->where);
+    wisp_free(ctx, rows->order);
 }

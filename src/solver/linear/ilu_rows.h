@@ -19,7 +19,7 @@ static void NAME(fill)(run *r, part *p, int64_t from, int64_t to)
     const wisp__ilu_rows *rows = &r->rows;
     (void)p;
     for (int64_t k = from; k < to; k++) {
-        const int64_t i = f->order[k], at = rows->begin[i], middle = at + rows->lower[i];
+        const int64_t i = rows->order[k], at = rows->begin[i], middle = at + rows->lower[i];
         NUMBER *d = (NUMBER *)f->inverse + k;
         NAME(copy)(&f->side[LOWER], k, rows, at);
         NAME(copy)(&f->side[UPPER], k, rows, middle + 1);
@@ -45,19 +45,19 @@ static int64_t NAME(lose)(const triangle *t, int64_t at, int64_t end, NUMBER l, 
     return u;
 }
 
-/* Row k, of levels before which all is done, by the order of Gauss in place (IKJ). The size of its pivot; minus that,
-   if its inverse is out of range; 0, if it is no pivot. */
-static double NAME(eliminate)(const wisp__ilu *f, const int32_t *where, int64_t k)
+/* Row k, A's row i, of levels before which all is done, by the order of Gauss in place (IKJ). The size of its pivot;
+   minus that, if its inverse is out of range; 0, if it is no pivot. */
+static double NAME(eliminate)(const wisp__ilu *f, int32_t i, int64_t k)
 {
     const triangle *L = &f->side[LOWER], *U = &f->side[UPPER];
     NUMBER *val = L->val, *inverse = f->inverse, d = inverse[k];
     const int64_t end = L->begin[k + 1];
     for (int64_t at = L->begin[k]; at < end; at++) {
-        const int64_t row = where[L->col[at]], last = U->begin[row + 1];
+        const int64_t row = f->where[L->col[at]], last = U->begin[row + 1];
         const NUMBER l = val[at] = NAME(times)(val[at], inverse[row]);
         int64_t u = NAME(lose)(L, at + 1, end, l, U, U->begin[row], last);
-        u = seek(U->col, u, last, f->order[k]);
-        if (u < last && U->col[u] == f->order[k]) d -= NAME(times)(l, ((const NUMBER *)U->val)[u++]);
+        u = seek(U->col, u, last, i);
+        if (u < last && U->col[u] == i) d -= NAME(times)(l, ((const NUMBER *)U->val)[u++]);
         NAME(lose)(U, U->begin[k], U->begin[k + 1], l, U, u, last);
     }
     if (f->hermitian) d = creal(d);
@@ -71,8 +71,8 @@ static double NAME(eliminate)(const wisp__ilu *f, const int32_t *where, int64_t 
 static void NAME(factor)(run *r, part *p, int64_t from, int64_t to)
 {
     for (int64_t k = from; k < to && !(r->alone && p->row >= 0); k++) {
-        const int64_t i = r->f->order[k];
-        const double size = r->rows.size[i], pivot = NAME(eliminate)(r->f, r->rows.where, k);
+        const int32_t i = r->rows.order[k];
+        const double size = r->rows.size[i], pivot = NAME(eliminate)(r->f, i, k);
         if (!(fabs(pivot) > 0x1p-26 * size))
             wisp__ilu_refuse(p, i, WISP_ERR_BREAKDOWN, pivot / size);
         else if (pivot < 0)
@@ -95,10 +95,10 @@ static void NAME(mirror)(run *r, part *p, int64_t from, int64_t to)
     const NUMBER *inverse = r->f->inverse;
     (void)p;
     for (int64_t k = from; k < to; k++) {
-        const int32_t i = r->f->order[k];
+        const int32_t i = r->rows.order[k];
         for (int64_t u = U->begin[k]; u < U->begin[k + 1]; u++) {
             NUMBER *v = (NUMBER *)U->val + u;
-            const int32_t row = U->col[u] = r->rows.where[U->col[u]];
+            const int32_t row = U->col[u] = r->f->where[U->col[u]];
             const int64_t end = L->begin[row + 1], at = seek(L->col, L->begin[row], end, i);
             if (at < end && L->col[at] == i)
                 ((NUMBER *)L->val)[at] = NAME(times)(NAME(conjugate)(*v), inverse[k]);
@@ -124,41 +124,58 @@ static inline NUMBER NAME(rest)(const triangle *t, const NUMBER *x, int64_t k, N
     return sum;
 }
 
-/* L^-1 x into the order of levels. */
-static void NAME(lower)(run *r, part *p, int64_t from, int64_t to)
+/* Rows of x into the order of levels, and back. */
+static void NAME(gather)(run *r, part *p, int64_t from, int64_t to)
 {
-    const wisp__ilu *f = r->f;
-    const triangle *L = &f->side[LOWER];
+    const int32_t *where = r->f->where;
     const NUMBER *x = (const NUMBER *)r->x;
-    NUMBER *y = (NUMBER *)f->work;
+    NUMBER *y = (NUMBER *)r->f->work;
     const int width = r->width;
     (void)p;
-    for (int64_t k = from; k < to && width == 1; k++) y[k] = NAME(rest)(L, y, k, x[f->order[k]]);
-    for (int64_t k = from; k < to && width > 1; k++) {
-        memcpy(y + k * width, x + (int64_t)f->order[k] * width, (size_t)width * sizeof *y);
-        NAME(subtract)(L, y, width, k, y + k * width);
-    }
+    for (int64_t i = from; i < to && width == 1; i++) y[where[i]] = x[i];
+    for (int64_t i = from; i < to && width > 1; i++)
+        for (int j = 0; j < width; j++) y[(int64_t)where[i] * width + j] = x[i * width + j];
+}
+static void NAME(scatter)(run *r, part *p, int64_t from, int64_t to)
+{
+    const int32_t *where = r->f->where;
+    const NUMBER *y = (const NUMBER *)r->f->work;
+    NUMBER *x = (NUMBER *)r->x;
+    const int width = r->width;
+    (void)p;
+    for (int64_t i = from; i < to && width == 1; i++) x[i] = y[where[i]];
+    for (int64_t i = from; i < to && width > 1; i++)
+        for (int j = 0; j < width; j++) x[i * width + j] = y[(int64_t)where[i] * width + j];
 }
 
-/* U^-1 of that, back into the rows' own order; from the last row on. */
-static void NAME(upper)(run *r, part *p, int64_t from, int64_t to)
+/* L^-1 x, in the order of levels. */
+static void NAME(lower)(run *r, part *p, int64_t from, int64_t to)
 {
-    const wisp__ilu *f = r->f;
-    const triangle *U = &f->side[UPPER];
-    const NUMBER *inverse = f->inverse;
-    NUMBER *x = (NUMBER *)r->x, *y = (NUMBER *)f->work;
+    const triangle *L = &r->f->side[LOWER];
+    NUMBER *y = (NUMBER *)r->f->work;
     const int width = r->width;
     (void)p;
-    for (int64_t k = to - 1; k >= from && width == 1; k--)
-        x[f->order[k]] = y[k] = NAME(times)(NAME(rest)(U, y, k, y[k]), inverse[k]);
+    for (int64_t k = from; k < to && width == 1; k++) y[k] = NAME(rest)(L, y, k, y[k]);
+    for (int64_t k = from; k < to && width > 1; k++) NAME(subtract)(L, y, width, k, y + k * width);
+}
+
+/* U^-1 of that; from the last row on. */
+static void NAME(upper)(run *r, part *p, int64_t from, int64_t to)
+{
+    const triangle *U = &r->f->side[UPPER];
+    const NUMBER *inverse = r->f->inverse;
+    NUMBER *y = (NUMBER *)r->f->work;
+    const int width = r->width;
+    (void)p;
+    for (int64_t k = to - 1; k >= from && width == 1; k--) y[k] = NAME(times)(NAME(rest)(U, y, k, y[k]), inverse[k]);
     for (int64_t k = to - 1; k >= from && width > 1; k--) {
         NUMBER *own = y + k * width;
         NAME(subtract)(U, y, width, k, own);
         for (int j = 0; j < width; j++) own[j] = NAME(times)(own[j], inverse[k]);
-        memcpy(x + (int64_t)f->order[k] * width, own, (size_t)width * sizeof *own);
     }
 }
 
-static const calls NAME(calls) = {NAME(fill), NAME(factor), NAME(clear), NAME(mirror), NAME(lower), NAME(upper)};
+static const calls NAME(calls) = {NAME(fill),   NAME(factor), NAME(clear), NAME(mirror),
+                                  NAME(gather), NAME(lower),  NAME(upper), NAME(scatter)};
 #undef NUMBER
 #undef NAME

@@ -117,7 +117,7 @@ typedef struct {
     wisp_ctx *ctx;
     int64_t first, rows;
     bool pairs, hermitian; /* hermitian: U = D L^H, D > 0 */
-    int32_t *order;        /* [rows] which row of the rank's it is */
+    int32_t *where;        /* [rows] where a row of the rank's is in that order */
     int64_t *begin, levels;
     wisp__triangle side[2]; /* L, U */
     void *inverse;          /* [rows] 1 over the pivots */
