@@ -39,6 +39,17 @@ static int half_row(const reopened *r, int64_t position, int64_t *col, void *val
     return n;
 }
 
+/* Real double numbers in plain sight, as most are, without a call for each. */
+static void put_doubles(const reopened *r, const wisp__row *e, int64_t *col, double *val)
+{
+    const double *from = e->val;
+    for (int k = 0; k < e->n; k++) {
+        const int64_t at = e->at + ((int64_t)k << e->log_val);
+        col[k] = wisp__col_number(&r->host.mat, wisp__row_col(e, k));
+        val[k] = from[e->code ? e->code[at] : at];
+    }
+}
+
 static int row_of(void *arg, int64_t row, int64_t *col, void *val)
 {
     const reopened *r = arg;
@@ -48,7 +59,10 @@ static int row_of(void *arg, int64_t row, int64_t *col, void *val)
     if (!col) return wisp__row_len(A, position);
     if (wisp__half_of(A)) return half_row(r, position, col, val);
     const wisp__row e = wisp__row_of(A, position);
-    for (int k = 0; k < e.n; k++) put(r, col, val, k, wisp__row_col(&e, k), wisp__row_value(&e, A->type, k));
+    if (A->type == WISP_D && !e.diagonal)
+        put_doubles(r, &e, col, val);
+    else
+        for (int k = 0; k < e.n; k++) put(r, col, val, k, wisp__row_col(&e, k), wisp__row_value(&e, A->type, k));
     return e.n;
 }
 

@@ -12,14 +12,14 @@ static void NAME(copy)(const triangle *t, int64_t k, const wisp__ilu_rows *from,
     for (int64_t e = 0; e < n; e++) col[e] = from->col[at + e], val[e] = ((const NUMBER *)from->val)[at + e];
 }
 
-/* Rows before they are factored, with the diagonal where the inverse of the pivot will be. */
+/* A's rows from one on before they are factored, with the diagonal where the inverse of the pivot will be. */
 static void NAME(fill)(run *r, part *p, int64_t from, int64_t to)
 {
     const wisp__ilu *f = r->f;
     const wisp__ilu_rows *rows = &r->rows;
     (void)p;
-    for (int64_t k = from; k < to; k++) {
-        const int64_t i = rows->order[k], at = rows->begin[i], middle = at + rows->lower[i];
+    for (int64_t i = from; i < to; i++) {
+        const int64_t k = f->where[i], at = rows->begin[i], middle = at + rows->lower[i];
         NUMBER *d = (NUMBER *)f->inverse + k;
         NAME(copy)(&f->side[LOWER], k, rows, at);
         NAME(copy)(&f->side[UPPER], k, rows, middle + 1);

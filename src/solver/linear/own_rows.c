@@ -42,7 +42,7 @@ int wisp__read_own(const wisp_src *src, int64_t first, int64_t rows, int64_t i, 
         const int64_t own = col[k] - first;
         if (own < 0 || own >= rows) continue;
         col[n] = own;
-        memmove(val + (size_t)n * size, val + (size_t)k * size, size);
+        if (n < k) memmove(val + (size_t)n * size, val + (size_t)k * size, size);
         diagonal |= own == i;
         n++;
     }
