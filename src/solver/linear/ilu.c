@@ -36,10 +36,16 @@ static inline int64_t seek(const int32_t *col, int64_t from, int64_t end, int32_
     return high;
 }
 
+static inline double larger(double a, double b) { return a > b ? a : b; }
+
 #define NUMBER double
 #define NAME(name) real_##name
 static inline double real_times(double a, double b) { return a * b; }
 static inline double real_conjugate(double a) { return a; }
+static inline double real_number(wisp_type type, const char *p, int k)
+{
+    return type == WISP_D ? ((const double *)(const void *)p)[k] : creal(wisp__number_at(type, p, k));
+}
 #include "ilu_rows.h"
 
 /* Without the library's call that looks for infinities. */
@@ -50,6 +56,10 @@ static inline double complex complex_times(double complex a, double complex b)
     return creal(a) * creal(b) - cimag(a) * cimag(b) + I * (creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 static inline double complex complex_conjugate(double complex a) { return conj(a); }
+static inline double complex complex_number(wisp_type type, const char *p, int k)
+{
+    return wisp__number_at(type, p, k);
+}
 #include "ilu_rows.h"
 
 static const calls *calls_of(const wisp__ilu *f) { return f->pairs ? &complex_calls : &real_calls; }
@@ -180,6 +190,7 @@ static wisp_status try_factors(run *r, double alpha, const char *definite, doubl
     for (int t = 0; t < wisp_ctx_threads(f->ctx); t++) r->parts[t].row = -1;
     r->alpha = alpha;
     WISP_TRY(wisp__ilu_each_row(r, 0, f->rows, calls_of(f)->fill));
+    if (wisp__ilu_refused(r)) WISP_TRY(wisp__ilu_refusal(r, wisp__ilu_refused(r), definite));
     WISP_TRY(wisp__ilu_each_level(r, LOWER, calls_of(f)->factor));
     const part *p = wisp__ilu_refused(r);
     if (p && p->why == WISP_ERR_NUMERIC) WISP_TRY(wisp__ilu_refusal(r, p, definite));
@@ -281,11 +292,12 @@ wisp_status wisp__ilu_of_rows(wisp__ilu *f, const wisp_mat *A, const wisp_src *s
     WISP_TRY(wisp_alloc(ctx, &val, (size_t)threads * longest, value));
     for (size_t t = 0; t < (size_t)threads; t++)
         r.parts[t] = (part){.row = -1, .col = col + t * longest, .val = val + t * longest * value};
-    WISP_TRY(wisp__ilu_read(&r, definite));
+    WISP_TRY(wisp__ilu_levels(&r));
     WISP_TRY(find_factors(&r, definite));
     status = finish(&r);
 out:
-    wisp__ilu_rows_free(ctx, &r.rows);
+    wisp_free(ctx, r.order);
+    wisp_free(ctx, r.size);
     wisp_free(ctx, r.parts);
     wisp_free(ctx, col);
     wisp_free(ctx, val);
@@ -344,15 +356,13 @@ out:
     return status;
 }
 
-/* While it is made the rows are there a second time. */
 double wisp__ilu_plan(const wisp_mat_info *A, wisp_type type, int width)
 {
-    enum { OF_ROW = 5 * sizeof(int64_t) + 4 * sizeof(int32_t), OF_LEVEL = sizeof(int64_t) };
+    enum { OF_ROW = 6 * sizeof(int64_t) + 4 * sizeof(int32_t) }; /* while the pattern is there, or the sizes are */
     const double size = wisp_type_is_complex(A->type) ? sizeof(double complex) : sizeof(double);
     const double rows = (double)A->local_rows,
-                 column = wisp_type_is_complex(type) ? 2 * sizeof(double) : sizeof(double);
-    return (2 * (double)A->local_nnz + rows) * (size + sizeof(int32_t)) + rows * (size + OF_ROW + OF_LEVEL) +
-           rows * width * column;
+                 number = wisp_type_is_complex(type) ? 2 * sizeof(double) : sizeof(double);
+    return ((double)A->local_nnz + rows) * (size + sizeof(int32_t)) + rows * (size + OF_ROW) + rows * width * number;
 }
 
 /* Each factor is read once, and what it multiplies. */

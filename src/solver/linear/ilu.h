@@ -1,19 +1,9 @@
-/* Between the files of incomplete factors: the rows as they were read, and runs over rows by threads. */
+/* Between the files of incomplete factors: runs over rows by threads. */
 #ifndef WISP_ILU_H
 #define WISP_ILU_H
 #include "precond.h"
 
 enum { WISP__LOWER = 0, WISP__UPPER = 1 };
-
-/* The rank's rows in their own order, from which factors are begun, with a larger diagonal perhaps more than once. */
-typedef struct {
-    int64_t *begin;         /* [rows + 1]; there may be room for more than a row has */
-    int32_t *count, *lower; /* [rows] entries of a row; those before its diagonal */
-    int32_t *col;           /* from 0, rising in a row */
-    void *val;
-    double *size;   /* [rows] what pivots are compared with */
-    int32_t *order; /* [rows] which of them is at a place of the order of levels */
-} wisp__ilu_rows;
 
 /* The first row of a thread's that is refused: its number, why, and its pivot or diagonal. */
 typedef struct {
@@ -30,8 +20,10 @@ typedef void (*wisp__ilu_fn)(wisp__ilu_run *r, wisp__ilu_part *p, int64_t from, 
 struct wisp__ilu_run {
     wisp__ilu *f;
     wisp_src src;
-    wisp__ilu_rows rows;
-    double factor, alpha; /* of A; of the shift */
+    int32_t *order;                          /* [rows] which of A's rows is at a place of the order of levels */
+    double *size;                            /* [rows], as A has them: what pivots are compared with */
+    const struct wisp__ilu_pattern *pattern; /* while there are no levels */
+    double factor, alpha;                    /* of A; of the shift */
     wisp__ilu_part *parts;
     wisp__ilu_fn some;
     int64_t from, to, at_a_time;
@@ -51,8 +43,7 @@ wisp_status wisp__ilu_refusal(const wisp__ilu_run *r, const wisp__ilu_part *p, c
 
 /* ---- ilu_read.c ---- */
 
-/* Reads all rows, finds their levels, and makes room for the factors. definite: as for wisp__precond_make. */
-wisp_status wisp__ilu_read(wisp__ilu_run *r, const char *definite);
-void wisp__ilu_rows_free(wisp_ctx *ctx, wisp__ilu_rows *rows);
+/* Reads the pattern, finds the levels of rows, and makes room for the factors. */
+wisp_status wisp__ilu_levels(wisp__ilu_run *r);
 
 #endif

@@ -1,7 +1,14 @@
-/* Rows of a matrix for incomplete factors: read once, and put into an order of levels. One order serves both factors:
-   of two rows, one of which needs the other in L or in U, the former has the lower level. */
+/* The order of rows for incomplete factors, by levels. One serves both factors: of two rows, one of which needs the
+   other in L or in U, the former has the lower level. The pattern is read before the numbers are, and kept no longer.
+ */
 #include "ilu.h"
-#include <math.h>
+
+/* Of the rank's rows in their own order. */
+typedef struct wisp__ilu_pattern {
+    int64_t *begin;         /* [rows + 1]; there may be room for more than a row has */
+    int32_t *count, *lower; /* [rows] entries of a row; those before its diagonal */
+    int32_t *col;           /* from 0, rising in a row */
+} pattern;
 
 /* ---- read ---------------------------------------------------------------------------------------- */
 
@@ -11,90 +18,51 @@ static void count_rows(wisp__ilu_run *r, wisp__ilu_part *p, int64_t from, int64_
     for (int64_t i = from; i < to; i++) {
         const int n = r->src.row(r->src.arg, r->f->first + i, NULL, NULL);
         if (n < 0) wisp__ilu_refuse(p, i, WISP_ERR_CALLBACK, 0);
-        r->rows.begin[i + 1] = n + 1;
+        r->pattern->begin[i + 1] = n + 1;
     }
-}
-
-static double larger(double a, double b) { return a > b ? a : b; }
-
-/* Numbers of a row, times the factor; the largest part of one without it. */
-static double put_numbers(wisp__ilu_run *r, const char *from, int64_t at, int n)
-{
-    double largest = 0;
-    if (r->src.type == WISP_D) {
-        double *to = (double *)r->rows.val + at;
-        for (int k = 0; k < n; k++) {
-            const double v = ((const double *)(const void *)from)[k];
-            to[k] = r->factor * v, largest = larger(fabs(v), largest);
-        }
-        return largest;
-    }
-    for (int k = 0; k < n; k++) {
-        const double complex v = wisp__number_at(r->src.type, from, k);
-        largest = larger(larger(fabs(creal(v)), fabs(cimag(v))), largest);
-        wisp__number_put(r->f->pairs ? WISP_Z : WISP_D, r->rows.val, at + k, r->factor * v);
-    }
-    return largest;
-}
-
-/* The least size that a pivot may have is a small part of this. */
-static double size_of(const wisp__ilu_run *r, int64_t at, int n, int lower)
-{
-    const int reals = r->f->pairs ? 2 : 1;
-    const double *val = (const double *)r->rows.val + at * reals;
-    double most = 0;
-    if (r->f->hermitian) return val[lower * reals];
-    for (int k = 0; k < n * reals; k++) most = larger(fabs(val[k]), most);
-    return most > 0 ? most : 1;
-}
-
-static void read_row(wisp__ilu_run *r, wisp__ilu_part *p, int64_t i)
-{
-    const wisp__ilu *f = r->f;
-    const wisp__ilu_rows *rows = &r->rows;
-    const int64_t at = rows->begin[i];
-    const int n = wisp__read_own(&r->src, f->first, f->rows, i, p->col, p->val);
-    if (n < 0 || n > rows->begin[i + 1] - at) {
-        wisp__ilu_refuse(p, i, WISP_ERR_CALLBACK, 0);
-        return;
-    }
-    int lower = 0;
-    for (int k = 0; k < n; k++) rows->col[at + k] = (int32_t)p->col[k], lower += p->col[k] < i;
-    const double largest = put_numbers(r, p->val, at, n);
-    rows->count[i] = n, rows->lower[i] = lower;
-    const double size = rows->size[i] = size_of(r, at, n, lower);
-    const double diagonal = creal(wisp__number_at(r->src.type, p->val, lower));
-    if (f->hermitian && !(diagonal > 0))
-        wisp__ilu_refuse(p, i, WISP_ERR_INDEFINITE, diagonal);
-    else if (f->hermitian ? !(size > 0) : largest > 0 && r->factor * largest == 0)
-        wisp__ilu_refuse(p, i, WISP_ERR_NUMERIC, largest);
 }
 
 static void read_rows(wisp__ilu_run *r, wisp__ilu_part *p, int64_t from, int64_t to)
 {
-    for (int64_t i = from; i < to; i++) read_row(r, p, i);
+    const pattern *own = r->pattern;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t at = own->begin[i];
+        const int n = wisp__read_own(&r->src, r->f->first, r->f->rows, i, p->col, p->val);
+        int lower = 0;
+        if (n < 0 || n > own->begin[i + 1] - at) {
+            wisp__ilu_refuse(p, i, WISP_ERR_CALLBACK, 0);
+            continue;
+        }
+        for (int k = 0; k < n; k++) own->col[at + k] = (int32_t)p->col[k], lower += p->col[k] < i;
+        own->count[i] = n, own->lower[i] = lower;
+    }
 }
 
-static wisp_status read_all(wisp__ilu_run *r, const char *definite)
+static wisp_status read_pattern(wisp__ilu_run *r, pattern *own)
 {
     wisp_ctx *ctx = r->f->ctx;
-    wisp__ilu_rows *rows = &r->rows;
-    const size_t n = (size_t)r->f->rows + 1, size = r->f->pairs ? sizeof(double complex) : sizeof(double);
+    const size_t n = (size_t)r->f->rows + 1;
     wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, &rows->begin, n, sizeof *rows->begin));
-    WISP_TRY(wisp_alloc(ctx, &rows->count, n, sizeof *rows->count));
-    WISP_TRY(wisp_alloc(ctx, &rows->lower, n, sizeof *rows->lower));
-    WISP_TRY(wisp_alloc(ctx, &rows->size, n, sizeof *rows->size));
+    WISP_TRY(wisp_alloc(ctx, &own->begin, n, sizeof *own->begin));
+    WISP_TRY(wisp_alloc(ctx, &own->count, n, sizeof *own->count));
+    WISP_TRY(wisp_alloc(ctx, &own->lower, n, sizeof *own->lower));
     WISP_TRY(wisp__ilu_each_row(r, 0, r->f->rows, count_rows));
     if (wisp__ilu_refused(r)) WISP_TRY(wisp__ilu_refusal(r, wisp__ilu_refused(r), NULL));
-    for (int64_t i = 0; i < r->f->rows; i++) rows->begin[i + 1] += rows->begin[i];
-    const size_t entries = (size_t)rows->begin[r->f->rows] + 1;
-    WISP_TRY(wisp_alloc(ctx, &rows->col, entries, sizeof *rows->col));
-    WISP_TRY(wisp_alloc(ctx, &rows->val, entries, size));
+    for (int64_t i = 0; i < r->f->rows; i++) own->begin[i + 1] += own->begin[i];
+    WISP_TRY(wisp_alloc(ctx, &own->col, (size_t)own->begin[r->f->rows] + 1, sizeof *own->col));
     WISP_TRY(wisp__ilu_each_row(r, 0, r->f->rows, read_rows));
-    if (wisp__ilu_refused(r)) WISP_TRY(wisp__ilu_refusal(r, wisp__ilu_refused(r), definite));
+    if (wisp__ilu_refused(r)) WISP_TRY(wisp__ilu_refusal(r, wisp__ilu_refused(r), NULL));
 out:
     return status;
+}
+
+static void free_pattern(wisp_ctx *ctx, pattern *own)
+{
+    wisp_free(ctx, own->begin);
+    wisp_free(ctx, own->count);
+    wisp_free(ctx, own->lower);
+    wisp_free(ctx, own->col);
+    *own = (pattern){0};
 }
 
 /* ---- levels -------------------------------------------------------------------------------------- */
@@ -102,7 +70,7 @@ out:
 /* A row's level is one more than the highest of those before it that it needs, or that need it for U. How many. */
 static int64_t number_levels(const wisp__ilu_run *r, int32_t *level)
 {
-    const wisp__ilu_rows *rows = &r->rows;
+    const pattern *rows = r->pattern;
     int32_t most = -1;
     for (int64_t i = 0; i < r->f->rows; i++) {
         const int32_t *col = rows->col + rows->begin[i];
@@ -125,15 +93,31 @@ static wisp_status find_order(wisp__ilu_run *r)
     wisp_status status;
     WISP_TRY(wisp_alloc(f->ctx, &level, (size_t)f->rows + 1, sizeof *level));
     f->where = level;
-    WISP_TRY(wisp_alloc(f->ctx, &r->rows.order, (size_t)f->rows + 1, sizeof *r->rows.order));
+    WISP_TRY(wisp_alloc(f->ctx, &r->order, (size_t)f->rows + 1, sizeof *r->order));
     f->levels = number_levels(r, level);
     WISP_TRY(wisp_alloc(f->ctx, &f->begin, (size_t)f->levels + 2, sizeof *f->begin));
     for (int64_t i = 0; i < f->rows; i++) f->begin[level[i] + 2]++;
     for (int64_t k = 2; k < f->levels + 2; k++) f->begin[k] += f->begin[k - 1];
     for (int64_t i = 0; i < f->rows; i++) {
         const int64_t at = f->begin[level[i] + 1]++;
-        r->rows.order[at] = (int32_t)i;
+        r->order[at] = (int32_t)i;
         level[i] = (int32_t)at; /* which becomes `where` */
+    }
+out:
+    return status;
+}
+
+static wisp_status begin_triangles(wisp__ilu_run *r)
+{
+    wisp__triangle *lower = &r->f->side[WISP__LOWER], *upper = &r->f->side[WISP__UPPER];
+    const size_t n = (size_t)r->f->rows + 1;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(r->f->ctx, &lower->begin, n, sizeof *lower->begin));
+    WISP_TRY(wisp_alloc(r->f->ctx, &upper->begin, n, sizeof *upper->begin));
+    for (int64_t k = 0; k < r->f->rows; k++) {
+        const int32_t i = r->order[k], before = r->pattern->lower[i];
+        lower->begin[k + 1] = lower->begin[k] + before;
+        upper->begin[k + 1] = upper->begin[k] + r->pattern->count[i] - before - 1;
     }
 out:
     return status;
@@ -143,17 +127,10 @@ static wisp_status make_room(wisp__ilu_run *r)
 {
     wisp__ilu *f = r->f;
     const size_t n = (size_t)f->rows + 1, size = f->pairs ? sizeof(double complex) : sizeof(double);
-    wisp__triangle *lower = &f->side[WISP__LOWER], *upper = &f->side[WISP__UPPER];
     wisp_status status;
     WISP_TRY(wisp_alloc(f->ctx, &f->inverse, n, size));
-    WISP_TRY(wisp_alloc(f->ctx, &lower->begin, n, sizeof *lower->begin));
-    WISP_TRY(wisp_alloc(f->ctx, &upper->begin, n, sizeof *upper->begin));
-    for (int64_t k = 0; k < f->rows; k++) {
-        const int before = r->rows.lower[r->rows.order[k]];
-        lower->begin[k + 1] = lower->begin[k] + before;
-        upper->begin[k + 1] = upper->begin[k] + r->rows.count[r->rows.order[k]] - before - 1;
-    }
-    for (wisp__triangle *t = lower; t <= upper; t++) {
+    WISP_TRY(wisp_alloc(f->ctx, &r->size, n, sizeof *r->size));
+    for (wisp__triangle *t = f->side; t < f->side + 2; t++) {
         WISP_TRY(wisp_alloc(f->ctx, &t->col, (size_t)t->begin[f->rows] + 1, sizeof *t->col));
         WISP_TRY(wisp_alloc(f->ctx, &t->val, (size_t)t->begin[f->rows] + 1, size));
     }
@@ -161,23 +138,18 @@ out:
     return status;
 }
 
-wisp_status wisp__ilu_read(wisp__ilu_run *r, const char *definite)
+wisp_status wisp__ilu_levels(wisp__ilu_run *r)
 {
+    pattern own = {0};
     wisp_status status;
-    WISP_TRY(read_all(r, definite));
+    r->pattern = &own;
+    WISP_TRY(read_pattern(r, &own));
     WISP_TRY(find_order(r));
+    WISP_TRY(begin_triangles(r));
+    free_pattern(r->f->ctx, &own);
     status = make_room(r);
 out:
+    free_pattern(r->f->ctx, &own);
+    r->pattern = NULL;
     return status;
-}
-
-void wisp__ilu_rows_free(wisp_ctx *ctx, wisp__ilu_rows *rows)
-{
-    wisp_free(ctx, rows->begin);
-    wisp_free(ctx, rows->count);
-    wisp_free(ctx, rows->lower);
-    wisp_free(ctx, rows->col);
-    wisp_free(ctx, rows->val);
-    wisp_free(ctx, rows->size);
-    wisp_free(ctx, rows->order);
 }

@@ -3,28 +3,47 @@
 
 static double NAME(size)(NUMBER v) { return fabs(creal(v)) > fabs(cimag(v)) ? fabs(creal(v)) : fabs(cimag(v)); }
 
-/* Entries of a row are copied to a triangle. */
-static void NAME(copy)(const triangle *t, int64_t k, const wisp__ilu_rows *from, int64_t at)
+/* The numbers of A's row i, times the factor, with the diagonal where the inverse of the pivot will be. The largest
+   part of one without the factor; -1: it can't be read. */
+static double NAME(read)(run *r, part *p, int64_t i)
 {
-    NUMBER *val = (NUMBER *)t->val + t->begin[k];
-    int32_t *col = t->col + t->begin[k];
-    const int64_t n = t->begin[k + 1] - t->begin[k];
-    for (int64_t e = 0; e < n; e++) col[e] = from->col[at + e], val[e] = ((const NUMBER *)from->val)[at + e];
+    const wisp__ilu *f = r->f;
+    const triangle *L = &f->side[LOWER], *U = &f->side[UPPER];
+    const int64_t k = f->where[i], lower = L->begin[k], upper = U->begin[k];
+    const int64_t before = L->begin[k + 1] - lower, behind = U->begin[k + 1] - upper;
+    const int n = wisp__read_own(&r->src, f->first, f->rows, i, p->col, p->val);
+    double largest = 0, most = 0;
+    if (n != before + 1 + behind) return -1;
+    for (int e = 0; e < n; e++) {
+        const NUMBER read = NAME(number)(r->src.type, p->val, e), v = r->factor * read;
+        const triangle *t = e < before ? L : U;
+        const int64_t at = e < before ? lower + e : upper + e - before - 1;
+        largest = larger(NAME(size)(read), largest), most = larger(NAME(size)(v), most);
+        if (e == before)
+            ((NUMBER *)f->inverse)[k] = v;
+        else
+            t->col[at] = (int32_t)p->col[e], ((NUMBER *)t->val)[at] = v;
+    }
+    r->size[i] = f->hermitian ? creal(((const NUMBER *)f->inverse)[k]) : most > 0 ? most : 1;
+    return largest;
 }
 
-/* A's rows from one on before they are factored, with the diagonal where the inverse of the pivot will be. */
+/* A's rows from one on before they are factored. */
 static void NAME(fill)(run *r, part *p, int64_t from, int64_t to)
 {
     const wisp__ilu *f = r->f;
-    const wisp__ilu_rows *rows = &r->rows;
-    (void)p;
     for (int64_t i = from; i < to; i++) {
-        const int64_t k = f->where[i], at = rows->begin[i], middle = at + rows->lower[i];
-        NUMBER *d = (NUMBER *)f->inverse + k;
-        NAME(copy)(&f->side[LOWER], k, rows, at);
-        NAME(copy)(&f->side[UPPER], k, rows, middle + 1);
-        *d = ((const NUMBER *)rows->val)[middle];
-        if (r->alpha > 0) *d += creal(*d) < 0 ? -r->alpha * rows->size[i] : r->alpha * rows->size[i];
+        const double largest = NAME(read)(r, p, i), size = r->size[i];
+        NUMBER *d = (NUMBER *)f->inverse + f->where[i];
+        const int64_t middle = f->side[LOWER].begin[f->where[i] + 1] - f->side[LOWER].begin[f->where[i]];
+        const double diagonal = largest < 0 ? 0 : creal(NAME(number)(r->src.type, p->val, (int)middle));
+        if (largest < 0)
+            wisp__ilu_refuse(p, i, WISP_ERR_CALLBACK, 0);
+        else if (f->hermitian && !(diagonal > 0))
+            wisp__ilu_refuse(p, i, WISP_ERR_INDEFINITE, diagonal);
+        else if (f->hermitian ? !(size > 0) : largest > 0 && r->factor * largest == 0)
+            wisp__ilu_refuse(p, i, WISP_ERR_NUMERIC, largest);
+        if (r->alpha > 0) *d += creal(*d) < 0 ? -r->alpha * size : r->alpha * size;
     }
 }
 
@@ -71,8 +90,8 @@ static double NAME(eliminate)(const wisp__ilu *f, int32_t i, int64_t k)
 static void NAME(factor)(run *r, part *p, int64_t from, int64_t to)
 {
     for (int64_t k = from; k < to && !(r->alone && p->row >= 0); k++) {
-        const int32_t i = r->rows.order[k];
-        const double size = r->rows.size[i], pivot = NAME(eliminate)(r->f, i, k);
+        const int32_t i = r->order[k];
+        const double size = r->size[i], pivot = NAME(eliminate)(r->f, i, k);
         if (!(fabs(pivot) > 0x1p-26 * size))
             wisp__ilu_refuse(p, i, WISP_ERR_BREAKDOWN, pivot / size);
         else if (pivot < 0)
@@ -95,7 +114,7 @@ static void NAME(mirror)(run *r, part *p, int64_t from, int64_t to)
     const NUMBER *inverse = r->f->inverse;
     (void)p;
     for (int64_t k = from; k < to; k++) {
-        const int32_t i = r->rows.order[k];
+        const int32_t i = r->order[k];
         for (int64_t u = U->begin[k]; u < U->begin[k + 1]; u++) {
             NUMBER *v = (NUMBER *)U->val + u;
             const int32_t row = U->col[u] = r->f->where[U->col[u]];
