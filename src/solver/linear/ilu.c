@@ -340,11 +340,11 @@ static int64_t rows_at_a_time(const wisp__ilu *f, int width)
 
 /* x is gathered as its rows come: each level has one place where it grows, and these stay in cache. By the order of
    levels it would be read from all over. */
-wisp_status wisp__ilu_apply(void *ilu, double *x, int width)
+wisp_status wisp__ilu_between(void *ilu, double *to, const double *from, int width)
 {
     wisp__ilu *f = ilu;
     const calls *c = calls_of(f);
-    run r = {.f = f, .x = x, .width = width, .at_a_time = 1 << 14};
+    run r = {.f = f, .x = from, .z = to, .width = width, .at_a_time = 1 << 14};
     wisp_status status;
     WISP_TRY(wisp__ilu_each_row(&r, 0, f->rows, c->gather));
     r.at_a_time = rows_at_a_time(f, width);
@@ -355,6 +355,8 @@ wisp_status wisp__ilu_apply(void *ilu, double *x, int width)
 out:
     return status;
 }
+
+wisp_status wisp__ilu_apply(void *ilu, double *x, int width) { return wisp__ilu_between(ilu, x, x, width); }
 
 double wisp__ilu_plan(const wisp_mat_info *A, wisp_type type, int width)
 {

@@ -30,7 +30,8 @@ struct wisp__ilu_run {
     int64_t at_once; /* rows between two questions whether to stop; 0: none is asked */
     int64_t since;   /* rows since the last one */
     bool alone;      /* this call is the only one */
-    double *x;
+    const double *x; /* from there, */
+    double *z;       /* to there */
     int width;
 };
 

@@ -159,12 +159,12 @@ static void NAME(scatter)(run *r, part *p, int64_t from, int64_t to)
 {
     const int32_t *where = r->f->where;
     const NUMBER *y = (const NUMBER *)r->f->work;
-    NUMBER *x = (NUMBER *)r->x;
+    NUMBER *z = (NUMBER *)r->z;
     const int width = r->width;
     (void)p;
-    for (int64_t i = from; i < to && width == 1; i++) x[i] = y[where[i]];
+    for (int64_t i = from; i < to && width == 1; i++) z[i] = y[where[i]];
     for (int64_t i = from; i < to && width > 1; i++)
-        for (int j = 0; j < width; j++) x[i * width + j] = y[(int64_t)where[i] * width + j];
+        for (int j = 0; j < width; j++) z[i * width + j] = y[(int64_t)where[i] * width + j];
 }
 
 /* L^-1 x, in the order of levels. */

@@ -97,6 +97,7 @@ static wisp_status make_ilu(wisp__precond *P, const char *definite)
     WISP_TRY(wisp__ilu_make(&P->ilu, P->A, P->factor, P->kind == WISP_IC, definite));
     WISP_TRY(wisp__host_open(&P->host, P->A, P->type, P->width));
     P->host.apply = wisp__ilu_apply;
+    P->host.between = wisp__ilu_between;
     P->host.arg = &P->ilu;
     P->host.pairs = P->ilu.pairs;
     const int reals = wisp_type_is_complex(P->type) && !P->ilu.pairs ? 2 : 1;

@@ -91,7 +91,9 @@ typedef struct {
     wisp_type type; /* of the blocks */
     int64_t rows;
     bool pairs;          /* M is complex */
-    wisp__host_fn apply; /* these three are the caller's */
+    wisp__host_fn apply; /* these are the caller's */
+    /* NULL, or the same from one array to another: blocks that have theirs so are not copied. */
+    wisp_status (*between)(void *arg, double *to, const double *from, int width);
     void *arg;
     double *x;
     float *singles; /* NULL: blocks are of doubles */
@@ -133,7 +135,8 @@ wisp_status wisp__ilu_of_rows(wisp__ilu *f, const wisp_mat *A, const wisp_src *s
                               const char *definite);
 /* Room to apply it to so many columns of its numbers at most. */
 wisp_status wisp__ilu_room(wisp__ilu *f, int width);
-wisp_status wisp__ilu_apply(void *ilu, double *x, int width);             /* a wisp__host_fn */
+wisp_status wisp__ilu_apply(void *ilu, double *x, int width); /* a wisp__host_fn */
+wisp_status wisp__ilu_between(void *ilu, double *to, const double *from, int width);
 double wisp__ilu_plan(const wisp_mat_info *A, wisp_type type, int width); /* bytes at most */
 double wisp__ilu_bytes(const wisp_mat_info *A);                           /* that an application moves of the factors */
 void wisp__ilu_free(wisp__ilu *f);

@@ -20,13 +20,36 @@ out:
     return status;
 }
 
+/* Blocks of doubles whose rows lie in the natural order; other ones, and those with gaps, are left. */
+static wisp_status apply_in_place(wisp__host *h, wisp_blk *y, const wisp_blk *x, int width, bool *done)
+{
+    void *from, *to;
+    int64_t from_stride, to_stride;
+    wisp_status status = WISP_OK;
+    *done = false;
+    if (!h->between || h->singles || !wisp_map_is_natural(wisp_blk_map(x))) return WISP_OK;
+    WISP_TRY(wisp_blk_lend(x, WISP_READ, &from, &from_stride));
+    status = wisp_blk_lend(y, WISP_DISCARD, &to, &to_stride);
+    if (status == WISP_OK) {
+        *done = from_stride == wisp_blk_width(x) && to_stride == from_stride;
+        if (*done) status = h->between(h->arg, to, from, width);
+        wisp_blk_return(y);
+    }
+    wisp_blk_return(x);
+out:
+    return status;
+}
+
 wisp_status wisp__host_apply(void *arg, wisp_blk *y, const wisp_blk *x)
 {
     wisp__host *h = arg;
     const int width = wisp_blk_width(x), reals = wisp_type_is_complex(h->type) && !h->pairs ? 2 : 1;
     const int64_t n = numbers_of(h, width);
     void *const numbers = h->singles ? (void *)h->singles : (void *)h->x;
+    bool done;
     wisp_status status;
+    WISP_TRY(apply_in_place(h, y, x, reals * width, &done));
+    if (done) return WISP_OK;
     WISP_TRY(wisp_blk_get(x, WISP_ROW_MAJOR, numbers, width));
     for (int64_t i = 0; h->singles && i < n; i++) h->x[i] = (double)h->singles[i];
     WISP_TRY(h->apply(h->arg, h->x, reals * width));
