@@ -35,6 +35,8 @@ struct wisp__ilu_run {
     int width;
 };
 
+/* ---- ilu_each.c ---- */
+
 wisp_status wisp__ilu_each_row(wisp__ilu_run *r, int64_t from, int64_t to, wisp__ilu_fn some);
 /* Level after level, of U from the last one on, until a row is refused. */
 wisp_status wisp__ilu_each_level(wisp__ilu_run *r, int side, wisp__ilu_fn some);

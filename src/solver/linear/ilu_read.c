@@ -1,6 +1,6 @@
-/* The order of rows for incomplete factors, by levels. One serves both factors: of two rows, one of which needs the
-   other in L or in U, the former has the lower level. The pattern is read before the numbers are, and kept no longer.
- */
+/* The order of rows for incomplete factors, by levels. One serves both factors: of two rows with an entry at their
+   crossing, the one that comes first in A has the lower level. The pattern is read before the numbers are, and kept no
+   longer. */
 #include "ilu.h"
 
 /* Of the rank's rows in their own order. */

@@ -104,7 +104,7 @@ wisp_status wisp__host_apply(void *host, wisp_blk *y, const wisp_blk *x); /* as 
 double wisp__host_plan(double rows, wisp_type type, int width);           /* bytes */
 void wisp__host_close(wisp__host *h);
 
-/* ---- ILU, IC: ilu.c, ilu_read.c ---- */
+/* ---- ILU, IC: ilu.c, ilu_each.c, ilu_read.c ---- */
 
 /* Rows of a triangle without the diagonal, in the order of levels. */
 typedef struct {
