@@ -223,8 +223,7 @@ double wisp__precond_bytes(const wisp_mat_info *A, wisp_type type, int width, co
     case WISP_CHEBYSHEV: return d * product + (d - 1 + (d > 2 ? d - 2 : 0)) * block; /* with r; with the step before */
     case WISP_NEUMANN: return d * product + (d - 1) * block;
     case WISP_ILU:
-    case WISP_IC:
-        return wisp__ilu_bytes(A) + 10 * block; /* copied in, out and into their order, and changed by both factors */
+    case WISP_IC: return wisp__ilu_bytes(A) + 8 * block; /* gathered, changed by both factors, and scattered */
     default: return 0;
     }
 }
