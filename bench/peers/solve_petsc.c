@@ -94,7 +94,7 @@ static void make(linear_system *p, const peer_matrix *m, const char *method, int
     CHECK(VecRestoreArray(p->b, &b));
     CHECK(KSPCreate(PETSC_COMM_WORLD, &p->ksp));
     CHECK(KSPSetOperators(p->ksp, p->A, p->A));
-    CHECK(KSPSetType(p->ksp, method));
+    CHECK(KSPSetType(p->ksp, strcmp(method, "bicgstab") ? method : KSPBCGS)); /* by either name */
     choose_precond(p, precond, method);
     CHECK(KSPSetTolerances(p->ksp, tolerance, 0, PETSC_DEFAULT, most));
     CHECK(KSPSetUp(p->ksp));
