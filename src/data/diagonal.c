@@ -16,7 +16,7 @@ static wisp_scalar of_half(const wisp_mat *A, int64_t position)
     wisp_scalar sum = {0, 0};
     for (int64_t e = h->row[position]; e < h->row[position + 1]; e++) {
         if (h->col[e] != position) continue;
-        const wisp_scalar v = wisp__load(A->type, (const char *)h->val + (size_t)e * wisp_type_size(A->type));
+        const wisp_scalar v = wisp__half_value(A, e);
         sum.re += v.re, sum.im += v.im;
     }
     return sum;

@@ -20,34 +20,18 @@ static void put(const reopened *r, int64_t *col, void *val, int k, int64_t posit
     wisp__store(r->host.mat.type, (char *)val + (size_t)k * wisp_type_size(r->host.mat.type), v);
 }
 
-static wisp_scalar half_value(const wisp_mat *A, int64_t entry)
-{
-    return wisp__load(A->type, (const char *)A->local.half->h.val + (size_t)entry * wisp_type_size(A->type));
-}
-
 static int half_row(const reopened *r, int64_t position, int64_t *col, void *val)
 {
     const wisp__half *h = &r->host.mat.local.half->h;
     const mirrors *m = &r->left;
     int n = 0;
     for (int64_t k = m->first[position]; k < m->first[position + 1]; k++) {
-        const wisp_scalar v = half_value(&r->host.mat, m->entry[k]);
+        const wisp_scalar v = wisp__half_value(&r->host.mat, m->entry[k]);
         put(r, col, val, n++, m->row[k], (wisp_scalar){v.re, -v.im});
     }
     for (int64_t e = h->row[position]; e < h->row[position + 1]; e++)
-        put(r, col, val, n++, h->col[e], half_value(&r->host.mat, e));
+        put(r, col, val, n++, h->col[e], wisp__half_value(&r->host.mat, e));
     return n;
-}
-
-/* Real double numbers in plain sight, as most are, without a call for each. */
-static void put_doubles(const reopened *r, const wisp__row *e, int64_t *col, double *val)
-{
-    const double *from = e->val;
-    for (int k = 0; k < e->n; k++) {
-        const int64_t at = e->at + ((int64_t)k << e->log_val);
-        col[k] = wisp__col_number(&r->host.mat, wisp__row_col(e, k));
-        val[k] = from[e->code ? e->code[at] : at];
-    }
 }
 
 static int row_of(void *arg, int64_t row, int64_t *col, void *val)
@@ -59,10 +43,7 @@ static int row_of(void *arg, int64_t row, int64_t *col, void *val)
     if (!col) return wisp__row_len(A, position);
     if (wisp__half_of(A)) return half_row(r, position, col, val);
     const wisp__row e = wisp__row_of(A, position);
-    if (A->type == WISP_D && !e.diagonal)
-        put_doubles(r, &e, col, val);
-    else
-        for (int k = 0; k < e.n; k++) put(r, col, val, k, wisp__row_col(&e, k), wisp__row_value(&e, A->type, k));
+    for (int k = 0; k < e.n; k++) put(r, col, val, k, wisp__row_col(&e, k), wisp__row_value(&e, A->type, k));
     return e.n;
 }
 

@@ -150,17 +150,6 @@ int64_t wisp__mat_bytes(const wisp_mat *A, bool all)
     return A->local.how->bytes(A, all) + (!p ? 0 : all ? p->bytes : -p->spared);
 }
 
-wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
-{
-    if (r->diagonal && wisp__row_col(r, k) == r->row) {
-        const wisp_type real = wisp__real_type(type);
-        return wisp__load(real, (const char *)r->diagonal + (size_t)r->row * wisp_type_size(real));
-    }
-    int64_t at = r->at + (k << r->log_val);
-    if (r->code) at = r->code[at];
-    return wisp__load(type, (const char *)r->val + (size_t)at * wisp_type_size(type));
-}
-
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
 {
     const wisp__stored old = A->local;

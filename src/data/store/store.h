@@ -97,10 +97,24 @@ static inline int wisp__row_len(const wisp_mat *A, int64_t row)
 }
 /* Position of entry k. */
 static inline int64_t wisp__row_col(const wisp__row *r, int64_t k) { return wisp__column_of(&r->columns, k); }
-wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k);
+static inline wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
+{
+    if (r->diagonal && wisp__row_col(r, k) == r->row) {
+        const wisp_type real = wisp__real_type(type);
+        return wisp__load(real, (const char *)r->diagonal + (size_t)r->row * wisp_type_size(real));
+    }
+    int64_t at = r->at + (k << r->log_val);
+    if (r->code) at = r->code[at];
+    return wisp__load(type, (const char *)r->val + (size_t)at * wisp_type_size(type));
+}
 static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
 {
     return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
+}
+
+static inline wisp_scalar wisp__half_value(const wisp_mat *A, int64_t entry)
+{
+    return wisp__load(A->type, (const char *)A->local.half->h.val + (size_t)entry * wisp_type_size(A->type));
 }
 
 /* ---- chunks.c: what kinds in chunks share ---- */

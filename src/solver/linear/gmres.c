@@ -32,7 +32,8 @@ enum { AHEAD = WISP__AHEAD, AHEAD_PRECOND = 16 };
 typedef struct {
     int steps; /* of this cycle */
     /* The same in all columns: basis vectors behind the first that are there; how many to make at once the next time,
-       and at most in this cycle; the shift of their powers; about the largest dot of two basis vectors of length 1. */
+       and at most in this cycle; the shift of their powers; at most about the largest dot of two basis vectors of
+       length 1. */
     int made, next, most;
     double complex shift;
     double loss;
@@ -134,7 +135,7 @@ static wisp_status powers(wisp__krylov *k, int i, int n, double complex *shift)
     const bool shifted = n > 1 && *shift != 0;
     if (!wisp__precond_of(k) && shifted) return wisp__powers(k, k->v + i, n, shift);
     if (!shifted) *shift = 0;
-    if (wisp__is_single(k->type)) *shift = (float)creal(*shift) + (float)cimag(*shift) * I;
+    *shift = wisp__rounded(k, *shift);
     for (int l = i; l < i + n; l++) {
         wisp_blk *x = k->v[l], *y = k->v[l + 1], *z = k->P ? k->v[k->o.restart + 1] : x;
         const wisp_term term[] = {{.x = y}, {.x = x, .factor = k->own}};
@@ -293,13 +294,15 @@ static wisp_status repeat(wisp__krylov *k, int i, int n)
     wisp_status status;
     double left[AHEAD + 1];
     WISP_TRY(dots(k, i, n));
-    for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) {
-            const int stand = factorise(k, i, n, j, AHEAD, 1, left);
-            for (int b = stand + 1; b <= n; b++) /* what does not stand now stays as it is */
-                memset(power(k, &k->col[j], AHEAD + b), 0, (size_t)(i + b) * sizeof(double complex)),
-                    power(k, &k->col[j], AHEAD + b)[i + b] = 1;
+    for (int j = 0; j < k->width; j++) {
+        if (!wisp__going(&k->col[j])) continue;
+        const int stand = factorise(k, i, n, j, AHEAD, 1, left);
+        for (int b = stand + 1; b <= n; b++) { /* what does not stand stays as it is */
+            double complex *p = power(k, &k->col[j], AHEAD + b);
+            memset(p, 0, (size_t)(i + b) * sizeof *p);
+            p[i + b] = 1;
         }
+    }
     set_factors(k, i, n, AHEAD);
     for (int j = 0; j < k->width; j++)
         if (wisp__going(&k->col[j])) compose(k, &k->col[j], i, n);

@@ -199,8 +199,7 @@ wisp_status wisp__powers(wisp__krylov *k, wisp_blk **v, int n, double complex *s
     const double factor = wisp__a_factor(k);
     wisp_scalar alpha[WISP__AHEAD], gamma[WISP__AHEAD];
     wisp_blk *all[WISP__AHEAD + 2] = {NULL};
-    double complex of_a = *shift / factor; /* in A's own unit, as blocks have it */
-    if (wisp__is_single(k->type)) of_a = (float)creal(of_a) + (float)cimag(of_a) * I;
+    double complex of_a = wisp__rounded(k, *shift / factor);        /* in A's own unit */
     if (!isfinite(creal(of_a)) || !isfinite(cimag(of_a))) of_a = 0; /* entries fit the type, and their sums may not */
     *shift = of_a * factor;
     for (int i = 0; i < n; i++) alpha[i] = wisp__real(factor), gamma[i] = wisp__scalar(of_a);

@@ -219,6 +219,11 @@ static inline wisp_scalar wisp__scalar(double complex z)
     const bool finite = isfinite(creal(z)) && isfinite(cimag(z));
     return finite ? (wisp_scalar){creal(z), cimag(z)} : (wisp_scalar){NAN, 0};
 }
+/* z as blocks of the system's type have it. */
+static inline double complex wisp__rounded(const wisp__krylov *k, double complex z)
+{
+    return wisp__is_single(k->type) ? (float)creal(z) + (float)cimag(z) * I : z;
+}
 static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
 
 /* Iterations of a cycle, or so many that their mean is that of all. */
